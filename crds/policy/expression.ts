@@ -1,4 +1,4 @@
-import type { CedarValueJson, Expr, Var } from '@cedar-policy/cedar-wasm/nodejs';
+import type { CedarValueJson, Expr, PatternElem, Var } from '@cedar-policy/cedar-wasm/nodejs';
 
 /** What stands at the top of an expression, apart from its operands. */
 type Head =
@@ -7,7 +7,8 @@ type Head =
   | { readonly kind: 'get'; readonly attribute: string }
   | { readonly kind: 'has'; readonly attributes: readonly string[] }
   | { readonly kind: 'record'; readonly attributes: readonly string[] }
-  | { readonly kind: 'like' | 'set' | 'if' | 'slot' }
+  | { readonly kind: 'like'; readonly pattern: readonly PatternElem[] }
+  | { readonly kind: 'set' | 'if' | 'slot' }
   | { readonly kind: 'is'; readonly entityType: string }
   | { readonly kind: 'operator'; readonly operator: string };
 
@@ -64,7 +65,7 @@ function viewConditional(expr: Expr): View | undefined {
   if ('like' in expr && 'left' in expr.like) {
     const { left, pattern } = expr.like;
     const rebuild = (operands: readonly Expr[]): Expr => ({ like: { left: pick(operands, 0), pattern } });
-    return { head: { kind: 'like' }, operands: [left], rebuild };
+    return { head: { kind: 'like', pattern }, operands: [left], rebuild };
   }
   if ('is' in expr && 'left' in expr.is) {
     const { left, entity_type: entityType, in: within } = expr.is;

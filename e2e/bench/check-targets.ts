@@ -93,9 +93,16 @@ function tokenFigures({ rows }: NonNullable<Findings['tokens']>): Figure[] {
   });
 }
 
-const figuresOf = ({ servers, tokens, gateway }: Findings): Figure[] => [
+function listFigures({ tools, rows }: NonNullable<Findings['lists']>): Figure[] {
+  return rows.map(({ name, ratio }) =>
+    atMost(`first list of ${tools} tools, ${name}, CPU with ten policies over none`, ratio, 2, '×'),
+  );
+}
+
+const figuresOf = ({ servers, tokens, lists, gateway }: Findings): Figure[] => [
   ...callFigures(servers),
   ...(tokens ? tokenFigures(tokens) : []),
+  ...(lists ? listFigures(lists) : []),
   ...(gateway ? gatewayFigures(gateway) : []),
 ];
 

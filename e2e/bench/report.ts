@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { arch, availableParallelism, platform, totalmem } from 'node:os';
 import { renderTargets } from './check-targets.ts';
+import type { ListFindings } from './compare-lists.ts';
 import type { TokenFindings } from './compare-tokens.ts';
 import type { IdleMemory, SessionCost, Slope } from './measure-memory.ts';
 import type { Comparison, Row } from './side-by-side.ts';
@@ -9,6 +10,7 @@ import type { Comparison, Row } from './side-by-side.ts';
 export interface Findings {
   servers: Comparison[];
   tokens: TokenFindings | undefined;
+  lists: ListFindings | undefined;
   /** Load average of the machine before the run. */
   busy: number;
   gateway:
@@ -46,6 +48,8 @@ const PREFACE = `# Benchmarks
   embedded authorization server and the session behind it, and sends the token that the user's provider gave.
 - The token endpoint is measured on one core beside an express app that reads the same form and answers JSON, in turn. Every
   refresh rotates, every code is redeemed once. Redis runs on the other core.
+- The lists of 2,000 tools are the first ones of each principal, in a new process with and without the ten policies, in turn.
+  Sessions are open and tokens verified before.
 - All servers run at once and are measured in turn, round after round. A figure is the median of its rounds; a ratio is
   taken within each round, then the median of these.
 - CPU is the server's own, from \`/proc\`, over the calls of the round. A payload goes both ways: it is the size of the
@@ -90,6 +94,18 @@ function renderTokens({ rows, perSession, perClient }: TokenFindings): string {
   return `### Token endpoint beside a bare POST on express, 32 connections, ES256\n\n${table(header, lines)}\n\n${memory}`;
 }
 
+function renderLists({ tools, rows }: ListFindings): string {
+  const header = ['first list of', 'without policies, CPU ms', 'with ten policies, CPU ms', '×'];
+  const milliseconds = (micros: number) => (micros / 1_000).toFixed(2);
+  const lines = rows.map(({ name, plain, decided, ratio }) => [
+    name,
+    milliseconds(plain),
+    milliseconds(decided),
+    times(ratio),
+  ]);
+  return `### Lists of ${tools} tools under policies\n\n${table(header, lines)}`;
+}
+
 function renderOwnShare(servers: Comparison[]): string {
   const rows = servers.flatMap(({ title, rows: all }) => {
     const row = all.find(({ name }) => name === 'bare proxy');
@@ -117,6 +133,7 @@ export async function renderReport(path: string, findings: Findings): Promise<st
     ...findings.servers.map((comparison) => renderComparison(comparison)),
     findings.gateway ? renderComparison(findings.gateway.grid, 'backends and tools') : '',
     findings.tokens ? renderTokens(findings.tokens) : '',
+    findings.lists ? renderLists(findings.lists) : '',
     renderOwnShare(findings.servers),
   ];
   return `${PREFACE}\n${BEGIN}\n\n${parts.filter((part) => part !== '').join('\n\n')}\n\n${END}${after}`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { missedTargets } from './check-targets.ts';
+import { compareLists, type ListPace } from './compare-lists.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
 import {
@@ -36,6 +37,7 @@ interface Plan {
   openLoop: Pace;
   grid: Pace;
   tokens: TokenPace;
+  lists: ListPace;
   cells: [backends: number, tools: number][];
   sessions: number;
   slope: SlopePace;
@@ -50,6 +52,7 @@ const FULL: Plan = {
   openLoop: { rounds: 7, warmUpMs: 200, measureMs: 1_500, primeMs: 1_000 },
   grid: { rounds: 21, warmUpMs: 100, measureMs: 350, primeMs: 4_000 },
   tokens: { rounds: 15, warmUpMs: 100, measureMs: 500, filled: 10_000 },
+  lists: { rounds: 9, principals: 41 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
   slope: { warmUp: 180, seconds: 180 },
@@ -62,6 +65,7 @@ const QUICK: Plan = {
   openLoop: { rounds: 3, warmUpMs: 100, measureMs: 400, primeMs: 100 },
   grid: { rounds: 3, warmUpMs: 300, measureMs: 400, primeMs: 1_000 },
   tokens: { rounds: 3, warmUpMs: 200, measureMs: 500, filled: 2_000 },
+  lists: { rounds: 3, principals: 21 },
   cells: [
     [1, 10],
     [20, 2_000],
@@ -194,11 +198,23 @@ function meetsTargets(findings: Findings): boolean {
   return missed.length === 0;
 }
 
+async function measureAll(load: LoadGenerator, plan: Plan, withGateway: boolean): Promise<Omit<Findings, 'busy'>> {
+  const servers = await compareServers(load, plan, withGateway);
+  if (!withGateway) return { servers, tokens: undefined, lists: undefined, gateway: undefined };
+  const tokens = await compareTokens(load, plan.tokens);
+  console.log('tokens', tokens);
+  const lists = await compareLists(plan.lists);
+  console.log('lists', lists);
+  return { servers, tokens, lists, gateway: await measureGateway(load, plan) };
+}
+
 async function bench(): Promise<boolean> {
   const { values } = parseArgs({
     options: {
       quick: { type: 'boolean', default: false },
       'without-gateway': { type: 'boolean', default: false },
+      /** Only the lists under policies, on the terminal alone. */
+      lists: { type: 'boolean', default: false },
       'slope-seconds': { type: 'string' },
       write: { type: 'boolean', default: false },
     },
@@ -208,13 +224,14 @@ async function bench(): Promise<boolean> {
   const [busy = 0] = loadavg();
   if (busy > BUSY)
     console.log(`The machine is busy (load average ${busy.toFixed(1)}): expect figures that mean little.`);
+  if (values.lists) {
+    console.log('lists', await compareLists(plan.lists));
+    return true;
+  }
   const load = startLoadGenerator();
   try {
-    const servers = await compareServers(load, plan, !values['without-gateway']);
-    const tokens = values['without-gateway'] ? undefined : await compareTokens(load, plan.tokens);
-    console.log('tokens', tokens);
-    const gateway = values['without-gateway'] ? undefined : await measureGateway(load, plan);
-    const findings = { servers, gateway, tokens, busy };
+    const findings = { ...(await measureAll(load, plan, !values['without-gateway'])), busy };
+    const { gateway } = findings;
     const report = await renderReport(REPORT, findings);
     if (gateway && (!values.quick || values.write)) await writeFile(REPORT, report);
     else console.log(`\n${report}`);

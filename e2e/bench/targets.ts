@@ -95,6 +95,38 @@ export async function startAnonymous(urls: string[]): Promise<Target> {
   return asTarget('vmcp anonymous', await startAnonymousGateway(urls));
 }
 
+function incomingOf(identity: IdentityProvider): GatewayConfig['incoming'] {
+  return {
+    type: 'oidc',
+    issuer: identity.issuer,
+    audience: 'bench',
+    jwks_url: identity.jwksUrl,
+    insecure_allow_http: true,
+    jwks_allow_private_ip: true,
+  };
+}
+
+function signTokens(identity: IdentityProvider, count: number, claims: object): Promise<string[]> {
+  const users = Array.from({ length: count }, (_, index) => `user-${index}`);
+  return Promise.all(users.map((sub) => identity.sign({ sub, aud: 'bench', scope: 'mcp', level: 3, ...claims })));
+}
+
+/** JWT only, or with ten policies that show every tool to these principals. */
+export async function startListing(
+  urls: string[],
+  identity: IdentityProvider,
+  { principals, withPolicies }: { principals: number; withPolicies: boolean },
+): Promise<Target> {
+  const config: GatewayConfig = {
+    incoming: incomingOf(identity),
+    ...(withPolicies ? { authz: { policies: BENCH_POLICIES } } : {}),
+    backends: backendNames(urls),
+    limits: LIMITS,
+  };
+  const tokens = await signTokens(identity, principals, { groups: ['engineering'], department: 'finance' });
+  return asTarget('vmcp lists', await startGateway(config, { prefix: SERVER_CORE }), tokens);
+}
+
 /** Both boundaries: JWT, ten policies, exchanged tokens; with the audit log on or off. */
 export async function startBothBoundaries(
   urls: string[],
@@ -112,25 +144,13 @@ export async function startBothBoundaries(
     audience: 'backend',
   };
   const config: GatewayConfig = {
-    incoming: {
-      type: 'oidc',
-      issuer: identity.issuer,
-      audience: 'bench',
-      jwks_url: identity.jwksUrl,
-      insecure_allow_http: true,
-      jwks_allow_private_ip: true,
-    },
+    incoming: incomingOf(identity),
     authz: { policies: BENCH_POLICIES },
     backends: backendNames(urls).map((backend) => ({ ...backend, auth })),
     limits: LIMITS,
     audit_config: audited ? { enabled: true, logFile: join(folder, 'audit.log') } : { enabled: false },
   };
-  const users = Array.from({ length: 8 }, (_, index) => `user-${index}`);
-  const tokens = await Promise.all(
-    users.map((sub) =>
-      identity.sign({ sub, aud: 'bench', scope: 'mcp', groups: ['engineering'], department: 'research', level: 3 }),
-    ),
-  );
+  const tokens = await signTokens(identity, 8, { groups: ['engineering'], department: 'research' });
   const name = audited ? 'vmcp both boundaries, audit' : 'vmcp both boundaries';
   const target = asTarget(name, await startGateway(config, { prefix: SERVER_CORE }), tokens);
   return {

@@ -8,6 +8,7 @@ import { keyPart } from './decision-key.ts';
 import { findReachable } from './find-reachable.ts';
 import { normaliseValue, type PolicyValue } from './normalise-value.ts';
 import type { CedarRequest } from './policy-engine.ts';
+import type { ResourceClassifier } from './resource-class.ts';
 
 type Values = Readonly<Record<string, PolicyValue>>;
 
@@ -27,6 +28,7 @@ export interface Caller {
 /** What policies can read of a tool, prompt or resource. */
 export interface Target {
   readonly speakable: boolean;
+  /** Names its class: resources with the same key get the same decisions. */
   readonly key: string;
   readonly id: string;
   readonly backend: string;
@@ -55,7 +57,7 @@ export function readCaller(identity: Identity, mentions: Mentions, groupsClaim: 
 }
 
 /** Attributes are passed as far as policies mention them: a resource itself is compared by its uid alone. */
-export function readTarget(resource: PolicyResource, mentions: Mentions): Target {
+export function readTarget(resource: PolicyResource, mentions: Mentions, classify: ResourceClassifier): Target {
   const { name, backend, originalName, annotations } = resource;
   const offered: Record<string, unknown> = { name, backend, original_name: originalName };
   for (const [hint, type] of Object.entries(HINT_TYPES)) {
@@ -63,9 +65,8 @@ export function readTarget(resource: PolicyResource, mentions: Mentions): Target
     if (typeof value === type.toLowerCase()) offered[hint] = value;
   }
   const attributes = readValues(offered, mentions.resourceAttributes, '');
-  const values = mentions.resourceAttributes.map((attribute) => attributes[attribute]);
   const speakable = name.isWellFormed() && backend.isWellFormed();
-  return { speakable, key: keyPart([name, backend, values]), id: name, backend, attributes };
+  return { speakable, key: keyPart(classify(resource, attributes)), id: name, backend, attributes };
 }
 
 const NO_ARGUMENTS: CallArguments = { key: '', context: {} };

@@ -1,5 +1,5 @@
 import type { UserEntity } from '#crds/policy/entities';
-import { findMentions } from '#crds/policy/mentions';
+import { findMentions, type Mentions } from '#crds/policy/mentions';
 import { nameOf, type ParsedPolicy } from '#crds/policy/parse';
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
@@ -18,6 +18,7 @@ import type { PolicyMetrics } from './policy-metrics.ts';
 import { loadPolicies, type CedarRequest } from './policy-engine.ts';
 import { createPairMemory } from './remember-pairs.ts';
 import { createMemory } from './remember-decisions.ts';
+import { createResourceClassifier } from './resource-class.ts';
 
 /** One policy set in force. */
 interface DeciderSettings {
@@ -49,13 +50,14 @@ export function createDecider(settings: DeciderSettings): Decide {
   const memory = createMemory<Decision>(settings.cacheSize);
   // Identities and list entries live as long as their token and list; what was read of them is kept no longer.
   const callers = new WeakMap<Identity, Caller>();
+  const readClass = createClassReader(settings, mentions);
   const targets = new WeakMap<PolicyResource, Target>();
   const pairs = createPairMemory<Caller, Target>();
   const lookedUp = metrics.lookedUp ?? (() => undefined);
 
   return (identity, action, resource, args) => {
     const caller = callers.get(identity) ?? remember(callers, identity, readCaller(identity, mentions, groupsClaim));
-    const target = targets.get(resource) ?? remember(targets, resource, readTarget(resource, mentions));
+    const target = targets.get(resource) ?? remember(targets, resource, readClass(resource));
     if (!caller.speakable || !target.speakable) return DENIED;
     const call = readArguments(args, mentions);
     const pair = pairs.get(caller, target);
@@ -70,6 +72,19 @@ export function createDecider(settings: DeciderSettings): Decide {
     if (remembered === undefined) memory.set(key, decision);
     if (settings.cacheSize > 0) pairs.set(caller, target, { action, call: call.key, decision });
     return decision;
+  };
+}
+
+/** Reads a resource as one resource of its class, the same for all: Cedar is asked once for the class. */
+function createClassReader({ cacheSize, entities, policies }: DeciderSettings, mentions: Mentions) {
+  const classify = createResourceClassifier(policies, entities, mentions);
+  const classes = createMemory<Target>(cacheSize);
+  return (resource: PolicyResource): Target => {
+    const read = readTarget(resource, mentions, classify);
+    if (!read.speakable) return read;
+    const known = classes.get(read.key);
+    if (known === undefined) classes.set(read.key, read);
+    return known ?? read;
   };
 }
 

@@ -28,7 +28,7 @@ describe('a remembered decision', () => {
     expect(ask('b', 'y', { n: 4 })).toBe(false);
     expect(ask('b', 'x', { n: 5 })).toBe(false);
     expect(ask('b', 'x', { n: '4' })).toBe(false);
-    expect(ask('b', 'x', { n: 4 }, 'u')).toBe(false);
+    expect(ask('b', 'x', { n: 4 }, 'u')).toBe(true);
     expect(ask('a', 'x', { n: 4 })).toBe(true);
   });
 });

@@ -4,20 +4,13 @@ import { Aggregation } from '#crds/run-config/aggregation';
 import type { Authz } from '#crds/run-config/incoming';
 import { RequestError } from '#runtime/errors';
 import { composeNames } from '#runtime/mcp/aggregate/compose-names';
-import {
-  identityOf,
-  load,
-  plainly,
-  questions,
-  sources,
-  type PolicySource,
-  type Question,
-} from '#runtime/policy/testdata/policy-questions';
+import { identityOf, load, plainly } from '#runtime/policy/testdata/plain-decisions';
+import { questions, sources, type PolicySource, type Question } from '#runtime/policy/testdata/policy-questions';
 import { authorizeCall, isVisible } from './resolve-target.ts';
 
 /** The names `t` and `u` change places at the backend's own endpoint, in the group, at both or at neither. */
 const renamings = fc.record({ own: fc.boolean(), group: fc.boolean(), prefix: fc.constantFrom('', '{workload}_') });
-const SWAPPED = { t: { name: 'u' }, u: { name: 't' } };
+const SWAPPED: Record<string, { name: string }> = { t: { name: 'u' }, u: { name: 't' } };
 
 const PERMIT_ALL: PolicySource = { texts: ['permit(principal, action, resource);'], entities: [] };
 
@@ -58,7 +51,7 @@ function advertise({ action, resource }: Question, { own, group, prefix }: Renam
   const list = { backend: { name: backend, tools_override, authz }, entries: [listed] };
   const [entry] = composeNames(kind, [list], aggregation, 60).entries;
   if (entry === undefined) throw new Error('nothing is advertised');
-  const ownName = own && kind === 'tools' ? SWAPPED[originalName === 't' ? 't' : 'u'].name : originalName;
+  const ownName = own && kind === 'tools' ? (SWAPPED[originalName]?.name ?? originalName) : originalName;
   return { kind, entry, atOwn: { name: ownName, backend, originalName, annotations } } as const;
 }
 
@@ -76,7 +69,7 @@ describe('the policies of a server and of a backend', () => {
   it('allow what Cedar allows by the advertised and the own name, and show whatever they allow', () => {
     fc.assert(
       fc.property(pairs, questions, renamings, ([ofServer, ofBackend], asked, renaming) => {
-        const [authorizer, own] = [load(ofServer, 1_000), load(ofBackend, 1_000, 'backend/x')];
+        const [authorizer, own] = [load(ofServer, {}), load(ofBackend, { name: 'backend/x' })];
         const rooms = {
           authorizer,
           config: {},

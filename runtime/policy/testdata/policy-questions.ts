@@ -1,16 +1,8 @@
-import { isAuthorized, type CedarValueJson, type EntityJson, type TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
+import type { EntityJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 import fc from 'fast-check';
-import { validatePolicySet } from '#crds/policy/validate';
-import type { Authz } from '#crds/run-config/incoming';
-import type { Identity } from '#runtime/incoming/identity';
-import type { Log } from '#runtime/telemetry/log';
-import { createAuthorizer } from '../authorize.ts';
 import type { PolicyAction, PolicyResource } from '../authorizer.ts';
-import { normaliseValue } from '../normalise-value.ts';
 
-const log: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
-type OwnEntity = EntityJson & { uid: TypeAndId };
+export type OwnEntity = EntityJson & { uid: TypeAndId };
 /** Policies and entities of one set. */
 export interface PolicySource {
   readonly texts: string[];
@@ -32,6 +24,9 @@ const ENTITIES: OwnEntity[] = [
   { uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] },
   { uid: { type: 'Group', id: 'g' }, attrs: {}, parents: [{ type: 'Group', id: 'all' }] },
   { uid: { type: 'Tool', id: 't' }, attrs: { owner: clientA, owners: groupH }, parents: [{ type: 'Client', id: 'a' }] },
+  { uid: { type: 'Tool', id: 'w' }, attrs: { owner: clientA }, parents: [{ type: 'Tool', id: 'kept' }] },
+  { uid: { type: 'Tool', id: 'tu' }, attrs: {}, parents: [], tags: { kind: 'risky' } },
+  { uid: { type: 'Backend', id: 'y' }, attrs: {}, parents: [{ type: 'Group', id: 'g' }] },
 ];
 
 const principals = [
@@ -49,7 +44,14 @@ const actions = [
   'action == Action::"call_tool"',
   'action in [Action::"tools/call", Action::"get_prompt"]',
 ];
-const resources = ['resource', 'resource', 'resource == Tool::"t"', 'resource in Backend::"x"', 'resource is Prompt'];
+const resources = [
+  'resource',
+  'resource',
+  'resource == Tool::"t"',
+  'resource in Backend::"x"',
+  'resource is Prompt',
+  'resource is Tool in Backend::"y"',
+];
 const conditions = [
   'principal.claim_role == "x"',
   'context.claim_level > 1',
@@ -70,14 +72,50 @@ const conditions = [
   'resource has title',
   'action == Action::"prompts/get"',
 ];
+/** Conditions that tell resources apart: by name, parent and attribute, through literals, patterns and other values. */
+const resourceConditions = [
+  'resource == Tool::"v"',
+  'resource in [Tool::"u", Backend::"y"]',
+  'resource in Prompt::"tu"',
+  '[Tool::"u", Tool::"v"].contains(resource)',
+  '{chosen: Tool::"tu"}.chosen == resource',
+  '(if context has arg_flag then Tool::"u" else resource) == Tool::"v"',
+  'resource.name != "u"',
+  '"v" == resource.name',
+  'resource.name like "t*"',
+  'resource.name like "*u*"',
+  'resource.original_name like "*"',
+  'resource.name like "v"',
+  '["t", "v"].contains(resource.name)',
+  'resource.name == resource.original_name',
+  'resource.name == context.arg_path',
+  'resource.backend == principal.claim_role',
+  '[resource.name, "z"].containsAny(principal.claim_tags)',
+  '(if resource.readOnlyHint then resource else Tool::"t").name == "v"',
+  'resource.backend == "y"',
+  'resource.backend like "x*"',
+  'resource.title like "T*"',
+  '(resource has title && resource.title == "Tx")',
+];
 /** These need the user's entities. */
 const ownConditions = [
   '(principal has team && principal.team == "red")',
   '(resource is Tool && resource has owner && resource.owner == principal)',
   '(resource is Tool && resource.owner in Group::"g")',
   '(resource is Tool && resource.owner in resource.owners)',
+  'resource in Tool::"kept"',
+  'Tool::"w".owner == principal',
+  '(resource is Tool && resource.hasTag("kind") && resource.getTag("kind") == "risky")',
   'resource in Group::"g"',
   'Group::"g" in Group::"all"',
+];
+const ownResourceConditions = [
+  ...resourceConditions,
+  'resource in Tool::"kept"',
+  'resource in Group::"g"',
+  'Tool::"w".owner == principal',
+  '(resource is Tool && resource has owner)',
+  '(resource is Tool && resource.hasTag("kind"))',
 ];
 
 function policyOf(known: readonly string[]): fc.Arbitrary<string> {
@@ -101,10 +139,32 @@ function sourceOf(known: readonly string[], entities: OwnEntity[]): fc.Arbitrary
 
 const whole = 'permit(principal, action, resource) when { context == {arg_path: "x"} };';
 export const sources: fc.Arbitrary<PolicySource> = fc.oneof(
-  { weight: 6, arbitrary: sourceOf(conditions, []) },
-  { weight: 4, arbitrary: sourceOf([...conditions, ...ownConditions, ...ownConditions], ENTITIES) },
+  { weight: 4, arbitrary: sourceOf([...conditions, ...resourceConditions], []) },
+  {
+    weight: 4,
+    arbitrary: sourceOf([...conditions, ...resourceConditions, ...ownConditions, ...ownConditions], ENTITIES),
+  },
   { weight: 1, arbitrary: fc.constant<PolicySource>({ texts: [whole], entities: ENTITIES }) },
 );
+
+/** Policies that decide by the resource alone, or by how it compares with the caller and the call. */
+export const resourceSources: fc.Arbitrary<PolicySource> = fc
+  .tuple(
+    fc.constantFrom<[string[], OwnEntity[]]>([resourceConditions, []], [ownResourceConditions, ENTITIES]),
+    fc.constantFrom('permit', 'forbid'),
+  )
+  .chain(([[known, entities], effect]) => {
+    const policy = fc
+      .tuple(fc.constantFrom(...resources), fc.constantFrom('when', 'unless'), fc.constantFrom(...known))
+      .map(([resource, clause, condition]) => `${effect}(principal, action, ${resource}) ${clause} { ${condition} };`);
+    const others = effect === 'permit' ? [] : ['permit(principal, action, resource);'];
+    return fc
+      .array(policy, { minLength: 1, maxLength: 2 })
+      .map((texts) => ({ texts: [...others, ...texts], entities }));
+  });
+
+const NAMES = ['t', 'u', 'v', 'w', 'tu', 'tuv', 'other'];
+const BACKENDS = ['x', 'y', 'z'];
 
 const value = fc.constantFrom<unknown>(
   'x',
@@ -124,19 +184,62 @@ const value = fc.constantFrom<unknown>(
   ['x', null],
 );
 const values = (...names: string[]) => fc.dictionary(fc.constantFrom(...names), value, { noNullPrototype: true });
+const HINTS = [
+  undefined,
+  { readOnlyHint: true },
+  { readOnlyHint: false, title: 'T' },
+  { title: 'Tx' },
+  { title: '\ud800' },
+];
 const question: fc.Arbitrary<Question> = fc.record({
   subject: fc.constantFrom('a', 'b'),
   groups: fc.subarray(['g', 'h']),
   claims: values('role', 'level', 'tags', 'other'),
   action: fc.constantFrom('call_tool', 'get_prompt'),
   resource: fc.record({
-    name: fc.constantFrom('t', 'u'),
-    backend: fc.constantFrom('x', 'y'),
-    originalName: fc.constantFrom('t', 'u'),
-    annotations: fc.constantFrom(undefined, { readOnlyHint: true }, { readOnlyHint: false, title: 'T' }),
+    name: fc.constantFrom(...NAMES),
+    backend: fc.constantFrom(...BACKENDS),
+    originalName: fc.constantFrom(...NAMES),
+    annotations: fc.constantFrom(...HINTS),
   }),
   args: values('path', 'n', 'flag', 'list', 'other'),
 });
+
+/** One caller's questions about many resources, in any order. */
+export const resourceQuestions: fc.Arbitrary<readonly Question[]> = fc
+  .tuple(
+    fc.record({
+      subject: fc.constantFrom('a', 'b'),
+      action: fc.constantFrom('call_tool', 'get_prompt'),
+      role: fc.constantFrom(...BACKENDS),
+      tag: fc.constantFrom(...NAMES),
+      path: fc.constantFrom(...NAMES),
+      flag: fc.boolean(),
+    }),
+    fc.shuffledSubarray(
+      NAMES.flatMap((name) =>
+        BACKENDS.flatMap((backend) =>
+          HINTS.map((annotations, index) => ({
+            name,
+            backend,
+            originalName: index % 2 === 0 ? name : 'v',
+            annotations,
+          })),
+        ),
+      ),
+      { minLength: 30, maxLength: 60 },
+    ),
+  )
+  .map(([{ subject, action, role, tag, path, flag }, catalogue]) =>
+    catalogue.map((resource) => ({
+      subject,
+      groups: ['g'],
+      claims: { role, tags: [tag] },
+      action,
+      resource,
+      args: flag ? { path, flag } : { path },
+    })),
+  );
 
 /** Questions that differ from the first in one thing each, as those do that a bad key confuses. */
 const parts = [
@@ -159,65 +262,4 @@ function withPart(first: Question, other: Question, part: (typeof parts)[number]
     return { ...first, resource: { ...first.resource, [part]: other.resource[part] } };
   }
   return { ...first, [part]: other[part] };
-}
-
-export function identityOf({ subject, groups, claims }: Question): Identity {
-  const rest = { issuer: '', clientId: undefined, scopes: [], token: undefined, expiresAt: Infinity };
-  return { ...rest, subject, groups, claims: claims as Identity['claims'], key: subject };
-}
-
-function attributes(prefix: string, given: Record<string, unknown>): Record<string, CedarValueJson> {
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, each]) => {
-      const normalised = normaliseValue(prefix + name, each);
-      return normalised === undefined ? [] : [[prefix + name, normalised as CedarValueJson]];
-    }),
-  );
-}
-
-function withOwn(
-  source: PolicySource,
-  uid: TypeAndId,
-  attrs: Record<string, CedarValueJson>,
-  parents: TypeAndId[],
-): OwnEntity {
-  const own = source.entities.find((each) => each.uid.type === uid.type && each.uid.id === uid.id);
-  return { uid, attrs: { ...attrs, ...own?.attrs }, parents: [...parents, ...(own?.parents ?? [])] };
-}
-
-/** Cedar on the policies as they are written and on everything there is, without memory. */
-export function plainly(source: PolicySource, asked: Question): boolean {
-  const { name, backend, originalName, annotations } = asked.resource;
-  const principal = { type: 'Client', id: asked.subject };
-  const resource = { type: asked.action === 'call_tool' ? 'Tool' : 'Prompt', id: name };
-  const claims = attributes('claim_', asked.claims);
-  const groups = asked.groups.map((id) => ({ type: 'Group', id }));
-  const request = [
-    withOwn(source, principal, claims, groups),
-    withOwn(source, resource, { name, backend, original_name: originalName, ...annotations }, [
-      { type: 'Backend', id: backend },
-    ]),
-  ];
-  const isOther = ({ uid }: OwnEntity) => !request.some((each) => each.uid.type === uid.type && each.uid.id === uid.id);
-  const unalias = (text: string) => text.replaceAll('tools/call', 'call_tool').replaceAll('prompts/get', 'get_prompt');
-  const answer = isAuthorized({
-    principal,
-    action: { type: 'Action', id: asked.action },
-    resource,
-    context: { ...claims, ...attributes('arg_', asked.args) },
-    policies: { staticPolicies: Object.fromEntries(source.texts.map((text, i) => [`p${i}`, unalias(text)])) },
-    entities: [...request, ...source.entities.filter(isOther)],
-  });
-  if (answer.type === 'failure') throw new Error(answer.errors[0]?.message);
-  const { decision, diagnostics } = answer.response;
-  const erred = diagnostics.errors.map(({ policyId }) => source.texts[Number(policyId.slice(1))]);
-  return decision === 'allow' && !erred.some((text) => text?.startsWith('forbid'));
-}
-
-/** Loads a source; one that does not validate is passed over. */
-export function load({ texts, entities }: PolicySource, cacheSize: number, name = 'server') {
-  const entities_json = JSON.stringify(entities);
-  fc.pre(validatePolicySet({ policies: texts, entitiesJson: entities_json }).ok);
-  const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies: texts, entities_json };
-  return createAuthorizer(authz, { log, cacheSize, name });
 }

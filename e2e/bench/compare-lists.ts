@@ -1,0 +1,84 @@
+import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { cpuMicros } from './cpu-time.ts';
+import { listTools, openSession } from './mcp-client.ts';
+import { median } from './side-by-side.ts';
+import { startBackends, startListing, type Target } from './targets.ts';
+
+/** CPU of the server for one `tools/list`, in microseconds. Ratios are taken within each round, then the median of these. */
+export interface ListRow {
+  readonly name: string;
+  readonly plain: number;
+  readonly decided: number;
+  readonly ratio: number;
+}
+
+export interface ListFindings {
+  readonly tools: number;
+  readonly rows: readonly ListRow[];
+}
+
+export interface ListPace {
+  readonly rounds: number;
+  /** Principals that list for the first time in each round. */
+  readonly principals: number;
+}
+
+interface Costs {
+  readonly first: number;
+  readonly others: number;
+}
+
+const TOOLS = 2_000;
+
+/** Measures the first list of each of several principals over 2,000 tools, without policies and with ten, in new processes. */
+export async function compareLists({ rounds, principals }: ListPace): Promise<ListFindings> {
+  const backends = await startBackends(2, TOOLS / 2);
+  const identity = await serveIdentityProvider({ audiences: ['backend'] });
+  try {
+    const results: { plain: Costs; decided: Costs }[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const measure = (withPolicies: boolean) => measureOne(backends.urls, { identity, principals, withPolicies });
+      results.push({ plain: await measure(false), decided: await measure(true) });
+    }
+    const row = (name: string, pick: (costs: Costs) => number): ListRow => ({
+      name,
+      plain: median(results.map(({ plain }) => pick(plain))),
+      decided: median(results.map(({ decided }) => pick(decided))),
+      ratio: median(results.map(({ plain, decided }) => pick(decided) / pick(plain))),
+    });
+    const rows = [row('first principal', ({ first }) => first), row('each further principal', ({ others }) => others)];
+    return { tools: TOOLS, rows };
+  } finally {
+    await identity.close();
+    await backends.stop();
+  }
+}
+
+interface Arrangement {
+  readonly identity: IdentityProvider;
+  readonly principals: number;
+  readonly withPolicies: boolean;
+}
+
+async function measureOne(urls: string[], { identity, principals, withPolicies }: Arrangement): Promise<Costs> {
+  const target = await startListing(urls, identity, { principals, withPolicies });
+  try {
+    const sessions: Record<string, string>[] = [];
+    for (const token of target.tokens ?? []) sessions.push(await openSession(target.url, token));
+    const [first, ...others] = sessions;
+    if (first === undefined || others.length === 0) throw new Error('a round needs two principals');
+    const costs = { first: await cpuOf(target, [first]), others: await cpuOf(target, others) };
+    return { first: costs.first, others: costs.others / others.length };
+  } finally {
+    await target.stop();
+  }
+}
+
+async function cpuOf({ pid, url }: Target, sessions: readonly Record<string, string>[]): Promise<number> {
+  const before = cpuMicros(pid);
+  for (const session of sessions) {
+    const { length } = await listTools(url, session);
+    if (length !== TOOLS) throw new Error(`a list has ${length} of ${TOOLS} tools`);
+  }
+  return cpuMicros(pid) - before;
+}
