@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { proxyOf } from '#crds/connections/proxy';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';
-import { createCollector, giveBackWhenIdle } from '#runtime/give-back-memory';
+import { giveBackWhenIdle } from '#runtime/give-back-memory';
 import { startRuntime } from '#runtime/process';
 import { createLog } from '#runtime/telemetry/create-log';
 
@@ -52,7 +52,7 @@ try {
   process.on('SIGINT', () => void stop());
   const runtime = await started;
   process.on('SIGHUP', () => runtime.reopenLogs());
-  giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime, collect: createCollector() });
+  if (globalThis.gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime, gc: globalThis.gc });
   log.info('ready', { host: runtime.address.host, port: runtime.address.port });
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
