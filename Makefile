@@ -2,7 +2,7 @@
 # node_modules, whatever the system's is: always through npm.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients test-api conformance soak bench bench-operator images clean
+.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients test-api property conformance soak bench bench-operator images clean
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
@@ -71,6 +71,10 @@ test-clients: $(INSTALLED) ## log in with Claude Code, Codex CLI, mcporter and f
 
 test-api: $(LINK) ## property tests of the management API from its OpenAPI document, by schemathesis, which it installs
 	@$(RUN) test:all -- property
+
+property: export RUNS := $(or $(RUNS),20000)
+property: $(INSTALLED) ## RUNS=20000 folders from the schemas: what the planner accepts, the runtime serves; SEED=... for others
+	@$(RUN) test -- --forceExit e2e/accepted/
 
 bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
 	@$(RUN) bench

@@ -49,8 +49,12 @@ export interface Named {
  */
 export type SecretDigests = Record<string, string>;
 
-/** An empty value is no credential; `control characters` (a line break inside, for example) may stand in no header. */
-export type SecretFlaw = 'empty' | 'control characters';
+/**
+ * What a value cannot be used for: an empty one is no credential, `control characters` (a line break inside) may stand in no
+ * header, a short one seals nothing; the others are not what their name says, in PEM form and without passphrase.
+ */
+export type SecretFlaw =
+  'empty' | 'control characters' | 'short' | 'no private key' | 'no signing key' | 'no certificate';
 
 /**
  * Secrets that a platform makes for a runtime, once: what seals its records, the token for its /status, and on one
@@ -173,7 +177,7 @@ export interface World {
   /** Secret name to its keys. */
   secrets: Record<string, SecretDigests>;
   /** What is wrong with values of Secrets: `<name>/<key>` to it. Absent in a cluster: there the runtime says it. */
-  flaws?: Readonly<Record<string, SecretFlaw>>;
+  flaws?: Readonly<Record<string, readonly SecretFlaw[]>>;
   /** ConfigMap name to key to text. */
   configMaps: Record<string, Record<string, string>>;
   /** Of those that are there and yet not in `secrets` or `configMaps`: name to why, with what to do. */

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { explainSome, pathText, problemText } from '#crds/parts/explain';
-import { RUN_CONFIG_VERSION, RunConfig } from '#crds/run-config/run-config';
+import { pathText, problemText, tellSome } from '#crds/parts/explain';
+import { readRunConfig } from '#crds/run-config/read-run-config';
+import { RUN_CONFIG_VERSION, type RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { listFiles, type NamedFile } from './list-files.ts';
 import type { ListedFiles } from './listed-files.ts';
@@ -22,7 +23,7 @@ export interface LoadedRunConfig {
   readonly files: readonly NamedFile[];
 }
 
-/** A document that is well-formed and of the schema; whether its files are there is another question. */
+/** A document that can be served as it is written; whether its files are there is another question. */
 export interface ParsedRunConfig extends LoadedRunConfig {
   /** @throws ConfigError that names each file that `read` cannot read, with its place in the document */
   readonly checkFiles: (read: (file: string) => unknown) => void;
@@ -51,17 +52,15 @@ export async function parseRunConfig(file: string, listed?: ListedFiles): Promis
   listed?.check(resolve(file), bytes);
   const document = readDocument(unpack(bytes, file).toString('utf8'), file);
   checkVersion(document, file);
-  const result = RunConfig.safeParse(document.value);
-  if (!result.success) {
-    const problems = explainSome(result.error, { file, lineOf: document.lineOf, schema: RunConfig });
-    throw new ConfigError(problems.join('\n'), { cause: result.error });
-  }
-  const files = listFiles(result.data);
+  const { config, problems } = readRunConfig(document.value, { file, lineOf: document.lineOf });
+  const refused = problems.filter(({ concernsAll }) => concernsAll);
+  if (config === undefined || refused.length > 0) throw new ConfigError(tellSome(refused).join('\n'));
+  const files = listFiles(config);
   return {
-    config: result.data,
+    config,
     digest: createHash('sha256').update(bytes).digest('hex'),
     files,
-    checkFiles: (read) => checkFiles(files.filter(concernsAll), read, document, file),
+    checkFiles: (read) => checkFiles(files.filter(isOfAll), read, document, file),
   };
 }
 
@@ -99,8 +98,9 @@ function checkVersion({ value, lineOf }: ReadDocument, file: string): void {
   throw new ConfigError(problemAt(['schema_version'], message, lineOf, file));
 }
 
-/** A file of one backend or provider takes that part alone out of service: build-backends.ts, authserver/server-parts.ts. */
-const concernsAll = ({ path }: NamedFile) => path[0] !== 'backends' && path[1] !== 'upstreams';
+/** A file of one backend, of one provider or of the traces takes that part alone out of service. */
+const isOfAll = ({ path }: NamedFile) =>
+  path[0] !== 'backends' && path[1] !== 'upstreams' && path[0] !== 'telemetry_config';
 
 function checkFiles(
   files: readonly NamedFile[],

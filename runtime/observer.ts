@@ -45,6 +45,7 @@ export interface Observer {
    * @throws ConfigError, and then the former goes on
    */
   prepare(config: RunConfig): Promise<PreparedObserver>;
+  readonly traces: Pick<FollowedTracing, 'warnings' | 'filesChanged'>;
   /** Opens the audit file anew, after it was moved away. */
   reopen(): void;
   close(): Promise<void>;
@@ -72,9 +73,8 @@ const CLOSE_WITHIN = 2_000;
 
 /** @throws ConfigError */
 export async function createObserver(config: RunConfig, deps: ObserverDeps): Promise<Observer> {
-  const { metrics, log, auditStream } = deps;
-  const open = ({ audit_config: settings, server }: RunConfig): Audit =>
-    createAudit(settings, { component: server.name, stream: auditStream, now: Date.now, log, counts: metrics.audit });
+  const { metrics } = deps;
+  const open = (next: RunConfig) => openAudit(next, deps);
   let inForce = config;
   const tracing = await followTracing(config, { ...deps, counts: metrics.spans });
   let audit = open(config);
@@ -117,9 +117,17 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
         },
       };
     },
+    traces: tracing,
     reopen: () => audit.reopen(),
     close: () => Promise.all([audit.close(CLOSE_WITHIN), tracing.close()]).then(() => undefined),
   };
+}
+
+function openAudit(
+  { audit_config: settings, server }: RunConfig,
+  { metrics, log, auditStream: stream }: ObserverDeps,
+): Audit {
+  return createAudit(settings, { component: server.name, stream, now: Date.now, log, counts: metrics.audit });
 }
 
 function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: ObserverDeps): void {

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import { gaugesOf } from '#runtime/mcp/backends/show-health';
-import { Server as TlsServer } from 'node:https';
 import type { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ProxySettings } from '#crds/connections/proxy';
@@ -9,7 +8,7 @@ import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import { Gateway } from '#runtime/gateway';
 import { acceptNoMore } from '#runtime/http/accept-no-more';
-import { createListener, type Route } from '#runtime/http/listener';
+import type { Route } from '#runtime/http/listener';
 import { listenOn } from '#runtime/http/listen-on';
 import { createOpeningGate } from '#runtime/http/opening-gate';
 import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
@@ -19,6 +18,7 @@ import { followSseEndpoint } from '#runtime/mcp/sse-endpoint/follow-sse-endpoint
 import { loginPage, openLogins } from '#runtime/open-logins';
 import type { LocalLogins } from '#runtime/remote-login/local-logins';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
+import { publicServer, renewCertificate } from '#runtime/public-server';
 import { createRoutes } from '#runtime/routes';
 import { authServerSnapshot, bufferedIn, createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
@@ -110,7 +110,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const { private_host: privateHost } = config.listen;
   const logins = openLogins(gateway, privateHost, () => boundPrivate, log);
   opened.push(() => Promise.resolve(logins?.close()));
-  const privatePort = openPrivatePort(options, gateway, metrics, { state, logins });
+  const privatePort = openPrivatePort(options, gateway, metrics, { state, logins, observer });
   const boundPrivate = await privatePort.listen(privateHost, config.listen.private_port);
   opened.push(() => privatePort.close(0));
   const { authenticator, authServer } = gateway.rooms;
@@ -124,8 +124,9 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
       route = createRoutes(gateway, listening, await sse());
     },
     refused: () => observer.configReloaded('failure'),
-    filesChanged: (changed) => {
+    filesChanged: async (changed) => {
       renewCertificate(server, options, changed);
+      await observer.traces.filesChanged();
       return gateway.filesChanged(changed);
     },
   });
@@ -163,20 +164,11 @@ async function takeOver(
   observer.configReloaded('success');
 }
 
-function publicServer({ followed, log }: RuntimeOptions, route: Route): Server {
-  const { tls } = followed.current.config.listen;
-  return createListener({
-    tls: tls && { cert: followed.files.read(tls.cert_file), key: followed.files.read(tls.key_file) },
-    route,
-    failed: (error) => log.error('a request failed without an answer', { error }),
-  });
-}
-
 function openPrivatePort(
   options: RuntimeOptions,
   gateway: Gateway,
   metrics: Metrics,
-  { state, logins }: { state: { draining: boolean }; logins: LocalLogins | undefined },
+  { state, logins, observer }: { state: { draining: boolean } } & Pick<Parts, 'logins' | 'observer'>,
 ): PrivatePort {
   const { followed, log, version } = options;
   const rooms = () => gateway.rooms;
@@ -191,6 +183,7 @@ function openPrivatePort(
   const status = {
     followed,
     rooms,
+    traces: observer.traces,
     ready: () => !state.draining,
     draining: () => state.draining,
     loginUrl: (login: SharedLogin) => loginPage(rooms().config, login) ?? logins?.urlOf(login),
@@ -270,20 +263,6 @@ async function stop(
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/** A certificate that was renewed serves the next connections. */
-function renewCertificate(server: Server, { followed, log }: RuntimeOptions, changed: readonly string[]): void {
-  const { current, files } = followed;
-  const { tls } = current.config.listen;
-  if (!tls || !(server instanceof TlsServer)) return;
-  if (!changed.includes(tls.cert_file) && !changed.includes(tls.key_file)) return;
-  try {
-    server.setSecureContext({ cert: files.read(tls.cert_file), key: files.read(tls.key_file) });
-  } catch (error) {
-    // A certificate may come a moment before its key.
-    log.error('the renewed certificate cannot be served; the former one stays', { error });
-  }
 }
 
 /** Where the process listens is part of its own shape: whoever started it starts it again for that. */

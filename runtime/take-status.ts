@@ -13,6 +13,7 @@ import type { Rooms } from '#runtime/rooms';
 interface StatusSources {
   readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
   readonly rooms: () => Rooms;
+  readonly traces: { readonly warnings: readonly string[] };
   /** Whether the public port takes requests. */
   readonly ready: () => boolean;
   readonly draining: () => boolean;
@@ -41,7 +42,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       config_refused: refusalOf(followed),
       ready: sources.ready(),
       draining: sources.draining(),
-      warnings: warningsOf(followed, rooms),
+      warnings: [...sources.traces.warnings, ...warningsOf(followed, rooms)],
       tools: rooms.catalogues.toolCount(),
       backends: rooms.backends.all.map((backend) => backendSnapshot(backend, sources)),
       sessions: rooms.sessions.size,

@@ -19,6 +19,7 @@ const TARGETS = [
   'test-api',
   'test-clients',
   'conformance',
+  'property',
   'soak',
   'bench',
   'bench-operator',

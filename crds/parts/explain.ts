@@ -31,16 +31,22 @@ export function explainIssues(error: z.ZodError, source: Source): string[] {
 }
 
 /** Problems that are told at once: who has mended them is told of the next ones. */
-const TOLD = 20;
+export const TOLD = 20;
 /** Characters of one of them: what is wrong may be a name of megabytes. */
 const LONGEST = 4000;
 
 /** The first of them, and that there are more where there are. */
 export function explainSome(error: z.ZodError, source: Omit<Source, 'most'>): string[] {
-  const texts = explainIssues(error, { ...source, most: TOLD + 1 }).map((text) =>
-    text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text,
-  );
-  return texts.length > TOLD ? [...texts.slice(0, TOLD), 'and more'] : texts;
+  return tellSome(explainProblems(error, { ...source, most: TOLD + 1 }));
+}
+
+/** Texts of the first problems, and that there are more where there are. */
+export function tellSome(problems: readonly Problem[]): string[] {
+  const texts = problems
+    .slice(0, TOLD)
+    .map(problemText)
+    .map((text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text));
+  return problems.length > TOLD ? [...texts, 'and more'] : texts;
 }
 
 /** The same, in parts. At most one problem for each place and message. */
@@ -93,13 +99,18 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
 
 const depth = (issues: Issue[]) => issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);
 
-function problemAt(path: Path, message: string, { file, lineOf }: Source): Problem {
+/** A problem at a path of a document. */
+export function problemAt(
+  path: readonly (string | number)[],
+  message: string,
+  { file, lineOf }: Pick<Source, 'file' | 'lineOf'>,
+): Problem {
   const line = nearestLine(path, lineOf);
   return { file, ...(line !== undefined && { line }), path: pathText(path), message };
 }
 
 /** The line of a path, or of the nearest thing above it that is written. */
-function nearestLine(path: Path, lineOf: Source['lineOf']): number | undefined {
+function nearestLine(path: readonly (string | number)[], lineOf: Source['lineOf']): number | undefined {
   for (let length = path.length; length >= 0; length--) {
     const line = lineOf(path.slice(0, length));
     if (line !== undefined) return line;

@@ -28,23 +28,28 @@ export const Milliseconds = z.codec(Duration, z.number(), {
 /** A text that is not empty. */
 export const text = (max: number) => z.string().min(1).max(max);
 
+/** A pattern accepts hosts and ports that no URL has, such as port 99999. */
+const isUrl = (text: string) => URL.canParse(text);
+
+const NOT_HTTP_URL =
+  'not an absolute http or https URL without user name and password; write for example https://host.example/path';
+
 /** An http(s) URL. No user name or password: secrets are references. */
 export const HttpUrl = z
   .string()
   .max(2048)
-  .regex(
-    /^https?:\/\/[^\s/?#@\\]+([/?#][^\s\\]*)?$/,
-    'not an absolute http or https URL without user name and password; write for example https://host.example/path',
-  );
+  .regex(/^https?:\/\/[^\s/?#@\\]+([/?#][^\s\\]*)?$/, { error: NOT_HTTP_URL, abort: true })
+  .refine(isUrl, NOT_HTTP_URL);
+
+const NOT_IDENTIFIER =
+  'not an absolute http or https URL without user name, query and fragment; write for example https://host.example/path';
 
 /** The identifier of an issuer or of a resource (RFC 8414 §2, RFC 9728 §3): a URL without query and fragment. */
 export const IdentifierUrl = z
   .string()
   .max(2048)
-  .regex(
-    /^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/,
-    'not an absolute http or https URL without user name, query and fragment; write for example https://host.example/path',
-  );
+  .regex(/^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/, { error: NOT_IDENTIFIER, abort: true })
+  .refine(isUrl, NOT_IDENTIFIER);
 
 /** RFC 1123 label. */
 export const DnsLabel = z

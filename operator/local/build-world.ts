@@ -1,4 +1,3 @@
-import { HEADER_VALUE } from '#crds/parts/primitives';
 import { byName } from '#operator/by-name';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
@@ -7,9 +6,10 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
-import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, World } from '#operator/world';
+import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
+import { findSecretFlaws } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
 
 /** What the plan may know besides the manifests. */
@@ -113,13 +113,6 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
   };
 }
 
-/** As the runtime reads a file: line breaks at its end do not count. */
-function findFlaw(value: string): SecretFlaw | undefined {
-  const text = value.replace(/[\r\n]+$/, '');
-  if (text === '') return 'empty';
-  return HEADER_VALUE.test(text) ? undefined : 'control characters';
-}
-
 /** All that the plan reads about one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
   const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
@@ -136,10 +129,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     return [name, byName(digests)];
   });
   const flaws = inside(snapshot.secrets, namespace).flatMap(([name, values]) =>
-    Object.entries(values).flatMap(([key, value]) => {
-      const flaw = findFlaw(value);
-      return flaw === undefined ? [] : [[`${name}/${key}`, flaw] as const];
-    }),
+    Object.entries(values).map(([key, value]) => [`${name}/${key}`, findSecretFlaws(value)] as const),
   );
   return {
     namespace,

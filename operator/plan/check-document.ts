@@ -1,10 +1,40 @@
-import { readValue } from '#crds/parts/read-value';
-import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
+import type { Problem } from '#crds/parts/explain';
+import { valueAt } from '#crds/parts/rule';
+import { checkBackend, readRunConfig } from '#crds/run-config/read-run-config';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
+import { type BackendPlaces, type DocumentPlaces, fieldOfBackend, fieldOfDocument } from './field-of-document.ts';
 
-/** A document that the runtime would refuse is never handed to it. Throws `Stalled`. */
-export function checkDocument(document: RunConfigDocument): void {
-  const read = readValue(RunConfig, document);
-  if ('data' in read) return;
-  throw new Stalled('InvalidRunConfiguration', `the run configuration would be refused: ${read.problems.join('; ')}`);
+/** What is not written has no line: so a message tells a missing value from a wrong one. */
+const sourceOf = (document: object) => ({
+  file: '',
+  lineOf: (path: (string | number)[]) => (valueAt(document, path.map(String)) === undefined ? undefined : 1),
+});
+
+function refuse(problems: readonly Pick<Problem, 'path' | 'message'>[], fieldOf: (path: string) => string): void {
+  if (problems.length === 0) return;
+  const texts = problems.map(({ path, message }) => `${fieldOf(path)}: ${message}`);
+  throw new Stalled('InvalidRunConfiguration', texts.join('; '));
+}
+
+/**
+ * Reads a rendered document as the runtime does, so that none is handed to it which it would refuse. `places`: where its
+ * parts are written; absent: nobody wrote them. Throws `Stalled`.
+ */
+export function checkDocument(document: RunConfigDocument, places?: DocumentPlaces): void {
+  const { problems } = readRunConfig(document, sourceOf(document));
+  refuse(
+    problems,
+    (path) => (places && fieldOfDocument(path, places)) ?? `the run configuration would be refused at ${path}`,
+  );
+}
+
+/** The same for one backend. `providers`: names of the upstream providers of the document. Throws `Stalled`. */
+export function checkBackendDocument(
+  entry: RunConfigDocument['backends'][number],
+  providers: readonly string[],
+  places: BackendPlaces,
+): void {
+  const problems = checkBackend(entry, providers.length === 0 ? undefined : providers, sourceOf(entry));
+  refuse(problems, (path) => fieldOfBackend(path, places));
 }

@@ -25,6 +25,16 @@ function fileName(prefix: string, digest: string): string {
   return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
 }
 
+const PEM = 'in PEM form, without passphrase';
+const REMEDIES: Record<SecretFlaw, string> = {
+  empty: 'is empty: write its value',
+  'control characters': 'has a line break or another control character: remove it',
+  short: 'is shorter than 32 bytes: write random ones, for example: openssl rand -base64 48',
+  'no private key': `is no private key: write one ${PEM}`,
+  'no signing key': `is no private key that can sign tokens: write one ${PEM}: EC P-256 or P-384, Ed25519, or RSA of at least 2048 bits, for example: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`,
+  'no certificate': `is no certificate: write it with its chain, ${PEM}`,
+};
+
 /** The text under a key of a ConfigMap. Throws `Waiting` when it is not there. */
 export function configMapText(world: World, reference: KeyReference, field: string): string {
   const entries = ownValue(world.configMaps, reference.name);
@@ -99,8 +109,12 @@ export class FileList {
     Object.assign(this.plainFiles, part.plainFiles);
   }
 
-  /** Path of the file with a Secret's value. `field` is where the reference stands, for the message. Throws `Waiting`. */
-  secret(reference: KeyReference, field: string): string {
+  /**
+   * Path of the file with a Secret's value. `field` is where the reference stands, for the message. Throws `Waiting` where it is
+   * not there, and where it has one of `flaws`.
+   */
+  secret(reference: KeyReference, field: string, flaws: readonly SecretFlaw[] = []): string {
+    this.#refuse(reference, field, flaws);
     const digest = secretDigest(this.#world, reference, field);
     const file = fileName(`${reference.name}.${reference.key}`, digest);
     this.secretFiles[file] = { secret: reference.name, key: reference.key };
@@ -109,22 +123,19 @@ export class FileList {
 
   /** As `secret`, for a value that must say something. Throws `Waiting` where it is empty. */
   credential(reference: KeyReference, field: string): string {
-    this.#refuse(reference, field, ['empty']);
-    return this.secret(reference, field);
+    return this.secret(reference, field, ['empty']);
   }
 
   /** As `secret`, for a value that a header carries. Throws `Waiting` where no header can. */
   headerValue(reference: KeyReference, field: string): string {
-    this.#refuse(reference, field, ['empty', 'control characters']);
-    return this.secret(reference, field);
+    return this.secret(reference, field, ['empty', 'control characters']);
   }
 
   #refuse({ name, key }: KeyReference, field: string, flaws: readonly SecretFlaw[]): void {
-    const flaw = ownValue(this.#world.flaws, `${name}/${key}`);
-    if (flaw === undefined || !flaws.includes(flaw)) return;
-    const what =
-      flaw === 'empty' ? 'is empty: write its value' : 'has a line break or another control character: remove it';
-    throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${what}`);
+    const found = ownValue(this.#world.flaws, `${name}/${key}`) ?? [];
+    const flaw = flaws.find((one) => found.includes(one));
+    if (flaw === undefined) return;
+    throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${REMEDIES[flaw]}`);
   }
 
   /** Path of the file with a ConfigMap's text. Throws `Waiting`. */

@@ -7,7 +7,6 @@ import { type Command, processCommand, secretVariables } from './command-of-back
 import { containerCommand } from './container-command.ts';
 import type { FileList } from './file-list.ts';
 import { restartedAt } from './object-parts.ts';
-import { parseUrl } from './parse-url.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
 /** Port that a program in a container listens on where `mcpPort` is not written. */
@@ -101,7 +100,6 @@ function reachInCluster(name: string, spec: BackendSpec, namespace: string, clus
 /** Throws `Stalled` or `Waiting` where the backend cannot be reached as it is written. */
 export function reachBackend(name: string, spec: BackendSpec, world: World, files: FileList): Reach {
   if (spec.remoteUrl !== undefined) {
-    parseUrl(spec.remoteUrl, `MCPServer "${name}" remoteUrl`);
     return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };
   }
   if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, world, files);

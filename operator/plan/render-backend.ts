@@ -1,10 +1,12 @@
 import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { checkBackendDocument } from './check-document.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { checkSameCallers } from './check-same-callers.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
+import type { BackendPlaces } from './field-of-document.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { placeOf, reachBackend } from './reach-backend.ts';
 import { renderRateLimiting } from './render-operational.ts';
@@ -83,24 +85,40 @@ function renderHeaders(forward: BackendSpec['headerForward'], place: string, fil
   });
 }
 
-/** One backend of a document. Throws `Stalled` or `Waiting`: then it is left out, and nothing else is disturbed. */
+/** The entry of one backend, and where its parts are written. Throws `Stalled` or `Waiting`: then it is left out, and nothing else is disturbed. */
+function renderEntry(
+  name: string,
+  spec: BackendSpec,
+  context: OutgoingContext,
+  files: FileList,
+): RenderedBackend & { places: BackendPlaces } {
+  const place = `MCPServer "${name}"`;
+  checkChildNames({ kind: 'MCPServer', namespace: context.world.namespace, name }, context.world);
+  const reach = reachBackend(name, spec, context.world, files);
+  const { authType, auth, place: authPlace } = resolveOutgoingAuth(name, spec, reach, context, files);
+  const places = { name, auth: authPlace, url: spec.remoteUrl === undefined ? 'path' : 'remoteUrl' } as const;
+  const common = { name, auth, ...renderOffer(name, spec, context, files) };
+  checkBackendServed(name, spec, context.world);
+  if (reach.transport === 'stdio')
+    return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType, places };
+  const http = {
+    header_forward: renderHeaders(spec.headerForward, place, files),
+    ca_bundle_file: spec.caBundleRef && files.configMap(caBundleOf(spec.caBundleRef), `${place} caBundleRef`),
+  };
+  return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(spec, reach), authType, places };
+}
+
+/**
+ * One backend of a document, which the runtime would serve as it is. Throws `Stalled` or `Waiting`: then it is left out, and nothing
+ * else is disturbed.
+ */
 export function renderBackend(
   name: string,
   spec: BackendSpec,
   context: OutgoingContext,
   files: FileList,
 ): RenderedBackend {
-  const place = `MCPServer "${name}"`;
-  checkChildNames({ kind: 'MCPServer', namespace: context.world.namespace, name }, context.world);
-  const reach = reachBackend(name, spec, context.world, files);
-  const { authType, auth } = resolveOutgoingAuth(name, spec, reach, context, files);
-  const common = { name, auth, ...renderOffer(name, spec, context, files) };
-  checkBackendServed(name, spec, context.world);
-  if (reach.transport === 'stdio')
-    return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType };
-  const http = {
-    header_forward: renderHeaders(spec.headerForward, place, files),
-    ca_bundle_file: spec.caBundleRef && files.configMap(caBundleOf(spec.caBundleRef), `${place} caBundleRef`),
-  };
-  return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(spec, reach), authType };
+  const { places, ...rendered } = renderEntry(name, spec, context, files);
+  checkBackendDocument(rendered.entry, context.providers, places);
+  return rendered;
 }

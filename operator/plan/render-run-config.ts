@@ -7,7 +7,6 @@ import { type Manifest, type Named, runtimeFolder, type World } from '../world.t
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { childOf, runtimeNameOf } from './object-parts.ts';
-import { parseUrl } from './parse-url.ts';
 import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
@@ -61,7 +60,7 @@ export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Li
     throw new Waiting('PortNotAllocated', message);
   }
   const typed = resourceUrlOf(spec.incomingAuth);
-  const url = typed === undefined ? undefined : parseUrl(typed, 'incomingAuth.resourceUrl');
+  const url = typed === undefined ? undefined : new URL(typed);
   const typedPort = url && isLoopbackHost(url.hostname) && url.port !== '' ? Number(url.port) : undefined;
   const port = spec.port ?? typedPort ?? allocated.port;
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
@@ -91,7 +90,7 @@ function hostsOf(manifest: Manifest, spec: ServerSpec, world: World): string[] {
   const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
   return [
     ...(spec.incomingAuth.allowedHosts ?? []),
-    ...(base === undefined ? [] : [parseUrl(base, 'authServerConfig.authorizationEndpointBaseUrl').host]),
+    ...(base === undefined ? [] : [new URL(base).host]),
     ...(world.platform.mode === 'cluster' ? service : []),
   ];
 }
@@ -110,8 +109,8 @@ function renderTls(spec: ServerSpec, files: FileList) {
   if (!spec.tls) return undefined;
   const { name } = spec.tls.secretRef;
   return {
-    cert_file: files.secret({ name, key: 'tls.crt' }, 'tls.secretRef'),
-    key_file: files.secret({ name, key: 'tls.key' }, 'tls.secretRef'),
+    cert_file: files.secret({ name, key: 'tls.crt' }, 'tls.secretRef', ['no certificate']),
+    key_file: files.secret({ name, key: 'tls.key' }, 'tls.secretRef', ['no private key']),
   };
 }
 
@@ -141,7 +140,7 @@ export function renderSealing(
   const storage = spec.sessionStorage ?? spec.config.sessionStorage;
   if (storage?.sealingSecretRefs?.length) {
     return storage.sealingSecretRefs.map((reference, index) =>
-      files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`),
+      files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`, ['short']),
     );
   }
   if (storage?.provider !== 'redis' && databaseOf(manifest, storage, world) === undefined) return undefined;

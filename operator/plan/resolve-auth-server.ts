@@ -58,7 +58,9 @@ function keyFiles(
   files: FileList,
 ): string[] {
   const named = (written ?? []).map((reference, index) =>
-    files.secret(reference, `authServerConfig.${field}[${index}]`),
+    files.secret(reference, `authServerConfig.${field}[${index}]`, [
+      which === 'signingKey' ? 'no signing key' : 'short',
+    ]),
   );
   if (named.length > 0 || !kept) return named;
   const digest = kept.secrets[which];

@@ -15,6 +15,8 @@ type IncomingDocument = RunConfigDocument['incoming'];
 export interface ResolvedIncoming {
   incoming: IncomingDocument;
   authz?: NonNullable<RunConfigDocument['authz']>;
+  /** Where the issuer is written. */
+  place?: string;
   warnings: Finding[];
 }
 
@@ -68,5 +70,10 @@ export function resolveIncomingAuth(
   });
   const groupsClaim = issuer.type === 'inline' ? issuer.block.groupsClaim : undefined;
   const authz = policiesOf(auth, groupsClaim, world);
-  return defined({ incoming, authz, warnings: audience === undefined ? [AUDIENCE_NOT_CHECKED] : [] });
+  return defined({
+    incoming,
+    authz,
+    place: issuer.place,
+    warnings: audience === undefined ? [AUDIENCE_NOT_CHECKED] : [],
+  });
 }

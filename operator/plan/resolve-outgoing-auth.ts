@@ -19,6 +19,8 @@ export interface ResolvedAuth {
   /** Type of the MCPExternalAuthConfig, for people; `unauthenticated` where there is none. */
   authType: string;
   auth: AuthDocument;
+  /** Where it is written. */
+  place: string;
 }
 
 /** What stays the same for all backends of one document. */
@@ -35,7 +37,7 @@ export interface OutgoingContext {
   world: World;
 }
 
-const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthenticated' } };
+const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthenticated' }, place: 'auth' };
 
 /**
  * What a backend is to use: what the MCPServer itself says (`own`), a named MCPExternalAuthConfig, or nothing. `inline`
@@ -55,10 +57,11 @@ function ownToken(
   files: FileList,
 ): ResolvedAuth {
   const authType = 'remoteAuth';
+  const place = `MCPServer "${name}" remoteAuth`;
   const reference = auth.bearerTokenSecretRef;
-  if (!reference) return { authType, auth: renderRemoteAuth(name, auth, login, world, files) };
-  const file = files.headerValue(reference, `MCPServer "${name}" remoteAuth.bearerTokenSecretRef`);
-  return { authType, auth: { type: 'bearer_token', token_file: file } };
+  if (!reference) return { authType, place, auth: renderRemoteAuth(name, auth, login, world, files) };
+  const file = files.headerValue(reference, `${place}.bearerTokenSecretRef`);
+  return { authType, place, auth: { type: 'bearer_token', token_file: file } };
 }
 
 /** Throws `Stalled` or `Waiting`: then the backend is left out, never contacted unauthenticated. */
@@ -81,5 +84,6 @@ export function resolveOutgoingAuth(
   }
   const config = readSpec(MCPExternalAuthConfig, manifest);
   checkAllowed(name, spec, reach, reference, config);
-  return { authType: config.type, auth: renderCredential(reference, config, { providers, byItself, incoming }, files) };
+  const auth = renderCredential(reference, config, { providers, byItself, incoming }, files);
+  return { authType: config.type, auth, place: `MCPExternalAuthConfig "${reference}" ${config.type}` };
 }

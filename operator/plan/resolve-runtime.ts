@@ -5,6 +5,7 @@ import { type Manifest, runtimeFolder, type World } from '../world.ts';
 import { checkDocument } from './check-document.ts';
 import { checkAuditServed } from './check-served.ts';
 import { checkReplicas } from './check-replicas.ts';
+import { defined } from './defined.ts';
 import { FileList } from './file-list.ts';
 import { findWarnings } from './find-warnings.ts';
 import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
@@ -89,7 +90,12 @@ export function resolveRuntime(
   const files = new FileList(world, directoriesOf(childOf(manifest), world));
   checkReplicas(spec);
   checkAuditServed(spec, world);
-  const { incoming, authz, warnings } = resolveIncomingAuth(incomingAuth, authServerConfig !== undefined, world, files);
+  const { incoming, authz, warnings, place } = resolveIncomingAuth(
+    incomingAuth,
+    authServerConfig !== undefined,
+    world,
+    files,
+  );
   const authServer =
     authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, world), files);
   const context = {
@@ -103,7 +109,10 @@ export function resolveRuntime(
   const { entries: backends, findings, members } = resolve(context, files);
   const parts = { manifest, spec, incoming, authz, authServer: authServer?.document, backends };
   const document = renderRunConfig(parts, world, files);
-  checkDocument(document);
+  checkDocument(document, {
+    ...defined({ issuer: place }),
+    under: (field) => (spec[field] ? field : `config.${field}`),
+  });
   return {
     rendered: files.renderedWith(document),
     findings: {

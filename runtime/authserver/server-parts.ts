@@ -1,5 +1,7 @@
 import type { ProxySettings } from '#crds/connections/proxy';
 import type { AuthServer as AuthServerConfig, Upstream } from '#crds/run-config/auth-server';
+import { pathText } from '#crds/parts/explain';
+import { findProviderProblems } from '#crds/run-config/find-provider-problems';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { ConfigError } from '#runtime/errors';
 import { findUnreadable } from '#runtime/find-unreadable';
@@ -118,15 +120,24 @@ function openProvider(
     return { ...former, warning };
   }
   try {
+    checkProvider(upstream, rules);
     if (unreadable) throw unreadable;
     return { settings, provider: createProvider(upstream, { ...rules, readSecret: readFile, proxy, now }) };
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const reason = error.message.replace(`upstream ${name}: `, '');
+    const message = error instanceof ConfigError ? error.message : 'it cannot be opened';
+    const reason = message.replace(`upstream ${name}: `, '');
     const warning = `provider ${name} is out of service until its configuration is mended: ${reason}`;
-    log.error(warning);
+    log.error(warning, error instanceof ConfigError ? undefined : { error });
     return { settings: undefined, provider: createOutOfService(name), warning };
   }
+}
+
+/** @throws ConfigError where it cannot be served as the document says */
+function checkProvider(upstream: Upstream, { allowHttp }: ProviderRules): void {
+  const problems = findProviderProblems(upstream, allowHttp);
+  if (problems.length === 0) return;
+  const texts = problems.map(({ path, message }) => `${pathText(path)}: ${message}`);
+  throw new ConfigError(`upstream ${upstream.name}: ${texts.join('; ')}`);
 }
 
 /** Closes those that are not among the `others`. */

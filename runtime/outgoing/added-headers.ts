@@ -1,9 +1,6 @@
 import type { HttpBackend } from '#crds/run-config/backend';
-import { HEADER_VALUE } from '#crds/parts/primitives';
-import { ConfigError } from '#runtime/errors';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
-import { checkHeaderName } from './check-header-name.ts';
 import { checkHeaderValue, isHeaderValue } from './static-header.ts';
 
 interface AddedHeadersDeps {
@@ -17,19 +14,15 @@ const NONE: readonly string[] = [];
 /**
  * Returns the headers that every request to the backend carries, as a flat list of names and values. Values from files follow
  * their file; a value that no header may have does not replace one that was usable.
- * @throws ConfigError for a header of the protocol and for a value that no header may have
+ * @throws ConfigError for a file whose value no header may have
  */
 export function addedHeaders(
   { add_plaintext_headers: texts, add_header_files: byName }: HttpBackend['header_forward'],
   { backend, files, log }: AddedHeadersDeps,
 ): () => readonly string[] {
-  const plain = Object.entries(texts).flatMap(([name, value]) => {
-    if (!HEADER_VALUE.test(value))
-      throw new ConfigError(`backend ${backend}: header ${name} has a value with control characters`);
-    return [checkHeaderName(name, backend), value];
-  });
+  const plain = Object.entries(texts).flatMap(([name, value]) => [name.toLowerCase(), value]);
   const secret = Object.entries(byName).map(([name, file]) => ({
-    name: checkHeaderName(name, backend),
+    name: name.toLowerCase(),
     file,
     value: checkHeaderValue(files.read(file), file, backend),
     seen: files.read(file),

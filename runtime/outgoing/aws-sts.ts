@@ -55,10 +55,10 @@ class AwsStsCredential implements Credential {
     const url = new URL(deps.url);
     this.#auth = auth;
     this.#deps = deps;
-    this.#endpoint = deps.stsEndpoint ?? regionalEndpoint(auth.region, deps.backend);
+    this.#endpoint = deps.stsEndpoint ?? regionalEndpoint(auth.region);
     this.#host = url.host;
     this.#path = url.pathname + url.search;
-    this.#roleOf = createRoleSelection(auth, deps.backend);
+    this.#roleOf = createRoleSelection(auth);
     this.#roles = new ExchangedTokens({ now: deps.now });
     const connections = { connectTimeout: CONNECT_TIMEOUT, connections: CONNECTIONS };
     this.#dispatcher = createDispatcher({ proxy: deps.proxy, ...connections });
@@ -166,8 +166,7 @@ class AwsStsCredential implements Credential {
 }
 
 /** AWS recommends the endpoint of the region over the global one. */
-function regionalEndpoint(region: string, backend: string): string {
-  if (!/^[a-z0-9-]{1,64}$/.test(region)) throw new ConfigError(`backend ${backend}: region is no AWS region`);
+function regionalEndpoint(region: string): string {
   return `https://sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
 }
 

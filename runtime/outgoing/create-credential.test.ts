@@ -71,15 +71,9 @@ describe('credentials', () => {
     expect(warnings[0]).not.toMatch(/two|rotated/);
   });
 
-  it.each([
-    [
-      'a header of the protocol',
-      { type: 'header_injection', header_name: 'Content-Length', value_file: '/s/value' },
-      /Content-Length/,
-    ],
-    ['an empty value', { type: 'bearer_token', token_file: '/s/none' }, /\/s\/none is empty/],
-  ])('refuses %s and says so', (_case, document, message) => {
-    expect(() => create(document)).toThrow(message);
+  it('refuses an empty value and says so', () => {
+    const document = { type: 'bearer_token', token_file: '/s/none' } as const;
+    expect(() => create(document)).toThrow(/\/s\/none is empty/);
     expect(() => create(document)).toThrow(ConfigError);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { BackendAuth } from '#crds/run-config/outgoing';
-import { ConfigError } from '#runtime/errors';
 import { createRoleSelection, type AwsSts } from './select-role.ts';
 
 const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`;
@@ -8,7 +7,7 @@ const role = (name: string) => `arn:aws:iam::123456789012:role/${name}`;
 function select(document: Omit<Partial<AwsSts>, 'type'>) {
   const auth = BackendAuth.parse({ type: 'aws_sts', region: 'eu-west-1', ...document });
   if (auth.type !== 'aws_sts') throw new TypeError('not reached');
-  return createRoleSelection(auth, 'files');
+  return createRoleSelection(auth);
 }
 
 describe('the role of a caller', () => {
@@ -65,11 +64,5 @@ describe('the role of a caller', () => {
     expect(roleOf({ role: ['admins', role('named')] })).toBe(role('named'));
     for (const claims of [{}, { role: 'admins' }, { role: 'arn:aws:iam::1:user/x' }, { toString: 'x' }])
       expect(roleOf(claims)).toBe(role('fallback'));
-  });
-
-  it('is never found by an expression that nobody evaluates: it is refused', () => {
-    const expression = { matcher: '"admins" in claims["groups"]', role_arn: role('admin') };
-    expect(() => select({ role_mappings: [expression] })).toThrow(ConfigError);
-    expect(() => select({ role_mappings: [expression] })).toThrow('expressions are not evaluated');
   });
 });

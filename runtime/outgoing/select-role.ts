@@ -1,5 +1,4 @@
 import type { BackendAuth } from '#crds/run-config/outgoing';
-import { ConfigError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 
 export type AwsSts = Extract<BackendAuth, { type: 'aws_sts' }>;
@@ -14,11 +13,10 @@ const ROLE = /^arn:aws[a-z-]{0,16}:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
 /**
  * Which role a caller gets: that of the mapping with the lowest priority that matches, in the order of the configuration where
  * priorities are equal; else the role that `role_claim` names; else the fallback. Undefined: none.
- * @throws ConfigError
  */
-export function createRoleSelection(auth: AwsSts, backend: string): (claims: Claims) => string | undefined {
+export function createRoleSelection(auth: AwsSts): (claims: Claims) => string | undefined {
   const mappings = auth.role_mappings
-    .map((mapping) => ({ ...mapping, matches: matcherOf(mapping, auth, backend) }))
+    .map((mapping) => ({ ...mapping, matches: matcherOf(mapping, auth) }))
     .sort((a, b) => (a.priority ?? Infinity) - (b.priority ?? Infinity) || 0);
   return (claims) => {
     const mapped = mappings.find(({ matches }) => matches(claims));
@@ -32,15 +30,10 @@ export function createRoleSelection(auth: AwsSts, backend: string): (claims: Cla
  * `claim` and `matcher`: a value of that claim is like the matcher, in which `*` stands for any text. `claim` alone: it is one
  * of the values of `role_claim`. `matcher` alone: a value of `role_claim` is like it. Neither: every caller.
  */
-function matcherOf({ claim, matcher }: Mapping, { role_claim: roleClaim }: AwsSts, backend: string): Matches {
+function matcherOf({ claim, matcher }: Mapping, { role_claim: roleClaim }: AwsSts): Matches {
   const named = roleClaim ?? DEFAULT_ROLE_CLAIM;
   if (matcher === undefined)
     return claim === undefined ? () => true : (claims) => valuesOf(claims, named).includes(claim);
-  if (claim === undefined && /\bclaims\b/.test(matcher)) {
-    throw new ConfigError(
-      `backend ${backend}: role_mappings: expressions are not evaluated; write the claim into claim and its value into matcher`,
-    );
-  }
   const pattern = patternOf(matcher);
   return (claims) => valuesOf(claims, claim ?? named).some((value) => pattern.test(value));
 }

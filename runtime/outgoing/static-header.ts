@@ -1,7 +1,6 @@
 import { HEADER_VALUE } from '#crds/parts/primitives';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
-import { checkHeaderName } from './check-header-name.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 
 const NONE: CredentialHeaders = Object.freeze([]);
@@ -31,10 +30,10 @@ interface HeaderDeps {
 /**
  * One header with a file's value, the same for every caller; it follows the file.
  * A value that cannot stand in a header never replaces one that can.
- * @throws ConfigError for a header that frames or routes messages, and for an unusable value at the start
+ * @throws ConfigError for an unusable value at the start
  */
 export function headerValue(source: HeaderSource, { backend, readSecret, log }: HeaderDeps): Credential {
-  const name = checkHeaderName(source.name, backend);
+  const name = source.name.toLowerCase();
   let seen = checkHeaderValue(readSecret(source.file), source.file, backend);
   let headers: CredentialHeaders = Object.freeze([name, source.prefix + seen]);
 

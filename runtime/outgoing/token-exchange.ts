@@ -5,7 +5,6 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import type { TokenExchange } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import { checkHeaderName } from './check-header-name.ts';
 import type { CredentialDeps } from './create-credential.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { createDispatcher } from './dispatcher.ts';
@@ -34,26 +33,14 @@ interface Resolved {
  * @throws ConfigError
  */
 export function tokenExchange(auth: TokenExchange, deps: CredentialDeps): Credential {
-  checkTokenExchange(auth, deps);
+  warnOfPlainHttp(auth, deps);
   return new TokenExchangeCredential(auth, deps);
 }
 
-function checkTokenExchange(auth: TokenExchange, { backend, log }: CredentialDeps): void {
-  const url = new URL(auth.token_url);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError(`backend ${backend}: token_url must be an https or http URL`);
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new ConfigError(
-      `backend ${backend}: token_url must not hold credentials; use client_id and client_secret_file`,
-    );
-  }
-  if (auth.client_secret_file !== undefined && auth.client_id === undefined) {
-    throw new ConfigError(`backend ${backend}: client_secret_file needs client_id`);
-  }
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    log.warn('token exchange without TLS: callers’ tokens cross the network in clear text', { backend });
-  }
+function warnOfPlainHttp({ token_url }: TokenExchange, { backend, log }: CredentialDeps): void {
+  const { protocol, hostname } = new URL(token_url);
+  if (protocol !== 'http:' || isLoopbackHost(hostname)) return;
+  log.warn('token exchange without TLS: callers’ tokens cross the network in clear text', { backend });
 }
 
 class TokenExchangeCredential implements Credential {
@@ -73,7 +60,7 @@ class TokenExchangeCredential implements Credential {
     this.#deps = deps;
     const { subject_provider_name: provider } = auth;
     if (provider !== undefined) this.login = providerTokens('tokenExchange', provider, deps);
-    this.#headerName = checkHeaderName(auth.external_token_header_name ?? 'authorization', deps.backend);
+    this.#headerName = (auth.external_token_header_name ?? 'authorization').toLowerCase();
     this.#resolved = this.#resolve();
     if (this.#resolved.clientSecret === '') {
       throw new ConfigError(`backend ${deps.backend}: ${auth.client_secret_file ?? ''} is empty`);

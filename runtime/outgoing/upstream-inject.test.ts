@@ -88,12 +88,6 @@ describe('upstream injection', () => {
   it.each([
     ['no authorization server', {}, { userTokens: undefined }, /provider github, and there is no embedded/],
     ['a custom header without a name', { header_strategy: 'custom' }, {}, /custom_header_name/],
-    [
-      'a header of the protocol',
-      { header_strategy: 'custom', custom_header_name: 'Host' },
-      {},
-      /"Host" is a header of the protocol/,
-    ],
   ])('refuses %s', (_case, document, deps, message) => {
     expect(() => open(document, deps)).toThrow(message);
     expect(() => open(document, deps)).toThrow(ConfigError);

@@ -2,7 +2,6 @@ import type { UserToken } from '#runtime/authserver/user-tokens';
 import type { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import { checkHeaderName } from './check-header-name.ts';
 import type { CredentialDeps } from './create-credential.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { providerTokens, type ProviderTokens } from './provider-login.ts';
@@ -29,7 +28,7 @@ class UpstreamInjectCredential implements Credential {
 
   constructor(auth: UpstreamInject, deps: CredentialDeps) {
     this.login = providerTokens('upstreamInject', auth.provider_name, deps);
-    this.#headerName = checkHeaderName(headerOf(auth, deps.backend), deps.backend);
+    this.#headerName = headerOf(auth, deps.backend).toLowerCase();
   }
 
   headersFor(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {

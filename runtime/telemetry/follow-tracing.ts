@@ -1,5 +1,8 @@
 import type { ProxySettings } from '#crds/connections/proxy';
+import { pathText } from '#crds/parts/explain';
+import { findTracingProblems } from '#crds/run-config/find-problems';
 import type { RunConfig } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Trail } from '#runtime/trail';
@@ -21,18 +24,22 @@ export interface TracingDeps {
 export interface FollowedTracing {
   readonly begun: (trail: Trail, message: DecodedMessage) => void;
   readonly finished: (trail: Trail, milliseconds: number) => void;
-  /** Makes what another configuration needs. @throws ConfigError, and then the former goes on */
+  /** Why no spans are sent, where the configuration asks for them. */
+  readonly warnings: readonly string[];
+  /** Makes what another configuration needs. */
   prepare(next: RunConfig): Promise<{ commit(): void; abandon(): void }>;
+  /** Tries again to send spans where a file kept it from that. */
+  filesChanged(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Milliseconds in which a request that was under way at a reload may end and still have its span. */
 const GRACE = 60_000;
 
-/** @throws ConfigError */
+/** Spans that cannot be sent keep nothing from being served: they protect nothing. */
 export async function followTracing(config: RunConfig, deps: TracingDeps): Promise<FollowedTracing> {
   let inForce = config;
-  let tracing = await openTracing(config, deps);
+  let { tracing, problem } = await openTracing(config, deps);
   const former = new Set<Tracing>();
   const retire = (before: Tracing): void => {
     former.add(before);
@@ -48,20 +55,26 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
       if (trail.trace) trail.trace.finish(trail, milliseconds);
       else trail.traceId = tracing?.refused(trail, milliseconds);
     },
+    get warnings() {
+      return problem === undefined ? [] : [problem];
+    },
     async prepare(next) {
-      const isSame = tracedBy(next) === tracedBy(inForce);
-      const made = isSame ? tracing : await openTracing(next, deps);
+      const isSame = problem === undefined && tracedBy(next) === tracedBy(inForce);
+      const made = isSame ? { tracing, problem } : await openTracing(next, deps);
       return {
         commit() {
           const before = tracing;
-          tracing = made;
+          ({ tracing, problem } = made);
           inForce = next;
           if (!isSame && before) retire(before);
         },
         abandon() {
-          if (!isSame) void made?.close(0);
+          if (!isSame) void made.tracing?.close(0);
         },
       };
+    },
+    async filesChanged() {
+      if (problem !== undefined) ({ tracing, problem } = await openTracing(inForce, deps));
     },
     close: async () => {
       await Promise.all([...former, ...(tracing ? [tracing] : [])].map((open) => open.close(0)));
@@ -74,9 +87,31 @@ function tracedBy({ server, telemetry_config: settings }: RunConfig): string {
   return JSON.stringify([server, settings]);
 }
 
-/** Loaded where traces are on. @throws ConfigError */
-async function openTracing(config: RunConfig, deps: TracingDeps): Promise<Tracing | undefined> {
-  if (!config.telemetry_config.tracingEnabled) return undefined;
+interface Opened {
+  readonly tracing: Tracing | undefined;
+  /** Why spans are not sent. */
+  readonly problem: string | undefined;
+}
+
+/** Loaded where traces are on. */
+async function openTracing(config: RunConfig, deps: TracingDeps): Promise<Opened> {
+  if (!config.telemetry_config.tracingEnabled) return { tracing: undefined, problem: undefined };
   const { createTracing } = await import('./tracing/create-tracing.ts');
-  return createTracing(config, deps);
+  try {
+    checkTracing(config);
+    return { tracing: createTracing(config, deps), problem: undefined };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const problem = `no spans are sent until this is mended: ${error.message}`;
+    deps.log.warn(problem);
+    return { tracing: undefined, problem };
+  }
+}
+
+/** @throws ConfigError */
+function checkTracing({ telemetry_config: settings }: RunConfig): void {
+  const problems = findTracingProblems(settings);
+  if (problems.length === 0) return;
+  const texts = problems.map(({ path, message }) => `telemetry_config.${pathText(path)}: ${message}`);
+  throw new ConfigError(texts.join('; '));
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ConfigError } from '#runtime/errors';
 import { NESTED } from '../../../e2e/fakes/oauth-provider/nested-answers.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../../../e2e/fakes/oauth-provider/options.ts';
 import { numberOf } from '../../../e2e/fakes/oauth-provider/serve.ts';
@@ -215,19 +214,5 @@ describe('asking an OAuth 2.0 provider who the user is', () => {
   it('says nothing where there is nowhere to ask', async () => {
     const { login, provider } = await startOAuth2();
     expect(await provider.identify((await login()).tokens)).toBeUndefined();
-  });
-});
-
-describe('the configuration of an OAuth 2.0 provider', () => {
-  it('must be https or loopback in every URL, unless http is allowed', async () => {
-    const far = 'http://idp.example/x';
-    for (const config of [
-      { authorization_endpoint: far },
-      { token_endpoint: far },
-      { userinfo: { endpoint_url: far } },
-    ]) {
-      await expect(startOAuth2({ config })).rejects.toThrow(ConfigError);
-      await expect(startOAuth2({ config, deps: { allowHttp: true } })).resolves.toBeDefined();
-    }
   });
 });

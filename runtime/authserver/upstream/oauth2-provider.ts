@@ -18,7 +18,7 @@ import { type IdentityFields, readIdentity } from './read-identity.ts';
 import { checkToken, type Document, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
 import { errorOfLeg } from './upstream-errors.ts';
-import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
+import { createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 
 type OAuth2Upstream = Extract<Upstream, { type: 'oauth2' }>;
 type Config = OAuth2Upstream['oauth2_config'];
@@ -31,10 +31,7 @@ interface Parts extends ProviderDeps {
 /** @throws ConfigError */
 export function createOAuth2Provider(upstream: OAuth2Upstream, deps: ProviderDeps): UpstreamProvider {
   const { name, oauth2_config: config, ca_bundle_file: caFile } = upstream;
-  const { token_endpoint: url, client_id: clientId, client_secret_file: secretFile, userinfo } = config;
-  for (const one of [config.authorization_endpoint, url, userinfo?.endpoint_url]) {
-    if (one !== undefined) checkConfiguredUrl(name, one, deps.allowHttp);
-  }
+  const { token_endpoint: url, client_id: clientId, client_secret_file: secretFile } = config;
   const clientSecret = () => (secretFile === undefined ? undefined : deps.readSecret(secretFile));
   if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
   const http = createUpstreamHttp({ ...deps, name, caFile });

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ConfigError } from '#runtime/errors';
 import { CLIENT_ID, CLIENT_SECRET, type Fault, type IdTokenFault } from '../../../e2e/fakes/oauth-provider/options.ts';
 import type { UpstreamTokens } from './provider.ts';
 import { closeSides, failureAtTokens, failureOf, REDIRECT, startOidc, TOKEN_FAULTS } from './testdata/leg.ts';
@@ -275,15 +274,6 @@ describe('discovery', () => {
 });
 
 describe('the configuration of an OpenID provider', () => {
-  it('must be https or loopback, without credentials, unless http is allowed', async () => {
-    const start = (issuer_url: string, allowHttp = false) => startOidc({ config: { issuer_url }, deps: { allowHttp } });
-    await expect(start('http://idp.example')).rejects.toThrow(ConfigError);
-    await expect(start('http://idp.example')).rejects.toThrow(/set insecure_allow_http/);
-    await expect(start('https://me:secret@idp.example')).rejects.toThrow(/must not hold credentials/);
-    await expect(start('https://me:secret@idp.example')).rejects.not.toThrow(/me:secret/);
-    await expect(start('http://idp.example', true)).resolves.toBeDefined();
-  });
-
   it('names a secret that must not be empty, and that is read again when it changed', async () => {
     const { files, login, fake } = await startOidc({ fake: { clientSecret: 'next' } });
     expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });

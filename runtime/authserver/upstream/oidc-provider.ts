@@ -22,7 +22,7 @@ import { rememberKeys } from './published-keys.ts';
 import { readIdentity, readVerified } from './read-identity.ts';
 import { checkToken, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import type { Endpoint } from './upstream-errors.ts';
-import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
+import { createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 
 type OidcUpstream = Extract<Upstream, { type: 'oidc' }>;
 type Claims = Readonly<Record<string, unknown>>;
@@ -37,9 +37,7 @@ const DEFAULT_SCOPES = ['openid', 'profile', 'email'];
 /** @throws ConfigError */
 export function createOidcProvider(upstream: OidcUpstream, deps: ProviderDeps): UpstreamProvider {
   const { name, oidc_config: config, ca_bundle_file: caFile } = upstream;
-  const { issuer_url: issuer, client_secret_file: secretFile, userinfo_override: override } = config;
-  checkConfiguredUrl(name, issuer, deps.allowHttp);
-  if (override) checkConfiguredUrl(name, override.endpoint_url, deps.allowHttp);
+  const { issuer_url: issuer, client_secret_file: secretFile } = config;
   const clientSecret = () => (secretFile === undefined ? undefined : deps.readSecret(secretFile));
   if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
   const http = createUpstreamHttp({ ...deps, name, caFile });

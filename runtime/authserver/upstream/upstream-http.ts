@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, request } from 'undici';
 import { urlIsSecure } from '#crds/parts/oidc-config';
-import { ConfigError } from '#runtime/errors';
 import { faultOf, readAnswer } from '#runtime/http/read-answer';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
 import type { ProviderDeps } from './provider-deps.ts';
@@ -72,18 +71,6 @@ export function createUpstreamHttp(deps: Deps): UpstreamHttp {
     },
     close: () => dispatcher.close(),
   };
-}
-
-/** @throws ConfigError, where the administrator wrote a URL over which secrets would go in clear text */
-export function checkConfiguredUrl(name: string, url: string, allowHttp: boolean): void {
-  const { protocol, username, password } = new URL(url);
-  if (username !== '' || password !== '') {
-    throw new ConfigError(`upstream ${name}: a URL must not hold credentials; use client_id and client_secret_file`);
-  }
-  if (!isAllowed(url, allowHttp)) {
-    const problem = protocol === 'http:' ? 'plain http off this machine' : 'neither https nor http';
-    throw new ConfigError(`upstream ${name}: ${url} is ${problem}; write an https URL, or set insecure_allow_http`);
-  }
 }
 
 /** Endpoints from a discovery document are no more trusted than the configuration. */

@@ -1,4 +1,6 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
+import { pathText } from '#crds/parts/explain';
+import { findBackendProblems } from '#crds/run-config/find-backend-problems';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { findUnreadable } from '#runtime/find-unreadable';
@@ -117,6 +119,9 @@ function takesStoredTokens({ auth }: BackendConfig): boolean {
   );
 }
 
+/** What other errors say may hold values of files. */
+const UNKNOWN = 'it cannot be opened; the log has the reason';
+
 /** Returns the backend with new settings, or why these cannot be used. `former`: it serves with other settings so far. */
 async function renewBackend(
   settings: BackendConfig,
@@ -136,13 +141,25 @@ async function renewBackend(
     if (unreadable) throw unreadable;
     return await startBackend(settings, made, config, deps);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
     deps.log.error('backend is out of service: its configuration cannot be used', { backend: name, error });
-    return { backend: createOutOfService(settings, error, deps.wallClock), watch: NO_WATCH, made };
+    const reason = error instanceof ConfigError ? error : new ConfigError(UNKNOWN, { cause: error });
+    return { backend: createOutOfService(settings, reason, deps.wallClock), watch: NO_WATCH, made };
   }
 }
 
+/** Takes a backend out of service that cannot be served as the document says. @throws ConfigError */
+function checkBackend(settings: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): void {
+  const problems = findBackendProblems(
+    settings,
+    authServer?.upstreams.map(({ name }) => name),
+  );
+  if (problems.length === 0) return;
+  const texts = problems.map(({ path, message }) => `${pathText(path)}: ${message}`);
+  throw new ConfigError(`backend ${settings.name}: ${texts.join('; ')}`);
+}
+
 async function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Promise<Live> {
+  checkBackend(settings, config);
   const backend = await createBackend(settings, { ...deps, config });
   const { failure_handling: handling } = config.operational;
   const watch = watchBackend(

@@ -1,0 +1,103 @@
+import { readTracesUrl } from '../parts/otlp-endpoint.ts';
+import { HEADER_VALUE, HeaderName } from '../parts/primitives.ts';
+import type { AuthServer } from './auth-server.ts';
+import { type DocumentProblem, httpProblems } from './document-problem.ts';
+import { findBackendProblems } from './find-backend-problems.ts';
+import { findProviderProblems } from './find-provider-problems.ts';
+import { findIssuerProblems } from './find-issuer-problems.ts';
+import type { RunConfig } from './run-config.ts';
+
+const AUTH_SERVER = 'embedded_auth_server_config';
+
+function under(path: DocumentProblem['path'], problems: DocumentProblem[]): DocumentProblem[] {
+  return problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
+}
+
+/** Two entries of one name would share tokens, policies and sessions. */
+function sameNames(entries: readonly { name: string }[], path: DocumentProblem['path']): DocumentProblem[] {
+  const seen = new Set<string>();
+  return entries.flatMap(({ name }, index) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    return [{ path: [...path, index, 'name'], message: `"${name}" is there twice; give each entry its own name` }];
+  });
+}
+
+function primaryProblems({ upstreams, primary_upstream_provider: named }: AuthServer): DocumentProblem[] {
+  if (named === undefined) {
+    if (upstreams.some(({ required }) => required)) return [];
+    return [{ path: ['upstreams'], message: 'no provider says who a user is; set required of one of them' }];
+  }
+  if (upstreams.some(({ name }) => name === named)) return [];
+  return [
+    { path: ['primary_upstream_provider'], message: `"${named}" is no upstream provider; write the name of one` },
+  ];
+}
+
+function authServerProblems(config: AuthServer | undefined): DocumentProblem[] {
+  if (config === undefined) return [];
+  const { upstreams, insecure_allow_http: allowHttp } = config;
+  return under(
+    [AUTH_SERVER],
+    [
+      ...httpProblems(config.issuer, ['issuer']),
+      ...httpProblems(config.authorization_endpoint_base_url, ['authorization_endpoint_base_url']),
+      ...primaryProblems(config),
+      ...sameNames(upstreams, ['upstreams']),
+      ...upstreams.flatMap((one, index) => under(['upstreams', index], findProviderProblems(one, allowHttp))),
+    ],
+  );
+}
+
+/** Returns why spans cannot be sent as the document says. */
+export function findTracingProblems(settings: RunConfig['telemetry_config']): DocumentProblem[] {
+  if (!settings.tracingEnabled) return [];
+  const place = readTracesUrl(settings);
+  const headers = [
+    ...Object.entries(settings.headers ?? {}),
+    ...Object.keys(settings.header_files).map((name) => [name]),
+  ]
+    .filter(([name, value = '']) => !HeaderName.safeParse(name).success || !HEADER_VALUE.test(value))
+    .map(([name = '']) => ({
+      path: ['headers', name],
+      message: 'cannot stand in a request; write a header name, and a value without line breaks',
+    }));
+  return [
+    ...('problem' in place ? [{ path: ['endpoint'], message: place.problem.replace(/^endpoint /, '') }] : []),
+    ...headers,
+  ];
+}
+
+function sealingProblems({ session_storage: storage, sealing_secret_files: files }: RunConfig): DocumentProblem[] {
+  if (storage.type === 'memory' || files.length > 0) return [];
+  const message = 'is empty, and stored sessions are sealed; name a file with a secret';
+  return [{ path: ['sealing_secret_files'], message }];
+}
+
+/**
+ * Returns what in a document of the right form cannot be served, apart from policies and the content of files. The
+ * planner refuses all of it; the runtime sees `concernsAll`.
+ */
+export function findProblems(config: RunConfig): DocumentProblem[] {
+  const { backends, incoming, embedded_auth_server_config: authServer } = config;
+  const providers = authServer?.upstreams.map(({ name }) => name);
+  return [
+    ...httpProblems(config.resource_url, ['resource_url']),
+    ...(incoming.type === 'oidc' ? under(['incoming'], findIssuerProblems(incoming, authServer)) : []),
+    ...authServerProblems(authServer),
+    ...sameNames(backends, ['backends']),
+    ...backends.flatMap((one, index) => under(['backends', index], findBackendProblems(one, providers))),
+    ...sealingProblems(config),
+    ...under(['telemetry_config'], findTracingProblems(config.telemetry_config)),
+  ];
+}
+
+/** Whether a problem stops the whole runtime. A backend or a provider is out of service by itself, and spans are not sent. */
+export function concernsAll({ path }: DocumentProblem): boolean {
+  const [first, second, third, fourth] = path;
+  if (first === 'backends') return third === 'name';
+  if (first === AUTH_SERVER && second === 'upstreams') return fourth === undefined || fourth === 'name';
+  return first !== 'telemetry_config';
+}

@@ -1,0 +1,38 @@
+import { explainProblems, type Problem, problemAt, type Source, TOLD } from '../parts/explain.ts';
+import { Backend } from './backend.ts';
+import { findBackendProblems } from './find-backend-problems.ts';
+import { concernsAll, findProblems } from './find-problems.ts';
+import { RunConfig } from './run-config.ts';
+
+/** What a document comes to: `config` where its form is right. Each problem says whether it stops all that is served. */
+export interface ReadRunConfig {
+  readonly config?: RunConfig;
+  readonly problems: readonly (Problem & { readonly concernsAll: boolean })[];
+}
+
+/** Reads a document as the runtime does at its start: form, then rules between its fields. */
+export function readRunConfig(value: unknown, source: Pick<Source, 'file' | 'lineOf'>): ReadRunConfig {
+  const { data, error } = RunConfig.safeParse(value);
+  if (error) {
+    const problems = explainProblems(error, { most: TOLD + 1, ...source, schema: RunConfig });
+    return { problems: problems.map((problem) => ({ ...problem, concernsAll: true })) };
+  }
+  return {
+    config: data,
+    problems: findProblems(data).map((problem) => ({
+      ...problemAt(problem.path, problem.message, source),
+      concernsAll: concernsAll(problem),
+    })),
+  };
+}
+
+/** Checks one entry of `backends` in the same way. See `findBackendProblems` for `providers`. */
+export function checkBackend(
+  value: unknown,
+  providers: readonly string[] | undefined,
+  source: Pick<Source, 'file' | 'lineOf'>,
+): Problem[] {
+  const { data, error } = Backend.safeParse(value);
+  if (error) return explainProblems(error, { most: TOLD + 1, ...source, schema: Backend });
+  return findBackendProblems(data, providers).map(({ path, message }) => problemAt(path, message, source));
+}

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { allot } from '#operator/local/allotments';
+import { applicantsOf, buildWorld } from '#operator/local/build-world';
+import type { Outcome, Rendered } from '#operator/plan/outcome';
+import { plan } from '#operator/plan/plan';
+import { contentHash, GENERATED_SECRETS, type GeneratedSecret, type Manifest, type World } from '#operator/world';
+import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
+import { SEEDS } from './seeds.ts';
+import { type ReadSource, serveDocument } from './serve-document.ts';
+
+const RUNS = Number(process.env.RUNS ?? 2_000);
+const SEED = Number(process.env.SEED ?? 20_261_124);
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vmcp-accepted-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const GENERATED: Record<GeneratedSecret, string> = {
+  sealing: SECRET.long ?? '',
+  hmacSecret: SECRET.long ?? '',
+  statusToken: SECRET.plain ?? '',
+  signingKey: SECRET.signing ?? '',
+};
+const generated = ({ metadata: { name } }: Pick<Manifest, 'metadata'>) =>
+  Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)]));
+
+function localWorld(resources: Resources): World {
+  const snapshot = snapshotOf(resources, Object.keys(SECRET));
+  const { servers, backends } = applicantsOf(snapshot);
+  const none = { slots: {}, privateSlots: {}, uids: {}, backendPlaces: {} };
+  return buildWorld(snapshot, 'default', {
+    allotments: allot(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
+    ...{ directory: folder, loginDirectory: join(folder, 'logins'), containerEngine: 'podman' },
+    ...{ hostAddress: undefined, limitsIgnored: false, envFiles: () => undefined, generated },
+    ...{ digest: (_value, place) => contentHash(place), status: () => undefined, documents: {}, observed: {} },
+  });
+}
+
+function clusterWorld(resources: Resources): World {
+  const world = localWorld(resources);
+  const keySet = { keys: [{ kty: 'EC', kid: 'a' }] };
+  return { ...world, flaws: {}, platform: { mode: 'cluster', keySet, runtimeImage: 'vmcp', allowHostPaths: false } };
+}
+
+/** What the plan gives to the runtimes of a folder. */
+function plannedOf(world: World): Outcome[] {
+  const named = [
+    { kind: 'VirtualMCPServer', name: 'server' },
+    { kind: 'MCPServer', name: 'alpha' },
+    { kind: 'MCPServer', name: 'beta' },
+  ] as const;
+  return named.map((key) => plan({ ...key, namespace: 'default' }, world, '2026-01-01T00:00:00Z'));
+}
+
+/** In a cluster the planner sees no value, so each is one that can be used at its place. */
+function usableValue({ document, secretDirectory }: Rendered, file: string): string {
+  const { signing_key_config: keys } = document.embedded_auth_server_config ?? {};
+  const signs = [keys?.signing_key_file, ...(keys?.fallback_key_files ?? [])].includes(`${secretDirectory}/${file}`);
+  return (signs ? SECRET.signing : SECRET.long) ?? '';
+}
+
+async function refusalOf(rendered: Rendered, mode: World['platform']['mode']): Promise<string | undefined> {
+  try {
+    const read: ReadSource = (source, file) => {
+      if (!('secret' in source)) return GENERATED[source.generated];
+      return mode === 'cluster' ? usableValue(rendered, file) : (SECRET[source.key] ?? '');
+    };
+    await serveDocument(rendered, read, folder);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  }
+}
+
+const folders = fc.record({
+  mode: fc.constantFrom('local' as const, 'cluster' as const),
+  resources: arbitraryResources,
+});
+
+describe('a document that the planner accepts', () => {
+  it.each([...SEEDS, { seed: SEED, numRuns: RUNS }])(
+    'is served by the runtime, whatever is written (seed $seed)',
+    async ({ seed, numRuns, ...rest }) => {
+      const count = { folders: 0, accepted: 0 };
+      await fc.assert(
+        fc.asyncProperty(folders, async ({ mode, resources }) => {
+          const world = mode === 'local' ? localWorld(resources) : clusterWorld(resources);
+          const rendered = plannedOf(world).flatMap((outcome) => (outcome.rendered ? [outcome.rendered] : []));
+          count.folders++;
+          if (rendered.length > 0) count.accepted++;
+          for (const one of rendered) expect(await refusalOf(one, mode)).toBeUndefined();
+        }),
+        { seed, numRuns, endOnFailure: true, ...rest },
+      );
+      // A generator whose folders are refused proves nothing.
+      if (numRuns >= 500) expect(count.accepted / count.folders).toBeGreaterThan(0.2);
+    },
+    1_200_000,
+  );
+});

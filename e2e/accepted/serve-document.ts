@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import type { RunConfig } from '#crds/run-config/run-config';
+import type { Rendered } from '#operator/plan/outcome';
+import { createAuthServer } from '#runtime/authserver/create-auth-server';
+import { buildAuthenticator } from '#runtime/build-authenticator';
+import { buildHostOriginCheck } from '#runtime/build-host-origin-check';
+import { backendDeps, type GatewayOptions } from '#runtime/gateway-options';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
+import { loadRunConfig } from '#runtime/load-run-config';
+import { createBackend } from '#runtime/mcp/backends/create-backend';
+import { Deadlines } from '#runtime/mcp/backends/deadlines';
+import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import { createObserver } from '#runtime/observer';
+import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
+import { loadAuthorizer } from '#runtime/policy/load-authorizer';
+import { LimitTable } from '#runtime/rate-limits/limit-table';
+import type { SecretFiles } from '#runtime/secret-files';
+import { createMetrics } from '#runtime/telemetry/metrics';
+
+const ignore = () => undefined;
+const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** Making them takes longer than all the rest. */
+const metrics = createMetrics({ version: '0', namespace: 'default', server: 'server' });
+const listening = { host: '127.0.0.1', port: 4483 };
+
+/** Where a value of a Secret, or of what the platform makes, comes from. */
+export type ReadSource = (source: Rendered['secretFiles'][string], file: string) => string;
+
+function filesOf(rendered: Rendered, read: ReadSource): SecretFiles {
+  const contents = new Map<string, string>([
+    ...Object.entries(rendered.plainFiles).map(
+      ([file, text]) => [`${rendered.configDirectory}/${file}`, text] as const,
+    ),
+    ...Object.entries(rendered.secretFiles).map(
+      ([file, source]) => [`${rendered.secretDirectory}/${file}`, read(source, file)] as const,
+    ),
+  ]);
+  const content = (file: string) => {
+    // A token that the kubelet mounts is named by its path.
+    const found = contents.get(file) ?? (file.startsWith('/var/run/secrets/') ? 'token' : undefined);
+    if (found === undefined) throw new Error(`${file} is named and not rendered`);
+    return found;
+  };
+  return {
+    read: (file) => content(file).replace(/[\r\n]+$/, ''),
+    readBytes: (file) => Buffer.from(content(file)),
+    refresh: () => [],
+    keep: ignore,
+    fingerprints: () => ({}),
+  };
+}
+
+async function serveAuthServer(config: RunConfig, { files, observer }: GatewayOptions) {
+  const { embedded_auth_server_config: wanted } = config;
+  if (wanted === undefined) return undefined;
+  const server = await createAuthServer(
+    { ...wanted, storage: { type: 'memory' } },
+    {
+      ...{
+        place: config.server,
+        resourceUrl: config.resource_url ?? '',
+        readFile: files.read,
+        readBytes: files.readBytes,
+      },
+      ...{ readSource: observer.readSource, record: ignore, answered: ignore, log: quiet, proxy: undefined },
+      ...{ sharedLogins: () => [], now: Date.now, random: randomBytes },
+    },
+  );
+  const out = server.warnings.find((warning) => warning.includes('out of service'));
+  if (out === undefined) return server;
+  await server.close();
+  throw new Error(out);
+}
+
+/** Makes each backend as the runtime does, without calling it. Processes are not started, and no store is opened. */
+async function serveBackends(config: RunConfig, options: GatewayOptions, userTokens: object | undefined) {
+  const deadlines = new Deadlines(() => performance.now());
+  const exchanged = new ExchangedTokens({ now: Date.now });
+  const deps = {
+    ...{ ...backendDeps(options), config, exchanged, deadlines, keptBytes: new KeptBytes(1_000_000) },
+    ...{ now: () => performance.now(), listChanged: ignore, userTokens: userTokens as never },
+  };
+  try {
+    for (const settings of config.backends) {
+      if (settings.auth.type === 'remote_auth') continue;
+      await (await createBackend(settings, deps)).close();
+    }
+  } finally {
+    deadlines.close();
+  }
+}
+
+/** Opens all that a document asks for, apart from ports, stores and processes. Throws what the runtime would refuse it with. */
+export async function serveDocument(rendered: Rendered, read: ReadSource, folder: string): Promise<void> {
+  const file = join(folder, 'run-config.yaml');
+  await writeFile(file, rendered.text);
+  const files = filesOf(rendered, read);
+  const { config } = await loadRunConfig(file, files.read);
+  const shared = { files, log: quiet, version: '0', proxy: undefined, environment: {} };
+  const observer = await createObserver(config, { ...shared, metrics, auditStream: process.stderr });
+  const options: GatewayOptions = { ...shared, observer, listening };
+  try {
+    buildHostOriginCheck(config, listening);
+    new LimitTable(config);
+    createSecretRing(
+      config.sealing_secret_files.map((one) => ({ file: one, content: files.readBytes(one) })),
+      { now: Date.now, random: randomBytes },
+    );
+    await loadAuthorizer(config.authz, { log: quiet });
+    const authServer = await serveAuthServer(config, options);
+    try {
+      buildAuthenticator(config, options, authServer).close();
+      await serveBackends(config, options, authServer?.userTokens);
+    } finally {
+      await authServer?.close();
+    }
+  } finally {
+    await observer.close();
+  }
+}
