@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { pathText } from '#crds/parts/explain';
+import { findProblems } from '#crds/run-config/find-problems';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { Rendered } from '#operator/plan/outcome';
 import { createAuthServer } from '#runtime/authserver/create-auth-server';
@@ -99,6 +101,9 @@ export async function serveDocument(rendered: Rendered, read: ReadSource, folder
   await writeFile(file, rendered.text);
   const files = filesOf(rendered, read);
   const { config } = await loadRunConfig(file, files.read);
+  // Of a part alone: the runtime would serve the rest.
+  const problems = findProblems(config).map(({ path, message }) => `${pathText(path)}: ${message}`);
+  if (problems.length > 0) throw new Error(problems.join('; '));
   const shared = { files, log: quiet, version: '0', proxy: undefined, environment: {} };
   const observer = await createObserver(config, { ...shared, metrics, auditStream: process.stderr });
   const options: GatewayOptions = { ...shared, observer, listening };

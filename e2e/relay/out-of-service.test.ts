@@ -52,6 +52,15 @@ const CASES: Record<string, Case> = {
     files: { token: '' },
     reason: /webhook w: token is empty/,
   },
+  'a webhook whose client key is none': {
+    settings: {
+      webhooks: [
+        { name: 'w', url: 'https://127.0.0.1:1/', tls: { client_cert_file: 'token', client_key_file: 'token' } },
+      ],
+    },
+    files: { token: 'no key' },
+    reason: /webhook w: its client certificate and key cannot be used together/,
+  },
 };
 
 async function startTwo() {

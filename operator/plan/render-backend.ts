@@ -38,8 +38,8 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
       tls &&
       defined({
         ca_bundle_file: tls.caBundleRef && files.configMap(caBundleOf(tls.caBundleRef), field),
-        client_cert_file: tls.clientCertSecretRef && files.secret(tls.clientCertSecretRef, field),
-        client_key_file: tls.clientKeySecretRef && files.secret(tls.clientKeySecretRef, field),
+        client_cert_file: tls.clientCertSecretRef && files.secret(tls.clientCertSecretRef, field, ['no certificate']),
+        client_key_file: tls.clientKeySecretRef && files.secret(tls.clientKeySecretRef, field, ['no private key']),
         insecure_skip_verify: tls.insecureSkipVerify || undefined,
       }),
   });

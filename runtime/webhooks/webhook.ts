@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';
@@ -92,7 +93,8 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function createConnections({ timeout, tls }: Settings, { readSecret, proxy }: WebhookDeps): Dispatcher {
+/** @throws ConfigError for a certificate or key that no connection can use */
+function createConnections({ name, timeout, tls }: Settings, { readSecret, proxy }: WebhookDeps): Dispatcher {
   const file = (name: string | undefined) => (name === undefined ? undefined : readSecret(name));
   const [ca, cert, key] = [file(tls?.ca_bundle_file), file(tls?.client_cert_file), file(tls?.client_key_file)];
   const connect = {
@@ -102,6 +104,11 @@ function createConnections({ timeout, tls }: Settings, { readSecret, proxy }: We
     ...(key === undefined ? {} : { key }),
     ...(tls?.insecure_skip_verify ? { rejectUnauthorized: false } : {}),
   };
+  try {
+    createSecureContext({ ca, cert, key });
+  } catch (cause) {
+    throw new ConfigError(`webhook ${name}: its client certificate and key cannot be used together`, { cause });
+  }
   const options = { connections: CONNECTIONS };
   return isProxied(proxy) ? createProxyDispatcher(connect, proxy, options) : new Agent({ ...options, connect });
 }
