@@ -121,10 +121,4 @@ describe('what a change affects', () => {
   it('reaches what listed a server that is gone', () => {
     expect(affectedBy('VirtualMCPServer/default/gone')).toEqual(['MCPGroup/others', 'VirtualMCPServer/gone']);
   });
-
-  it('reaches the resource that waited for the name of a child', () => {
-    const rival = manifest('MCPServer', 'a-proxy', { image: 'registry.example/a:1' });
-    const renamed = { ...world, mcpServers: byName(rival) };
-    expect(affectedBy('MCPServer/default/a', renamed)).toEqual(['MCPServer/a', 'MCPServer/a-proxy']);
-  });
 });

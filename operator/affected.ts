@@ -1,6 +1,5 @@
 import { valueAt } from '#crds/parts/rule';
 import { awaitsRestart } from '#operator/plan/carried-out-restart';
-import { rivals } from '#operator/plan/check-child-names';
 import { groupOf, memberNames } from '#operator/plan/find-group-members';
 import { isIndexed, resourcesNaming, resourcesNamingInStatus } from '#operator/plan/resource-index';
 import { keyText, type Manifest, type ResourceKey, type World } from '#operator/world';
@@ -107,7 +106,6 @@ export function affected(change: ResourceKey, world: World): ResourceKey[] {
   const keys = new Keys(change.namespace);
   const { kind, name } = change;
   if (kind !== 'Secret' && kind !== 'ConfigMap') keys.add(kind, name);
-  for (const rival of rivals(change, world)) keys.add(rival.kind, rival.name);
   switch (kind) {
     case 'VirtualMCPServer':
       addUsed(name, world.virtualMcpServers[name], world, keys);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { send, SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { deleteAt, requestAt } from '../redis/replicas.ts';
-import { backend, condition, fake } from './stage.ts';
+import { backend, fake } from './stage.ts';
 import { readPolicy } from './read-policy.ts';
 import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster } from './use-cluster.ts';
@@ -167,57 +167,19 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     expect((await stage.get('Deployment', 'mcp-tools'))?.metadata.generation).toBe(before);
   }, 120_000);
 
-  describe('whose child another MCPServer would call the same', () => {
-    const uids = async (child: string) => {
-      const made = await Promise.all(['Deployment', 'Service'].map((kind) => stage.get(kind, child)));
-      return made.map((live) => live?.metadata.uid);
-    };
-    const stalled = (name: string) =>
-      stage.status('MCPServer', name, (seen) => condition(seen, 'Stalled') !== undefined);
-    const taken = (older: string, children: string) => ({
-      status: 'True',
-      reason: 'ChildNameTaken',
-      message: expect.stringContaining(`MCPServer "${older}" already has the child ${children}`),
-    });
-    const endpoint = (name: string) => backend(name, { remoteUrl: 'https://mcp.example/mcp', proxyPort: 9000 });
-
-    it('keeps it from one that is younger, whose program is not started', async () => {
-      const before = await uids('mcp-tools-proxy');
-      await stage.apply(backend('tools-proxy', fake('', 'backend')));
-      expect(condition(await stalled('tools-proxy'), 'Stalled')).toMatchObject(taken('tools', 'mcp-tools-proxy'));
-      expect(before).not.toContain(undefined);
-      expect(await uids('mcp-tools-proxy')).toEqual(before);
-      const owners = (await stage.get('Deployment', 'mcp-tools-proxy'))?.metadata.ownerReferences;
-      expect(owners?.map(({ name }) => name)).toEqual(['tools']);
-      await stage.remove('MCPServer', 'tools-proxy');
-    });
-
-    it('does not take it from one that is older, and gets its own when that one has gone', async () => {
-      await stage.apply(backend('x-proxy', fake('', 'backend')));
-      const made = async () => (await uids('mcp-x-proxy')).every((uid) => uid !== undefined);
-      await eventually(made, (all) => all, 30_000);
-      const before = await uids('mcp-x-proxy');
-      // The API server dates by seconds: of the same second, none is older.
-      const second = Math.floor(Date.now() / 1000);
-      await eventually(
-        () => Math.floor(Date.now() / 1000),
-        (now) => now > second + 1,
-      );
-      await stage.apply(endpoint('x'));
-      expect(condition(await stalled('x'), 'Stalled')).toMatchObject(taken('x-proxy', 'mcp-x-proxy'));
-      expect(await uids('mcp-x-proxy')).toEqual(before);
-      expect(condition((await stage.get('MCPServer', 'x-proxy'))?.status, 'Stalled')).toBeUndefined();
-
-      await stage.remove('MCPServer', 'x-proxy');
-      const own = await eventually(
-        () => stage.get('Deployment', 'mcp-x-proxy'),
-        (live) => live?.metadata.ownerReferences?.[0]?.name === 'x',
-        60_000,
-      );
-      expect(before).not.toContain(own?.metadata.uid);
-      // The status follows what was made.
-      await stage.status('MCPServer', 'x', (seen) => condition(seen, 'Stalled') === undefined);
-      await stage.remove('MCPServer', 'x');
-    }, 150_000);
-  });
+  it('makes the objects of a server whose name ends in -proxy beside it, in either order of one apply', async () => {
+    const endpoint = (name: string) => backend(name, { ...fake('', 'backend'), proxyPort: 9000 });
+    const program = (name: string) => backend(name, fake('', 'backend'));
+    await stage.apply(program('foo-proxy'), endpoint('foo'), endpoint('bar'), program('bar-proxy'));
+    for (const name of ['foo', 'foo-proxy', 'bar', 'bar-proxy'])
+      await stage.status('MCPServer', name, ({ phase }) => phase === 'Ready', 90_000);
+    const ownerOf = async (child: string) =>
+      (await stage.get('Deployment', child))?.metadata.ownerReferences?.map(({ name }) => name);
+    expect(await Promise.all(['mcp-foo', 'mcp-foo-proxy', 'mcp-foo-proxy-x'].map(ownerOf))).toEqual([
+      ['foo'],
+      ['foo'],
+      ['foo-proxy'],
+    ]);
+    for (const name of ['foo', 'foo-proxy', 'bar', 'bar-proxy']) await stage.remove('MCPServer', name);
+  }, 240_000);
 });

@@ -443,6 +443,27 @@ describe('what a resource owns', () => {
     ]);
   });
 
+  it('serves under its former name until the Deployment of another name is complete', async () => {
+    const deployment = (name: string, updated: number) => ({
+      ...child('Deployment', name, owner(), { labels: { ...LABELS, 'app.kubernetes.io/name': 'mcp-backend' } }),
+      ...{ apiVersion: 'apps/v1', spec: { replicas: 1 } },
+      status: { replicas: 1, updatedReplicas: updated, availableReplicas: updated },
+    });
+    const removed = () => server.writes().filter((line) => line.startsWith('DELETE'));
+    const desired = (name: string) => ({ ...deployment(name, 0), status: undefined });
+    await reopen(
+      deployment('mcp-plain-proxy', 1),
+      deployment('mcp-plain-proxy-x', 0),
+      child('Service', 'mcp-plain-proxy', owner()),
+    );
+    await platform.apply(planned(desired('mcp-plain-proxy-x')));
+    expect(removed()).toEqual([]);
+    await reopen(deployment('mcp-plain-proxy', 1), deployment('mcp-plain-proxy-x', 1));
+    await platform.apply(planned(desired('mcp-plain-proxy-x')));
+    const former = ['Service', 'Deployment'].map((kind) => `DELETE ${pathOf(kind, 'mcp-plain-proxy')}`);
+    expect(removed()).toEqual(former);
+  });
+
   it('stays as it is where the plan wants everything kept, as of a resource that is wrong', async () => {
     await reopen(child('ConfigMap', 'served', owner()));
     await platform.apply({ ...planned(), action: 'keep' });

@@ -5,9 +5,12 @@ export function runtimeChild(server: string): string {
   return `vmcp-${server}`;
 }
 
-/** Name of the objects of an MCPServer's own process. */
+/** Endings that the objects of another MCPServer may have behind its name. */
+const RESERVED = /-(proxy|pods)(-x)*$/;
+
+/** Name of the objects of an MCPServer's own process. No other resource makes an object of this name. */
 export function backendChild(backend: string): string {
-  return `mcp-${backend}`;
+  return `mcp-${backend}${RESERVED.test(backend) ? '-x' : ''}`;
 }
 
 /** Name of the runtime that an MCPServer gets of its own. */
@@ -20,9 +23,9 @@ export function credentialsOf(child: string): string {
   return `${child}-credentials`;
 }
 
-/** Name of the Service at which the metrics of a child's pods are collected. */
+/** Name of the Service at which the metrics of a child's pods are collected: a prefix, as a name may end in "-metrics". */
 export function metricsOf(child: string): string {
-  return `${child}-metrics`;
+  return `metrics-${child}`;
 }
 
 /** Name of the Service that has the address of each pod of a backend. */
@@ -64,28 +67,4 @@ export function mayHaveRuntime({ kind, spec }: { kind: string; spec?: unknown })
 /** Name of the objects of the runtime of a resource: a server's own, or the one that a backend may have. */
 export function runtimeChildOf({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {
   return kind === 'VirtualMCPServer' ? runtimeChild(name) : proxyChild(name);
-}
-
-function namesOfRuntime(child: string): string[] {
-  return [child, credentialsOf(child), sealingOf(child), metricsOf(child)];
-}
-
-/** Children of an MCPServer by what its unchecked spec says. Of a resource that is gone nobody knows: it may have had all. */
-function backendChildren(name: string, spec: unknown): string[] {
-  const written = typeof spec === 'object' && spec !== null ? spec : undefined;
-  const has = (field: string) => written === undefined || field in written;
-  const child = backendChild(name);
-  const proxy = proxyChild(name);
-  const runs = written === undefined || !has('remoteUrl');
-  return [
-    ...(runs ? [child, credentialsOf(child), podsOf(child)] : []),
-    ...(givesRuntime(has) ? namesOfRuntime(proxy) : []),
-  ];
-}
-
-/** Names of all children that a resource may have, whatever their kind. */
-export function childNames({ kind, name }: ResourceKey, spec: unknown): string[] {
-  if (kind === 'MCPServer') return backendChildren(name, spec);
-  if (kind !== 'VirtualMCPServer') return [];
-  return namesOfRuntime(runtimeChild(name));
 }

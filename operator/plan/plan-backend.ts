@@ -1,7 +1,6 @@
 import { MCPServer } from '#crds/kinds/index';
 import { contentHash, type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
 import { carriedOutRestart, lookAgain } from './carried-out-restart.ts';
-import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
 import { defined } from './defined.ts';
@@ -65,7 +64,6 @@ function renderProgram(manifest: Manifest, spec: BackendSpec, reach: Reach, worl
 export function planBackend(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   const references = findReferences(key, world);
   try {
-    checkChildNames(key, world);
     const spec = readSpec(MCPServer, manifest);
     checkEmbeddedServer(key.name, spec, world);
     const reach = reachBackend(key.name, spec, world, new FileList(world, { secret: '', config: '' }));

@@ -3,6 +3,7 @@ import { Stalled } from '../errors.ts';
 import type { Manifest, World } from '../world.ts';
 import { isAllowedAnnotation } from './allowed-annotation.ts';
 import { isAllowedVariable } from './allowed-variable.ts';
+import { metricsOf } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
@@ -65,7 +66,7 @@ function override(
   overrides: BackendSpec['resourceOverrides'],
 ): ClusterObject['object'] {
   if (object.kind === 'Deployment') return overrideDeployment(object, overrides);
-  const isPublic = object.kind === 'Service' && !object.metadata.name.endsWith('-metrics');
+  const isPublic = object.kind === 'Service' && !object.metadata.name.startsWith(metricsOf(''));
   return isPublic ? { ...object, metadata: withTexts(object.metadata, overrides?.proxyService) } : object;
 }
 

@@ -1,6 +1,5 @@
 import { VirtualMCPServer } from '#crds/kinds/index';
 import type { Manifest, ResourceKey, World } from '../world.ts';
-import { checkChildNames } from './check-child-names.ts';
 import { findGroupMembers } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
 import { runtimeNameOf } from './object-parts.ts';
@@ -14,7 +13,6 @@ import { summariseServer } from './summarise-status.ts';
 /** A VirtualMCPServer: its document, its runtime, its status. */
 export function planServer(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   try {
-    checkChildNames(key, world);
     const spec = readSpec(VirtualMCPServer, manifest);
     const { config } = spec;
     const { rendered, findings } = resolveRuntime(

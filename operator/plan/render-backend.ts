@@ -1,7 +1,6 @@
 import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { checkBackendDocument } from './check-document.ts';
-import { checkChildNames } from './check-child-names.ts';
 import { checkSameCallers } from './check-same-callers.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
@@ -93,7 +92,6 @@ function renderEntry(
   files: FileList,
 ): RenderedBackend & { places: BackendPlaces } {
   const place = `MCPServer "${name}"`;
-  checkChildNames({ kind: 'MCPServer', namespace: context.world.namespace, name }, context.world);
   const reach = reachBackend(name, spec, context.world, files);
   const { authType, auth, place: authPlace } = resolveOutgoingAuth(name, spec, reach, context, files);
   const places = { name, auth: authPlace, url: spec.remoteUrl === undefined ? 'path' : 'remoteUrl' } as const;

@@ -1,14 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Manifest } from '../world.ts';
-import {
-  indexedRecord,
-  isIndexed,
-  resourcesNaming,
-  resourcesNamingInStatus,
-  resourcesWithChild,
-  withResource,
-} from './resource-index.ts';
+import { indexedRecord, isIndexed, resourcesNaming, resourcesNamingInStatus, withResource } from './resource-index.ts';
 
 const NAMES = ['a', 'b', 'c', 'constructor', 'a-proxy'];
 const name = fc.constantFrom(...NAMES);
@@ -57,9 +50,6 @@ describe('the index of resources', () => {
         for (const text of NAMES) {
           expect(sorted(resourcesNaming(record, text))).toEqual(sorted(resourcesNaming(copy, text)));
           expect(sorted(resourcesNamingInStatus(record, text))).toEqual(sorted(resourcesNamingInStatus(copy, text)));
-          for (const child of [`mcp-${text}`, `mcp-${text}-proxy`, `vmcp-${text}`, `mcp-${text}-credentials`]) {
-            expect(sorted(resourcesWithChild(record, child))).toEqual(sorted(resourcesWithChild(copy, child)));
-          }
         }
       }),
     );
@@ -100,10 +90,9 @@ describe('a record with one resource more or another', () => {
         expect(isIndexed(changed)).toBe(true);
         expect({ ...changed }).toEqual(copy);
         const sorted = (found: Manifest[]) => found.map(({ metadata }) => metadata.name).sort();
-        for (const text of [...NAMES, ...NAMES.map((each) => `mcp-${each}`), ...NAMES.map((each) => `vmcp-${each}`)]) {
+        for (const text of NAMES) {
           expect(sorted(resourcesNaming(changed, text))).toEqual(sorted(resourcesNaming(copy, text)));
           expect(sorted(resourcesNamingInStatus(changed, text))).toEqual(sorted(resourcesNamingInStatus(copy, text)));
-          expect(sorted(resourcesWithChild(changed, text))).toEqual(sorted(resourcesWithChild(copy, text)));
         }
         expect({ ...record }).toEqual(before);
       }),

@@ -1,5 +1,4 @@
 import type { Manifest } from '../world.ts';
-import { childNames } from './child-names.ts';
 
 /** What may name a resource; other texts are not looked up. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -32,7 +31,6 @@ interface Entry {
   manifest: Manifest;
   spec: ReadonlySet<string>;
   status: ReadonlySet<string>;
-  children: readonly string[];
 }
 
 /** Who names what, among the resources of one kind and namespace: kept by a platform that has thousands of them. */
@@ -40,7 +38,6 @@ export class ResourceIndex {
   readonly #entries = new Map<string, Entry>();
   readonly #specs = new Lookup();
   readonly #statuses = new Lookup();
-  readonly #children = new Lookup();
 
   set(manifest: Manifest): void {
     const { name } = manifest.metadata;
@@ -48,16 +45,11 @@ export class ResourceIndex {
     const entry: Entry = {
       manifest,
       // The API server counts the generation up with each change of a spec.
-      ...(before && isSameSpec(before.manifest, manifest)
-        ? { spec: before.spec, children: before.children }
-        : { spec: namesIn(manifest.spec), children: childNamesOf(manifest) }),
+      spec: before && isSameSpec(before.manifest, manifest) ? before.spec : namesIn(manifest.spec),
       status: namesIn(manifest.status),
     };
     if (before) this.#remove(before, entry);
-    if (entry.spec !== before?.spec) {
-      this.#specs.add(entry.spec, name);
-      this.#children.add(entry.children, name);
-    }
+    if (entry.spec !== before?.spec) this.#specs.add(entry.spec, name);
     this.#statuses.add(entry.status, name);
     this.#entries.set(name, entry);
   }
@@ -78,27 +70,15 @@ export class ResourceIndex {
     return this.#statuses.get(text);
   }
 
-  /** Names of the resources that may have a child of this name. */
-  havingChild(child: string): string[] {
-    return this.#children.get(child);
-  }
-
   #remove(before: Entry, after?: Entry): void {
     const { name } = before.manifest.metadata;
-    if (before.spec !== after?.spec) {
-      this.#specs.delete(before.spec, name);
-      this.#children.delete(before.children, name);
-    }
+    if (before.spec !== after?.spec) this.#specs.delete(before.spec, name);
     this.#statuses.delete(before.status, name);
   }
 }
 
 function isSameSpec({ metadata: a }: Manifest, { metadata: b }: Manifest): boolean {
   return a.generation !== undefined && a.generation === b.generation && a.uid === b.uid;
-}
-
-function childNamesOf({ kind, metadata: { namespace, name }, spec }: Manifest): string[] {
-  return childNames({ kind, namespace, name }, spec);
 }
 
 /** All texts in a value that may be names. */
@@ -145,10 +125,6 @@ class ChangedIndex extends ResourceIndex {
 
   override namingInStatus(text: string): string[] {
     return [...this.#others(this.#base.namingInStatus(text)), ...this.#own.namingInStatus(text)];
-  }
-
-  override havingChild(child: string): string[] {
-    return [...this.#others(this.#base.havingChild(child)), ...this.#own.havingChild(child)];
   }
 
   #others(names: string[]): string[] {
@@ -203,12 +179,6 @@ export function resourcesNaming(resources: Resources, text: string): Manifest[] 
 /** The same for their status, as it was written last. */
 export function resourcesNamingInStatus(resources: Resources, text: string): Manifest[] {
   return select(resources, indexOf(resources)?.namingInStatus(text), ({ status }) => mentions(status, text));
-}
-
-/** The resources that may have a child of this name. */
-export function resourcesWithChild(resources: Resources, child: string): Manifest[] {
-  const names = indexOf(resources)?.havingChild(child);
-  return select(resources, names, (manifest) => childNamesOf(manifest).includes(child));
 }
 
 /** Whether these resources are looked up without a look at each of them. */

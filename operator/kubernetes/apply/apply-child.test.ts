@@ -123,12 +123,23 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ x: 'old' });
   });
 
-  it('does not wait for what belongs to another resource of the same kind, which does not go', async () => {
+  it('waits for a resource that had the name in an earlier version to give it up', async () => {
     const { metadata, ...rest } = configMap({ x: 'theirs' });
     server.put(PATH, { ...rest, metadata: { ...metadata, ownerReferences: [owner('owner-0', 'other')] } });
     const problem = await problemOf(configMap({ x: '1' }));
+    expect(problem).toBeInstanceOf(Waiting);
+    expect(problem).toMatchObject({ reason: 'FormerChildThere' });
+    expect((problem as Waiting).message).toContain('is a former child of VirtualMCPServer "other"');
+    expect(server.at(PATH)?.data).toEqual({ x: 'theirs' });
+  });
+
+  it('does not wait for what an owner of a foreign kind has, which does not go', async () => {
+    const { metadata, ...rest } = configMap({ x: 'theirs' });
+    const foreign = { ...owner('owner-0', 'other'), apiVersion: 'apps/v1', kind: 'ReplicaSet' };
+    server.put(PATH, { ...rest, metadata: { ...metadata, ownerReferences: [foreign] } });
+    const problem = await problemOf(configMap({ x: '1' }));
     expect(problem).toMatchObject({ reason: 'ChildNotOurs' });
-    expect((problem as Stalled).message).toContain('belongs to VirtualMCPServer "other"');
+    expect((problem as Stalled).message).toContain('belongs to ReplicaSet "other"');
   });
 
   it('takes up its own object that the watch has not told of yet', async () => {

@@ -30,6 +30,11 @@ export function checkOwner(live: KubeObject, desired: KubeObject): void {
     const message = `${titleOf(live)} belongs to a former ${other.kind} of this name and is being removed`;
     throw new Waiting('FormerChildThere', message, { retryIn: GARBAGE_COLLECTED });
   }
+  // Names cannot collide, so it is a name of an earlier version, and its resource is about to give it up.
+  if (other && other.apiVersion === owner?.apiVersion) {
+    const message = `${titleOf(live)} is a former child of ${other.kind} "${other.name}" and is being removed`;
+    throw new Waiting('FormerChildThere', message, { retryIn: GARBAGE_COLLECTED });
+  }
   const whose = other ? `belongs to ${other.kind} "${other.name}"` : 'was not made by the operator';
   const message = `${titleOf(live)} is already there and ${whose}: it is left as it is; remove or rename it`;
   throw new Stalled('ChildNotOurs', message);

@@ -34,7 +34,7 @@ export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: Out
     child.platform === 'cluster' ? [child.object as KubeObject] : [],
   );
   if (rendered) await applyCredentials(outcome, { rendered, objects }, owner, parts);
-  const [last, first] = divide(objects, ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
+  const [last, first] = divide(objects, hasPods);
   await applyAll(first, parts);
   // What pods need is there before them.
   const [waiting, now] = divide(last, (object) => mustWait(object, owner, parts));
@@ -48,6 +48,8 @@ export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: Out
   if (rendered) parts.runtimes.expect(key);
   return waiting.length > 0;
 }
+
+const hasPods = ({ kind }: KubeObject) => kind === 'Deployment' || kind === 'StatefulSet';
 
 function divide<T>(items: readonly T[], test: (item: T) => boolean): [yes: T[], no: T[]] {
   return [items.filter(test), items.filter((item) => !test(item))];
@@ -136,6 +138,7 @@ async function prune(
   // A document of an older schema stays while a pod mounts it, or one that takes its place may.
   const isMounted = ({ kind, metadata }: KubeObject) => kind === 'ConfigMap' && view.mounts(uid, metadata.name);
   const left = view.children.ofOwner(uid).filter((object) => !wanted.has(id(object)) && !isMounted(object));
+  if (left.some((object) => isReplaced(object, listed, view))) return;
   for (const object of [...left, ...leftSecrets(key, uid, wanted, view)]) {
     const { name, namespace = '', uid: objectUid, deletionTimestamp } = object.metadata;
     if (deletionTimestamp !== undefined) continue;
@@ -149,6 +152,19 @@ async function prune(
       throw explainRefusal(problem, `the removal of ${object.kind} "${name}"`);
     }
   }
+}
+
+/** Whether a Deployment serves until the one that takes its place under another name is complete. */
+function isReplaced(former: KubeObject, listed: readonly KubeObject[], view: ClusterView): boolean {
+  const { namespace = '', labels } = former.metadata;
+  const successor = listed.find(
+    ({ kind, metadata }) =>
+      kind === former.kind &&
+      hasPods(former) &&
+      metadata.name !== former.metadata.name &&
+      metadata.labels?.['app.kubernetes.io/name'] === labels?.['app.kubernetes.io/name'],
+  );
+  return successor !== undefined && view.deployments.get(namespace, successor.metadata.name)?.complete !== true;
 }
 
 /** Secrets that the plan does not list, as it knows no values. */

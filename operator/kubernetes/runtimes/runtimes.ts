@@ -1,5 +1,5 @@
 import type { Rendered } from '#operator/plan/outcome';
-import { childNames, credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
+import { credentialsOf, mayHaveRuntime, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
 import { configMapName } from '#operator/plan/render-config-map';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { millisecondsOf } from '#crds/parts/primitives';
@@ -60,7 +60,7 @@ export class Runtimes {
   told(key: ResourceKey, manifest: Manifest | undefined): void {
     const child = runtimeChildOf(key);
     const place = `${key.namespace}/${child}`;
-    if (!manifest || !hasRuntime(key, manifest)) {
+    if (!manifest || !mayHaveRuntime(manifest)) {
       if (this.#keys.has(place)) this.#forget(key, place);
       return;
     }
@@ -188,12 +188,6 @@ export class Runtimes {
 /** Whether it is being removed. */
 export function isEnding({ metadata }: Manifest): boolean {
   return 'deletionTimestamp' in metadata && metadata.deletionTimestamp !== undefined;
-}
-
-/** A VirtualMCPServer always has one, an MCPServer where its settings ask for one. */
-function hasRuntime(key: ResourceKey, { spec }: Manifest): boolean {
-  if (key.kind === 'VirtualMCPServer') return true;
-  return key.kind === 'MCPServer' && childNames(key, spec).includes(sealingOf(runtimeChildOf(key)));
 }
 
 interface Intervals {
