@@ -77,7 +77,7 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
 const isProblem = ({ type, status }: Condition): boolean =>
   (type === 'Stalled' || type === 'Waiting') && status === 'True';
 const isWarning = ({ type, status }: Condition): boolean =>
-  status === 'True' && !['Ready', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
+  status === 'True' && !['Ready', 'AllBackendsReady', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
 
 /** What a message says of a resource whose name stands before it anyhow. */
 function withoutName(message: string, { kind, name }: ResourceKey): string {

@@ -1,5 +1,6 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
 import type { Board } from '#operator/local/status-board';
+import { PER_USER } from '#operator/plan/summarise-backends';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
@@ -89,13 +90,12 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
   return conditions.filter(({ type, status, reason }) => {
     if (type === 'Stalled' || type === 'Waiting') return false;
     if (type === 'Ready') return status !== 'True' && reason !== 'RuntimeNotReady';
+    // The list of backends says it of each.
+    if (type === 'AllBackendsReady') return false;
     if (type === 'BackendsResolved') return status !== 'True';
     return status === 'True';
   });
 }
-
-/** Backends whose tools nobody can count before a user asks. */
-const PER_USER = ['tokenExchange', 'upstreamInject', 'awsSts'];
 
 type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
 

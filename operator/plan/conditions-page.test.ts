@@ -13,7 +13,7 @@ const conditions = readdirSync(folder)
   .flatMap((file) => (parse(readFileSync(join(folder, file), 'utf8')) as Outcome).status?.conditions ?? []);
 
 /** Conditions that are as they should be when they are True. */
-const WELL = new Set(['Ready', 'BackendsResolved']);
+const WELL = new Set(['Ready', 'AllBackendsReady', 'BackendsResolved']);
 
 /** Reasons that the sources of the plan and of its platforms name. */
 const thrown = ['plan', 'kubernetes', 'local']

@@ -17,6 +17,7 @@ import type { BackendProcess, Child, Outcome } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
 import { renderBackendObjects } from './render-backend-objects.ts';
+import { lookForLists } from './summarise-backends.ts';
 import { summariseProgram } from './summarise-program.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -78,7 +79,15 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
     }
     const own = planOwnEndpoint(manifest, spec, world, now);
     const status = { ...joinStatus(program, own.status, manifest), ...references };
-    return { key, action: 'apply', rendered: own.rendered, children: [...children, ...own.children], status, ...again };
+    return {
+      key,
+      action: 'apply',
+      rendered: own.rendered,
+      children: [...children, ...own.children],
+      status,
+      ...lookForLists(own.status),
+      ...again,
+    };
   } catch (problem) {
     const serving = world.documents[runtimeName(key)] !== undefined;
     return keepOutcome(key, problem, manifest, { serving, status: references }, now);

@@ -126,7 +126,7 @@ export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: Wo
 }
 
 /** Conditions of a server that say nothing of one with a single backend. */
-const OF_GROUPS = new Set(['BackendsResolved']);
+const OF_GROUPS = new Set(['BackendsResolved', 'AllBackendsReady']);
 
 /** One status of program and runtime: it is ready when both are, as of the generation that both serve. */
 export function joinStatus(program: Status, runtime: Status, manifest: Manifest): Status {

@@ -7,6 +7,7 @@ import type { Outcome } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
 import { renderChildren } from './render-children.ts';
 import { resolveBackends } from './resolve-backends.ts';
+import { lookForLists } from './summarise-backends.ts';
 import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
 import { summariseServer } from './summarise-status.ts';
 
@@ -26,7 +27,8 @@ export function planServer(key: ResourceKey, manifest: Manifest, world: World, n
       world,
     );
     const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, world), now);
-    return { key, action: 'apply', rendered, children: renderChildren(manifest, spec, rendered, world), status };
+    const children = renderChildren(manifest, spec, rendered, world);
+    return { key, action: 'apply', rendered, children, status, ...lookForLists(status) };
   } catch (problem) {
     const serving = world.documents[runtimeNameOf(manifest)] !== undefined;
     return keepOutcome(key, problem, manifest, { serving }, now);

@@ -136,5 +136,5 @@ export function observeRuntime(manifest: Manifest, rendered: Rendered, world: Wo
   const delivered = same && (runtime?.current === true || nobody);
   if (world.platform.mode === 'local') return { runtime, delivered };
   const selector = selectorText(runtimeSelector(manifest));
-  return { runtime, delivered, workload: { child, observed, selector } };
+  return { runtime, delivered, workload: { child, observed, selector }, deployments: world.deployments ?? {} };
 }

@@ -1,10 +1,20 @@
-import { BackendSummary, type BackendPhase, type Status } from '#crds/kinds/status';
+import type { BackendSummary, Status } from '#crds/kinds/status';
 import { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
-import type { Manifest, ObservedRuntime } from '../world.ts';
+import type { Manifest, ObservedDeployment, ObservedRuntime } from '../world.ts';
 import { defined } from './defined.ts';
 import { findOldSecrets } from './find-old-secrets.ts';
 import type { Outcome } from './outcome.ts';
+import {
+  allReadyFinding,
+  backendFinding,
+  bounded,
+  isWell,
+  loginFindings,
+  previousStatus,
+  summariseBackends,
+  unlistedFinding,
+} from './summarise-backends.ts';
 import { podsReason, remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
 
 /** A condition before it is known since when it holds. */
@@ -24,30 +34,11 @@ export interface ServerFindings {
   warnings: Finding[];
 }
 
-/** Backends that a condition names one by one; a condition has a longest message. */
-const NAMED = 20;
 /** Backends that a status lists; `backendCount` counts all. */
 const LISTED = 1000;
 
 /** Warnings of a runtime that a condition repeats; its log has all. */
 const RUNTIME_WARNINGS = 20;
-
-const PHASES: Record<ObservedRuntime['backends'][number]['phase'], BackendPhase> = {
-  ready: 'Ready',
-  degraded: 'Degraded',
-  unavailable: 'Unavailable',
-  unknown: 'Unknown',
-};
-
-/** As much of a text as stands in a status: a longer one would be refused whole. */
-function bounded(text: string, { maxLength }: { maxLength: number | null }): string {
-  if (maxLength === null || text.length <= maxLength) return text;
-  return `${text.slice(0, maxLength - 1).toWellFormed()}…`;
-}
-
-function previousStatus(manifest: Manifest): Partial<Status> {
-  return manifest.status ?? {};
-}
 
 /** Conditions with the time since when each has its status: the former one's where that did not change. */
 export function datedConditions(findings: Finding[], manifest: Manifest, now: string): Condition[] {
@@ -81,41 +72,6 @@ export function notYetServed(status: Status, manifest: Manifest): Status {
   return defined({ ...status, observedGeneration, conditions });
 }
 
-const SUSPENDED = 'It is stopped: write suspend: false in its MCPServer to start it.';
-
-function summariseBackend(
-  finding: BackendFinding,
-  observed: ObservedRuntime | undefined,
-): Omit<BackendSummary, 'lastTransitionTime'> {
-  const { name } = finding;
-  if ('suspended' in finding) return { name, phase: 'Suspended', message: SUSPENDED };
-  if ('excluded' in finding) return { name, phase: 'Excluded', message: finding.excluded.message };
-  const { url, authType } = finding;
-  const seen = observed?.backends.find((backend) => backend.name === name);
-  if (!seen) return { name, url, authType, phase: 'Unknown', message: 'The runtime has not reported on it yet.' };
-  const tools = seen.tools === null ? {} : { tools: seen.tools };
-  const login = seen.login_url === null ? {} : { loginUrl: seen.login_url };
-  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...login };
-}
-
-/** The list of backends as users see it: configured, left out, and what the runtime found. */
-function summariseBackends(
-  findings: BackendFinding[],
-  observed: ObservedRuntime | undefined,
-  manifest: Manifest,
-  now: string,
-): BackendSummary[] {
-  const former = previousStatus(manifest).backends ?? [];
-  return findings.map((finding) => {
-    const summary = summariseBackend(finding, observed);
-    const same = former.find((backend) => backend.name === summary.name && backend.phase === summary.phase);
-    const message = bounded(summary.message, BackendSummary.shape.message);
-    return { ...summary, message, lastTransitionTime: same?.lastTransitionTime ?? now };
-  });
-}
-
-const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
-
 /** Why no pod answers. */
 function unansweredFinding(workload: Workload | undefined): Finding {
   const [type, status] = ['Ready', 'False'] as const;
@@ -127,11 +83,16 @@ function unansweredFinding(workload: Workload | undefined): Finding {
   return { type, status, reason: 'RuntimeNotReady', message: 'The runtime does not answer yet: wait, or see its log.' };
 }
 
-/** `progress`: what stands between the runtime and this configuration. */
+interface ReadyParts {
+  /** What stands between the runtime and this configuration. */
+  progress: Finding[];
+  allReady: Finding;
+  unlisted: Finding | undefined;
+}
+
 function readyFinding(
-  backends: BackendSummary[],
   { runtime: observed, workload }: ServerObserved,
-  [missing]: Finding[],
+  { progress: [missing], allReady, unlisted }: ReadyParts,
   manifest: Manifest,
 ): Finding {
   const type = 'Ready';
@@ -144,35 +105,7 @@ function readyFinding(
   if (workload && missing && !servedBefore(manifest)) {
     return { type, status: 'False', reason: 'PodsNotReady', message: missing.message };
   }
-  const bad = backends.filter((backend) => !isWell(backend)).map((backend) => `${backend.name} (${backend.phase})`);
-  if (bad.length === 0) return { type, status: 'True', reason: 'AllBackendsReady', message: 'Every backend answers.' };
-  const message = `Served, but not every backend is: ${bad.join(', ')}. See status.backends for what to do.`;
-  return { type, status: 'True', reason: 'SomeBackendsNotReady', message };
-}
-
-/** What is planned: what comes of it, a runtime sees. */
-const RESOLVED = 'No backend is left out because of a fault. Ready says whether each answers.';
-
-function backendFinding(backends: BackendFinding[]): Finding {
-  const type = 'BackendsResolved';
-  const excluded = backends.flatMap((one) => ('excluded' in one ? [{ name: one.name, ...one.excluded }] : []));
-  const [first] = excluded;
-  if (!first) return { type, status: 'True', reason: 'Resolved', message: RESOLVED };
-  const reason = excluded.every((backend) => backend.reason === first.reason) ? first.reason : 'SeveralBackendsLeftOut';
-  const list = excluded.slice(0, NAMED).map(({ name, message }) => `${name}: ${message}`);
-  const more = excluded.length > NAMED ? [`and ${excluded.length - NAMED} more, see status.backends`] : [];
-  const message = `Left out, and not contacted: ${[...list, ...more].join('; ')}`;
-  return { type, status: 'False', reason, message };
-}
-
-/** Logins at remote servers that a person has to do: where. */
-function loginFindings(backends: BackendSummary[]): Finding[] {
-  const missing = backends.filter(({ loginUrl }) => loginUrl !== undefined);
-  if (missing.length === 0) return [];
-  const list = missing.slice(0, NAMED).map(({ name, loginUrl }) => `${name}: open ${loginUrl ?? ''}`);
-  const more = missing.length > NAMED ? [`and ${missing.length - NAMED} more, see status.backends`] : [];
-  const message = `A person has to log in once, for everybody who may call: ${[...list, ...more].join('; ')}`;
-  return [{ type: 'LoginNeeded', status: 'True', reason: 'RemoteLoginMissing', message }];
+  return unlisted ?? { ...allReady, type, status: 'True' };
 }
 
 function phaseOf(ready: Finding, delivery: Finding[], backends: BackendSummary[]): Status['phase'] {
@@ -206,6 +139,8 @@ export interface ServerObserved {
   delivered: boolean;
   /** Its pods, in a cluster. */
   workload?: Workload & { selector: string };
+  /** All Deployments of the namespace, in a cluster. */
+  deployments?: Readonly<Record<string, ObservedDeployment>>;
 }
 
 /** One condition of a type: what pods that are on their way do not serve yet is no news, unless others refuse it. */
@@ -225,10 +160,13 @@ export function summariseServer(
   const { runtime: observed, delivered, workload } = seen;
   const backends = summariseBackends(findings.backends, observed, manifest, now);
   const delivery = progressFindings(seen);
-  const ready = readyFinding(backends, seen, delivery, manifest);
+  const allReady = allReadyFinding(backends, observed);
+  const unlisted = seen.deployments && unlistedFinding(backends, seen.deployments, manifest, now);
+  const ready = readyFinding(seen, { progress: delivery, allReady, unlisted }, manifest);
   const resolved = backendFinding(findings.backends);
   const all = [
     ready,
+    allReady,
     resolved,
     ...delivery,
     ...loginFindings(backends),
@@ -248,7 +186,7 @@ export function summariseServer(
     selector: workload?.selector,
     conditions: datedConditions(all, manifest, now),
   });
-  return delivered ? status : notYetServed(status, manifest);
+  return delivered && ready !== unlisted ? status : notYetServed(status, manifest);
 }
 
 const phaseUnserved = (problem: unknown): Status['phase'] => (problem instanceof Stalled ? 'Failed' : 'Pending');

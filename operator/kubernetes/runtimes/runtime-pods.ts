@@ -15,7 +15,7 @@ const SLOWEST_LOOK = 5000;
 const FIRST_PUSH = 700;
 const SLOWEST_PUSH = 300_000;
 /** How long backends that nobody knows of yet, and tools that nobody has counted yet, keep the looks short. */
-const BACKENDS_COME = 30_000;
+const BACKENDS_COME = 70_000;
 /** How long files may come after the document that names them. */
 const FILES_COME = 10_000;
 const AT_ONCE = 50;

@@ -14,7 +14,7 @@ const GOOD = new Set(['Ready', 'BackendsResolved']);
 /** Why a resource is not ready that somebody wants so. */
 const WANTED = new Set(['ScaledToZero', 'NoPods', 'Suspended']);
 /** Why a resource is not ready whose pods are on their way. */
-const ON_THEIR_WAY = new Set(['PodsNotMade', 'PodsNotReady', 'RuntimeNotReady']);
+const ON_THEIR_WAY = new Set(['PodsNotMade', 'PodsNotReady', 'RuntimeNotReady', 'BackendsNotListed']);
 
 const isTrue = ({ status }: Condition) => status === 'True';
 
@@ -30,8 +30,9 @@ function isGood(condition: Condition, former: Condition | undefined, after: read
   return WANTED.has(reason) || (ON_THEIR_WAY.has(reason) && (!served || replaced));
 }
 
-/** Every edit is on its way for a moment, and that is no news; that it does not get there is. */
-const isNews = ({ type, reason }: Condition) => type !== 'Reconciling' || reason === 'RolloutHangs';
+/** Every edit is on its way for a moment, and that is no news; that it does not get there is. Ready tells of backends as well. */
+const isNews = ({ type, reason }: Condition) =>
+  type !== 'AllBackendsReady' && (type !== 'Reconciling' || reason === 'RolloutHangs');
 
 const isSame = (a: Transition, b: Transition) => a.message === b.message && a.type === b.type;
 

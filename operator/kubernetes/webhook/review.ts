@@ -29,7 +29,16 @@ const MOST_WARNINGS = 10;
 const MOST_SERVERS = 10;
 
 /** Conditions that say how a resource is, not what to know about it; and those about what runs. */
-const STATES = new Set(['Ready', 'Reconciling', 'Progressing', 'Available', 'BackendsResolved', 'Stalled', 'Waiting']);
+const STATES = new Set([
+  'Ready',
+  'AllBackendsReady',
+  'Reconciling',
+  'Progressing',
+  'Available',
+  'BackendsResolved',
+  'Stalled',
+  'Waiting',
+]);
 
 const INDEX: Record<
   Kind,

@@ -1,0 +1,148 @@
+import { BackendSummary, type BackendPhase, type Status } from '#crds/kinds/status';
+import type { Manifest, ObservedDeployment, ObservedRuntime } from '../world.ts';
+import { backendChild } from './child-names.ts';
+import type { BackendFinding, Finding } from './summarise-status.ts';
+import { servedBefore } from './summarise-workload.ts';
+
+/** Backends that a condition names one by one; a condition has a longest message. */
+const NAMED = 20;
+const PHASES: Record<ObservedRuntime['backends'][number]['phase'], BackendPhase> = {
+  ready: 'Ready',
+  degraded: 'Degraded',
+  unavailable: 'Unavailable',
+  unknown: 'Unknown',
+};
+
+/** As much of a text as stands in a status: a longer one would be refused whole. */
+export function bounded(text: string, { maxLength }: { maxLength: number | null }): string {
+  if (maxLength === null || text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength - 1).toWellFormed()}…`;
+}
+
+export function previousStatus(manifest: Manifest): Partial<Status> {
+  return manifest.status ?? {};
+}
+
+const SUSPENDED = 'It is stopped: write suspend: false in its MCPServer to start it.';
+
+function summariseBackend(
+  finding: BackendFinding,
+  observed: ObservedRuntime | undefined,
+): Omit<BackendSummary, 'lastTransitionTime'> {
+  const { name } = finding;
+  if ('suspended' in finding) return { name, phase: 'Suspended', message: SUSPENDED };
+  if ('excluded' in finding) return { name, phase: 'Excluded', message: finding.excluded.message };
+  const { url, authType } = finding;
+  const seen = observed?.backends.find((backend) => backend.name === name);
+  if (!seen) return { name, url, authType, phase: 'Unknown', message: 'The runtime has not reported on it yet.' };
+  const tools = seen.tools === null ? {} : { tools: seen.tools };
+  const login = seen.login_url === null ? {} : { loginUrl: seen.login_url };
+  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...login };
+}
+
+/** The list of backends as users see it: configured, left out, and what the runtime found. */
+export function summariseBackends(
+  findings: BackendFinding[],
+  observed: ObservedRuntime | undefined,
+  manifest: Manifest,
+  now: string,
+): BackendSummary[] {
+  const former = previousStatus(manifest).backends ?? [];
+  return findings.map((finding) => {
+    const summary = summariseBackend(finding, observed);
+    const same = former.find((backend) => backend.name === summary.name && backend.phase === summary.phase);
+    const message = bounded(summary.message, BackendSummary.shape.message);
+    return { ...summary, message, lastTransitionTime: same?.lastTransitionTime ?? now };
+  });
+}
+
+export const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
+
+/** Logins at remote servers that a person has to do: where. */
+export function loginFindings(backends: BackendSummary[]): Finding[] {
+  const missing = backends.filter(({ loginUrl }) => loginUrl !== undefined);
+  if (missing.length === 0) return [];
+  const list = missing.slice(0, NAMED).map(({ name, loginUrl }) => `${name}: open ${loginUrl ?? ''}`);
+  const more = missing.length > NAMED ? [`and ${missing.length - NAMED} more, see status.backends`] : [];
+  const message = `A person has to log in once, for everybody who may call: ${[...list, ...more].join('; ')}`;
+  return [{ type: 'LoginNeeded', status: 'True', reason: 'RemoteLoginMissing', message }];
+}
+
+/** What is planned: what comes of it, a runtime sees. */
+const RESOLVED = 'No backend is left out because of a fault. Ready says whether each answers.';
+
+export function backendFinding(backends: BackendFinding[]): Finding {
+  const type = 'BackendsResolved';
+  const excluded = backends.flatMap((one) => ('excluded' in one ? [{ name: one.name, ...one.excluded }] : []));
+  const [first] = excluded;
+  if (!first) return { type, status: 'True', reason: 'Resolved', message: RESOLVED };
+  const reason = excluded.every((backend) => backend.reason === first.reason) ? first.reason : 'SeveralBackendsLeftOut';
+  const list = excluded.slice(0, NAMED).map(({ name, message }) => `${name}: ${message}`);
+  const more = excluded.length > NAMED ? [`and ${excluded.length - NAMED} more, see status.backends`] : [];
+  const message = `Left out, and not contacted: ${[...list, ...more].join('; ')}`;
+  return { type, status: 'False', reason, message };
+}
+
+/** Credentials of the caller: nothing can be listed before a user calls. */
+export const PER_USER = ['tokenExchange', 'upstreamInject', 'awsSts'];
+
+/** Milliseconds for the first list of a backend, from when its phase was seen first. */
+const FIRST_LIST = 10_000;
+/** The same where the cluster has to start its pods. */
+const FIRST_PODS = 60_000;
+/** Milliseconds until it is looked whether a deadline has passed. */
+const LOOK_FOR_LISTS = 2000;
+/** Reason of a Ready that waits for first lists. */
+const UNLISTED = 'BackendsNotListed';
+
+const isAway = ({ phase }: BackendSummary): boolean => phase === 'Unknown' || phase === 'Unavailable';
+
+/** Whether its list is known, or no waiting makes it known. */
+const isListed = (backend: BackendSummary): boolean =>
+  backend.phase === 'Excluded' ||
+  backend.phase === 'Suspended' ||
+  backend.tools !== undefined ||
+  backend.loginUrl !== undefined ||
+  (!isAway(backend) && PER_USER.includes(backend.authType ?? ''));
+
+function deadlineOf(backend: BackendSummary, deployments: Readonly<Record<string, ObservedDeployment>>): number {
+  const pods = deployments[backendChild(backend.name)];
+  const mayCome = pods && pods.problem === undefined && pods.podProblem === undefined;
+  return mayCome && isAway(backend) ? FIRST_PODS : FIRST_LIST;
+}
+
+/** Says that a server that has not served yet waits for the first lists of some backends, which have a deadline each. */
+export function unlistedFinding(
+  backends: BackendSummary[],
+  deployments: Readonly<Record<string, ObservedDeployment>>,
+  manifest: Manifest,
+  now: string,
+): Finding | undefined {
+  if (servedBefore(manifest)) return undefined;
+  const awaited = backends.filter((backend) => {
+    const since = Date.parse(now) - Date.parse(backend.lastTransitionTime);
+    return !isListed(backend) && since < deadlineOf(backend, deployments);
+  });
+  if (awaited.length === 0) return undefined;
+  const names = awaited.slice(0, NAMED).map(({ name, phase }) => `${name} (${phase})`);
+  const message = `It is served, and these backends have not been listed yet: ${names.join(', ')}: wait; each has a deadline.`;
+  return { type: 'Ready', status: 'False', reason: UNLISTED, message };
+}
+
+/** When to plan a server again that waits for first lists: nothing tells that a deadline has passed. */
+export function lookForLists({ conditions }: Status): { requeueAfter?: number } {
+  return conditions.some(({ reason }) => reason === UNLISTED) ? { requeueAfter: LOOK_FOR_LISTS } : {};
+}
+
+/** Says whether every backend answers. */
+export function allReadyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
+  const type = 'AllBackendsReady';
+  if (!observed) {
+    const message = 'The runtime does not answer, so no backend is known to: see Ready.';
+    return { type, status: 'False', reason: 'RuntimeNotReady', message };
+  }
+  const bad = backends.filter((backend) => !isWell(backend)).map((backend) => `${backend.name} (${backend.phase})`);
+  if (bad.length === 0) return { type, status: 'True', reason: 'AllBackendsReady', message: 'Every backend answers.' };
+  const message = `Served, but not every backend is: ${bad.join(', ')}. See status.backends for what to do.`;
+  return { type, status: 'False', reason: 'SomeBackendsNotReady', message };
+}
