@@ -14,7 +14,7 @@ interface LoopOptions {
   /** Milliseconds after which a resource is looked at again although nothing changed, give or take a fifth. Never, without. */
   resync?: number | undefined;
   random?: () => number;
-  /** Whether this process may act. Work that would begin while it may not is dropped. */
+  /** Whether this process may act. Work that would begin while it may not waits. */
   mayAct?: () => boolean;
   /** Told of each attempt: how it went, how long the key had waited and how long it took, in milliseconds. */
   onWork?: (key: ResourceKey, result: WorkResult, waited: number, worked: number) => void;
@@ -27,7 +27,12 @@ interface Reconciling {
   depth(): number;
   /** Stops after what is worked on now. Children go on running. */
   stop(): Promise<void>;
+  /** Begins nothing more, and leaves the platform as it is. */
+  abandon(): Promise<void>;
 }
+
+/** Milliseconds until work that may not begin is tried again. */
+const PAUSED = 1000;
 
 /** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off as the other side asks. */
 function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
@@ -81,7 +86,10 @@ export async function reconcile(
     clock,
     concurrency: workers,
     async work(text, waited) {
-      if (!mayAct()) return;
+      if (!mayAct()) {
+        keys.addAfter(text, PAUSED);
+        return;
+      }
       const startedAt = clock.now();
       const now = new Date(startedAt).toISOString();
       const { result, gone } = await attempt(keys, text, (key) => bringAbout(platform, key, now), onProblem);
@@ -95,6 +103,9 @@ export async function reconcile(
     return { result: 'success' };
   }
 
+  const abandon = async (): Promise<void> => {
+    await Promise.all([changes.close(), keys.close()]);
+  };
   await platform.watch((key) => changes.add(keyText(key)));
   return {
     async idle() {
@@ -104,7 +115,8 @@ export async function reconcile(
     depth: () => changes.depth + keys.depth,
     async stop() {
       await platform.close();
-      await Promise.all([changes.close(), keys.close()]);
+      await abandon();
     },
+    abandon,
   };
 }

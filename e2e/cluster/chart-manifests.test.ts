@@ -60,6 +60,28 @@ describeWithCluster('the chart', (cluster) => {
     expect(roles.sort()).toEqual(['a', 'b', 'own']);
   });
 
+  it('makes nothing that an admin of its namespace may not make, without the roles that values-namespaced.yaml leaves to others', async () => {
+    const namespace = await cluster.makeNamespace('chart-admin');
+    const { name } = namespace;
+    try {
+      const binding = ['create', 'rolebinding', 'ned', '--clusterrole=admin', '--user=ned'];
+      isDone(await cluster.kubectl(['-n', name, ...binding]));
+      const values = [NAMESPACED, `--set=watchNamespaces={${name}}`, `--namespace=${name}`];
+      const applied = async (...more: string[]) => {
+        const text = await renderChart([...values, ...more], 'theirs');
+        return cluster.kubectl(['-n', name, 'apply', '--dry-run=server', '--as=ned', '-f', '-'], text);
+      };
+      isDone(await applied('--set=rbac.create=false'));
+      const { code, stderr } = await applied();
+      expect(code).not.toBe(0);
+      expect(stderr).toContain('is attempting to grant RBAC permissions not currently held');
+      const roles = objectsOf(await renderChart([...values, '--show-only=templates/rbac-operator.yaml'], 'theirs'));
+      expect(roles.map(({ kind }) => kind).sort()).toEqual(['Role', 'Role', 'RoleBinding', 'RoleBinding']);
+    } finally {
+      await namespace.delete();
+    }
+  });
+
   it.each<[string, string[], string]>([
     ['a value that is not there', ['--set=imag.tag=1'], 'imag'],
     ['a group that is none', ['--set=apiGroup=vmcp'], 'apiGroup'],

@@ -5,7 +5,7 @@ import { startOperator } from './start-operator.ts';
 import type { Cluster } from './use-cluster.ts';
 
 const LEASE = 'operator';
-/** A Lease whose holder was killed is free after 15 s. */
+/** A Lease whose holder was killed is free after 4 s. */
 const ELECTED_WITHIN = 60_000;
 
 /** Operators on this machine for one namespace, of which one is elected, as the pods of the chart elect one. */

@@ -33,7 +33,7 @@ const CASES: Record<string, { spec: object; phase: string; reason: string; messa
     spec: program({ resources: { requests: { cpu: '1000' }, limits: { cpu: '1000' } } }),
     phase: 'Pending',
     reason: 'PodsUnschedulable',
-    message: /no node takes pod mcp-room-\S+ \(.*cpu.*\): lower what it requests, or add a node\./,
+    message: /no node takes pod mcp-room-\S+ \(.*cpu.*\): lower what it requests, or add a node/,
   },
 };
 

@@ -92,11 +92,9 @@ describeWithCluster('the operator', (cluster) => {
     expect(await countWrites(other)).toBe(0);
 
     process.kill(leader.pid, 'SIGTERM');
-    const toldAt = Date.now();
     await until(() => isLeader(other), 10_000);
-    // Without the hand-over it takes the 15 s of the Lease.
-    expect(Date.now() - toldAt).toBeLessThan(10_000);
     expect(await leader.ended).toBe(0);
+    expect(leader.output()).toContain('the Lease is handed over');
     await apply(group('after-hand-over'));
     await until(async () => (await phaseOf('mcpgroups', 'after-hand-over')) === 'Ready', 60_000);
     expect(await operators.leaseTransitions()).toBeGreaterThan(0);
@@ -119,8 +117,9 @@ describeWithCluster('the operator', (cluster) => {
     const killedAt = Date.now();
     await until(() => isLeader(other), 25_000);
     const after = Date.now() - killedAt;
-    expect(after).toBeGreaterThan(12_000);
-    expect(after).toBeLessThan(24_000);
+    // 5 s on a machine with time; the unit test holds it to that.
+    expect(after).toBeGreaterThan(2000);
+    expect(after).toBeLessThan(20_000);
   });
 
   it('writes nothing while nothing changes, in twelve minutes of all that it does by the minute for 50 resources', async () => {

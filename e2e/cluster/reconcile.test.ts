@@ -53,6 +53,25 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.remove('MCPGroup', 'late');
   });
 
+  it('lists all tools as soon as kubectl wait returns', async () => {
+    const members = ['x', 'y', 'z'].map((name) =>
+      backend(name, fake('waited', 'backend', ['--name', name, '--tools', '3'])),
+    );
+    await stage.apply(server('waited', 'waited'), group('waited'), ...members);
+    const { code, stderr } = await cluster.kubectl([
+      ...['-n', stage.namespace.name, 'wait', 'virtualmcpservers.vmcp.dev/waited'],
+      ...['--for=condition=Ready', '--timeout=120s'],
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    const client = await stage.connect('waited');
+    expect(await client.toolNames()).toHaveLength(9);
+    const { status } = (await stage.get('VirtualMCPServer', 'waited')) ?? {};
+    expect(condition(status, 'AllBackendsReady')).toMatchObject({ status: 'True' });
+    await stage.remove('VirtualMCPServer', 'waited');
+    for (const name of ['x', 'y', 'z']) await stage.remove('MCPServer', name);
+    await stage.remove('MCPGroup', 'waited');
+  }, 180_000);
+
   it('every child belongs to its resource, and goes with it', async () => {
     await stage.apply(server('short-lived', 'others'));
     const made = await eventually(

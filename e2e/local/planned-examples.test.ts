@@ -131,9 +131,7 @@ describe('the examples of pages and folders', () => {
     const options = { runtimeImage: 'vmcp', stdioAttach: false, allowHostPaths: false, imagePullSecret: [] };
     const written = readClusterFolder(at, 'default', context);
     expect(written.wrong).toBe(false);
-    return renderObjects(written, written.apiGroup, factsOf({ ...options, namespace: 'default' })).outcomes.flatMap(
-      troublesOf,
-    );
+    return renderObjects(written, written.apiGroup, factsOf(options)).outcomes.flatMap(troublesOf);
   }
 });
 

@@ -1,4 +1,5 @@
 import { relative, resolve } from 'node:path';
+import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
 import { allot, readAllotments } from '#operator/local/allotments';
 import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
@@ -9,11 +10,19 @@ import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/
 import type { Problem } from '#operator/local/resource';
 import { StoredSecrets } from '#operator/local/stored-secrets';
 import { LocalSecrets } from '#operator/management/secrets/local-secrets';
+import { DEFAULT_API_GROUP } from '#crds/kinds/index';
 import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { systemClock } from '#operator/queue';
-import { contentHash, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
+import {
+  type ClusterFacts,
+  contentHash,
+  GENERATED_SECRETS,
+  keyText,
+  type Manifest,
+  type ResourceKey,
+} from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findLeftOut, type PlaceIn } from './find-left-out.ts';
@@ -43,6 +52,11 @@ export function loadFolder(folder: string): Snapshot {
     if (code === undefined) throw problem;
     throw new CliError(EXIT_CODES.input, `${folder} cannot be read (${code}): name a folder with manifests`);
   }
+}
+
+/** The API group of what was read: one folder is of one installation. */
+export function apiGroupOf({ manifests: [first] }: Pick<Snapshot, 'manifests'>): string {
+  return first?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
 }
 
 /** Plans every resource of a snapshot. Secrets go by their names alone, so that no output follows from a value. */
@@ -101,10 +115,17 @@ export function checkFolder(folder: string, context: Context): Promise<CheckedFo
   return checkSnapshot(loadFolder(folder), folder, context);
 }
 
-/** Plans what was read. `whole` names all of it, for what stands in no file. */
-export async function checkSnapshot(read: Snapshot, whole: string, context: Context): Promise<CheckedFolder> {
-  const snapshot = await withSecrets(read, context);
-  const outcomes = planAll(snapshot, context);
+/** Plans what was read, for this machine or a cluster. `whole` names all of it, for what stands in no file. */
+export async function checkSnapshot(
+  read: Snapshot,
+  whole: string,
+  context: Context,
+  cluster?: ClusterFacts,
+): Promise<CheckedFolder> {
+  const snapshot = cluster ? read : await withSecrets(read, context);
+  const outcomes = cluster
+    ? renderObjects(snapshot, apiGroupOf(snapshot), cluster).outcomes
+    : planAll(snapshot, context);
   const told = new Set(snapshot.problems.map(({ file }) => file));
   const place: PlaceIn = (source, key, said) => placeIn(source, key, said, snapshot);
   const from = (fits: (condition: Condition) => boolean): Problem[] =>

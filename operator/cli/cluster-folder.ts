@@ -1,8 +1,7 @@
 import type { Snapshot } from '#operator/local/manifest-folder';
-import { DEFAULT_API_GROUP } from '#crds/kinds/index';
 import type { Written } from '#operator/kubernetes/gitops/render-objects';
 import type { ClusterFacts, Manifest } from '#operator/world';
-import { loadFolder, printProblem } from './check-folder.ts';
+import { apiGroupOf, loadFolder, printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 
 /** How a folder is looked at as the operator of a cluster would. */
@@ -48,12 +47,12 @@ export function readClusterFolder(folder: string, namespace: string, context: Co
   const snapshot = loadFolder(folder);
   for (const problem of snapshot.problems) context.err.write(`${printProblem(problem)}\n`);
   for (const notice of snapshot.notices) context.err.write(`${printProblem(notice)} (warning)\n`);
-  const apiGroup = snapshot.manifests[0]?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
+  const apiGroup = apiGroupOf(snapshot);
   return { ...inNamespace(snapshot, namespace), apiGroup, wrong: snapshot.problems.length > 0 };
 }
 
 /** What an operator with these settings knows of its cluster. */
-export function factsOf(options: ClusterOptions): ClusterFacts {
+export function factsOf(options: Omit<ClusterOptions, 'namespace'>): ClusterFacts {
   const { runtimeImage, stdioAttach, allowHostPaths, imagePullSecret: imagePullSecrets } = options;
   const { podAnnotation: podAnnotations, sidecarsOf } = options;
   const given = { ...(podAnnotations && { podAnnotations }), ...(sidecarsOf && { sidecarsOf }) };

@@ -68,12 +68,14 @@ function addRunning({ program, around, stop, finish }: Parts): void {
 }
 
 function addReading({ program, around, finish }: Parts): void {
-  program
+  const command = program
     .command('validate')
     .description('say what is wrong in manifests, with file and line')
     .addArgument(manifestsArgument())
+    .option('--cluster', 'say what the operator of a cluster would refuse', false)
     .addOption(output('table', 'json', 'yaml'))
-    .addOption(stateOption())
+    .addOption(stateOption());
+  addClusterOptions(command, around)
     .addHelpText(
       'after',
       examples(
@@ -81,10 +83,18 @@ function addReading({ program, around, finish }: Parts): void {
         'vmcp validate',
         'vmcp validate server.yaml backend.yaml',
         'vmcp validate examples/quickstart -o json',
+        'vmcp validate --cluster server.yaml',
       ),
     )
-    .action(async (paths: string[], options: StateOptions & { output: Format }) =>
-      finish(await validate(paths, options.output, contextOf(around, options))),
+    .action(
+      async (
+        paths: string[],
+        options: StateOptions & Omit<ClusterOptions, 'namespace'> & { output: Format; cluster: boolean },
+      ) => {
+        const { factsOf } = await import('./cluster-folder.ts');
+        const facts = options.cluster ? factsOf(options) : undefined;
+        finish(await validate(paths, options.output, contextOf(around, options), facts));
+      },
     );
   addRender({ program, around, finish });
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { contextWith } from './testdata/context-with.ts';
+import type { ClusterFacts } from '#operator/world';
 import { validate } from './validate.ts';
 
 let folder: string;
@@ -16,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const group = (name: string, spec = '{}') =>
   `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
 
-async function validated(paths: string[], input = '') {
+async function validated(paths: string[], input = '', cluster?: ClusterFacts) {
   const said = { out: '', err: '' };
   const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
   const context = contextWith({
@@ -25,7 +26,7 @@ async function validated(paths: string[], input = '') {
     out: stream('out'),
     err: stream('err'),
   });
-  return { code: await validate(paths, 'table', context), ...said };
+  return { code: await validate(paths, 'table', context, cluster), ...said };
 }
 
 describe('validate', () => {
@@ -42,6 +43,29 @@ describe('validate', () => {
   it('names standard input in a problem', async () => {
     const { code, err } = await validated(['-'], group('one', '{ descriptoin: x }'));
     expect(err).toContain('-:4: spec.descriptoin: unknown field `descriptoin`; did you mean `description`?');
+    expect(code).not.toBe(0);
+  });
+
+  it('says what a cluster would refuse, and does not ask for Secrets that are not in the files', async () => {
+    const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
+    const resource = (kind: string, name: string, spec: string) =>
+      `---\napiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+    const token = 'secrets: [{ name: api, key: token, targetEnvName: TOKEN }]';
+    const text = [
+      resource('MCPServer', 'local', '{ command: [node, server.js] }'),
+      resource('MCPServer', 'well', `{ image: 'a:1', ${token} }`),
+      resource(
+        'VirtualMCPServer',
+        'two',
+        '{ config: { groupRef: tools }, incomingAuth: { type: anonymous }, replicas: 2 }',
+      ),
+      resource('MCPGroup', 'tools', '{}'),
+    ].join('');
+    const { code, out, err } = await validated(['-'], text, cluster);
+    expect(err).toMatch(/^-:\d+: MCPServer\/local: ImageNeeded: has only a command, which a cluster cannot start/m);
+    expect(err).toMatch(/^-:\d+: VirtualMCPServer\/two: ReplicasNeedSharedState: /m);
+    expect(err).not.toContain('MCPServer/well');
+    expect(out).toContain('4 resources (vmcp.dev/v1alpha1), 2 problems');
     expect(code).not.toBe(0);
   });
 

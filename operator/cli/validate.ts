@@ -1,13 +1,23 @@
+import type { ClusterFacts } from '#operator/world';
 import type { Context, Format } from './context.ts';
 import { checkSnapshot, printProblem } from './check-folder.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { loadManifests } from './load-manifests.ts';
 import { printObject } from './print-object.ts';
 
-/** Says what is wrong in manifests: files, folders, or standard input (`-`). Starts and writes nothing. Returns the exit code. */
-export async function validate(paths: string[], format: Format, context: Context): Promise<number> {
+/**
+ * Says what is wrong in manifests: files, folders, or standard input (`-`), for this machine or a cluster. Starts and writes nothing.
+ * Returns the exit code.
+ */
+export async function validate(
+  paths: string[],
+  format: Format,
+  context: Context,
+  cluster?: ClusterFacts,
+): Promise<number> {
   const whole = paths.join(', ');
-  const { snapshot, problems, warnings } = await checkSnapshot(await loadManifests(paths, context), whole, context);
+  const read = await loadManifests(paths, context);
+  const { snapshot, problems, warnings } = await checkSnapshot(read, whole, context, cluster);
   const code = problems.length > 0 ? EXIT_CODES.input : EXIT_CODES.ok;
   if (format !== 'table') {
     context.out.write(printObject({ valid: code === EXIT_CODES.ok, problems, warnings }, format));

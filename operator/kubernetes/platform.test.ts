@@ -444,24 +444,18 @@ describe('what a resource owns', () => {
   });
 
   it('serves under its former name until the Deployment of another name is complete', async () => {
+    const [former, next] = ['mcp-plain-proxy', 'mcp-plain-proxy-x'] as const;
+    const labels = { ...LABELS, 'app.kubernetes.io/name': 'mcp-backend' };
     const deployment = (name: string, updated: number) => ({
-      ...child('Deployment', name, owner(), { labels: { ...LABELS, 'app.kubernetes.io/name': 'mcp-backend' } }),
-      ...{ apiVersion: 'apps/v1', spec: { replicas: 1 } },
+      ...{ ...child('Deployment', name, owner(), { labels }), apiVersion: 'apps/v1', spec: { replicas: 1 } },
       status: { replicas: 1, updatedReplicas: updated, availableReplicas: updated },
     });
-    const removed = () => server.writes().filter((line) => line.startsWith('DELETE'));
-    const desired = (name: string) => ({ ...deployment(name, 0), status: undefined });
-    await reopen(
-      deployment('mcp-plain-proxy', 1),
-      deployment('mcp-plain-proxy-x', 0),
-      child('Service', 'mcp-plain-proxy', owner()),
-    );
-    await platform.apply(planned(desired('mcp-plain-proxy-x')));
-    expect(removed()).toEqual([]);
-    await reopen(deployment('mcp-plain-proxy', 1), deployment('mcp-plain-proxy-x', 1));
-    await platform.apply(planned(desired('mcp-plain-proxy-x')));
-    const former = ['Service', 'Deployment'].map((kind) => `DELETE ${pathOf(kind, 'mcp-plain-proxy')}`);
-    expect(removed()).toEqual(former);
+    for (const [updated, ...kinds] of [[0] as const, [1, 'Service', 'Deployment'] as const]) {
+      await reopen(deployment(former, 1), child('Service', former, owner()), deployment(next, updated));
+      await platform.apply(planned({ ...deployment(next, 0), status: undefined }));
+      const deletions = server.writes().filter((line) => line.startsWith('DELETE'));
+      expect(deletions.sort()).toEqual(kinds.map((kind) => `DELETE ${pathOf(kind, former)}`).sort());
+    }
   });
 
   it('stays as it is where the plan wants everything kept, as of a resource that is wrong', async () => {

@@ -10,6 +10,7 @@ import { type ClusterFacts, type Manifest, type ResourceKey, runtimeName, type W
 import type { KubeApi } from './api/api.ts';
 import type { ApplyContext } from './apply/apply-child.ts';
 import { applyOutcome } from './apply/apply-outcome.ts';
+import { logGone } from './apply/log-write.ts';
 import { type ClusterIssuer, readClusterIssuer } from './observe/cluster-issuer.ts';
 import { ClusterView } from './observe/cluster-view.ts';
 import { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
@@ -19,6 +20,7 @@ import { Reminders } from './reminders.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
 import type { ReflectorOptions } from './watch/reflector.ts';
 import { createTextSharing } from './watch/share-texts.ts';
+import { factsOf } from './cluster-facts.ts';
 import { FIELD_MANAGER, PODS } from './api/resources.ts';
 import { RememberedPolicies } from '#operator/remembered-policies';
 import { RuntimePods } from './runtimes/runtime-pods.ts';
@@ -75,6 +77,8 @@ export class KubernetesPlatform implements Platform {
   readonly #policies = new RememberedPolicies();
   readonly #share = createTextSharing();
   #issuer: Partial<ClusterIssuer> = {};
+  /** As it was logged last. */
+  #issuerProblem = '';
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopTimer: () => void = () => undefined;
   #leads = false;
@@ -90,7 +94,7 @@ export class KubernetesPlatform implements Platform {
     this.#view = this.#openView();
     this.#pods = this.#openPods();
     const { children } = this.#view;
-    this.#context = { api, children, apiGroup, settled: new Map(), taken: new Set(), share: this.#share };
+    this.#context = { api, children, apiGroup, settled: new Map(), taken: new Set(), share: this.#share, log };
     const metadataOf = (namespace: string, name: string) => this.#view.secretMetadata(namespace, name);
     this.#secrets = new OwnSecrets(api, children, metadataOf, this.#share);
     this.#runtimes = new Runtimes({
@@ -244,7 +248,9 @@ export class KubernetesPlatform implements Platform {
 
   #resourceTold(key: ResourceKey, manifest: Manifest | undefined): void {
     if (key.kind === 'VirtualMCPServer' || key.kind === 'MCPServer') this.#runtimes.told(key, manifest);
-    if (!manifest) this.#writer.forget(key);
+    if (manifest) return;
+    this.#writer.forget(key);
+    if (this.#leads) logGone(this.#options.log, key);
   }
 
   /** Once a minute: the issuer and the keys of the API server, and whether a token is old. */
@@ -259,9 +265,12 @@ export class KubernetesPlatform implements Platform {
     const before = JSON.stringify(this.#issuer);
     try {
       this.#issuer = await readClusterIssuer(this.#options.api);
+      this.#issuerProblem = '';
     } catch (problem) {
       // The keys that are known go on, as those of the runtimes do.
-      this.#options.log.warn('issuer and keys of the API server cannot be read', { problem });
+      const isNew = this.#issuerProblem !== String(problem);
+      this.#issuerProblem = String(problem);
+      if (isNew) this.#options.log.warn('issuer and keys of the API server cannot be read', { problem });
     }
     const differs = before !== JSON.stringify(this.#issuer);
     for (const key of this.#runtimes.rotate(differs)) this.#changed(key);
@@ -279,18 +288,4 @@ export class KubernetesPlatform implements Platform {
       log.debug('a pod could not be told of a change; its kubelet notices by itself', { namespace, name, problem });
     }
   }
-}
-
-function factsOf(options: KubernetesOptions): ClusterFacts {
-  const { runtimeImage, allowHostPaths, stdioAttach, imagePullSecrets, scraperNamespaces, operatorNamespace } = options;
-  return {
-    mode: 'cluster',
-    runtimeImage,
-    allowHostPaths,
-    stdioAttach,
-    imagePullSecrets: [...imagePullSecrets],
-    scraperNamespaces: [...scraperNamespaces],
-    ...options.pods,
-    ...(operatorNamespace !== undefined && { operatorNamespace }),
-  };
 }

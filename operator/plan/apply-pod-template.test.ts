@@ -127,7 +127,7 @@ describe('a pod template', () => {
     [pod({ securityContext: { windowsOptions: { hostProcess: true } } }), 'windowsOptions.hostProcess'],
     [
       context({ privileged: true }),
-      'spec.containers[vmcp].securityContext.privileged: remove it, or run the operator with --allow-host-paths',
+      'spec.containers[vmcp].securityContext.privileged: remove it; only the administrator of the operator can allow it',
     ],
     [context({ allowPrivilegeEscalation: true }), 'allowPrivilegeEscalation: write false'],
     [context({ capabilities: { add: ['SYS_ADMIN'] } }), 'capabilities.add: remove SYS_ADMIN'],

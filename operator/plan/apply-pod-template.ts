@@ -25,7 +25,7 @@ export function namedSecrets(value: unknown, inSecret = false): string[] {
 
 function refuse(place: string, problems: PodProblem[]): never {
   const list = problems.slice(0, NAMED).map(({ path, message, hostAccess }) => {
-    const allow = hostAccess ? ', or run the operator with --allow-host-paths' : '';
+    const allow = hostAccess ? '; only the administrator of the operator can allow it' : '';
     return `${path}: ${message}${allow}`;
   });
   const more = problems.length > NAMED ? [`and ${problems.length - NAMED} more`] : [];

@@ -14,6 +14,6 @@ export function checkHostAccess(name: string, access: HostAccess[], { allowHostP
   if (allowHostPaths || !first) return;
   const where = access.map(({ field }) => field).join(', ');
   const thing = first.what === 'hostPath' ? 'folders of the node' : 'privileged containers';
-  const message = `MCPServer "${name}": ${where}: ${thing} are not allowed here: remove it, or run the operator with --allow-host-paths`;
+  const message = `MCPServer "${name}": ${where}: ${thing} are not allowed here: remove it; only the administrator of the operator can allow it`;
   throw new Stalled('HostPathNotAllowed', message);
 }

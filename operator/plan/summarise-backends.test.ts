@@ -81,22 +81,22 @@ describe('the status of a server in a cluster', () => {
 
   it('is Ready when the first list of each member is there, which AllBackendsReady says too', () => {
     const before = planned(away, 0);
-    expect(before.conditions['Ready']).toMatchObject({ status: 'False', reason: 'BackendsNotListed' });
-    expect(before.conditions['AllBackendsReady']).toMatchObject({ status: 'False', reason: 'SomeBackendsNotReady' });
+    expect(before.conditions.Ready).toMatchObject({ status: 'False', reason: 'BackendsNotListed' });
+    expect(before.conditions.AllBackendsReady).toMatchObject({ status: 'False', reason: 'SomeBackendsNotReady' });
     expect(before.status?.observedGeneration).toBeUndefined();
     expect(before.requeueAfter).toBeGreaterThan(0);
     const after = planned({ ...away, phase: 'ready', tools: 3 }, 5, before.status);
-    expect(after.conditions['Ready']).toMatchObject({ status: 'True' });
-    expect(after.conditions['AllBackendsReady']).toMatchObject({ status: 'True' });
+    expect(after.conditions.Ready).toMatchObject({ status: 'True' });
+    expect(after.conditions.AllBackendsReady).toMatchObject({ status: 'True' });
     expect([after.status?.observedGeneration, after.requeueAfter]).toEqual([3, undefined]);
   });
 
   it('is Ready with a member that stays away once the deadline of its first list has passed', () => {
     const before = planned(away, 0);
-    expect(planned(away, 59, before.status).conditions['Ready']).toMatchObject({ status: 'False' });
+    expect(planned(away, 59, before.status).conditions.Ready).toMatchObject({ status: 'False' });
     const after = planned(away, 61, before.status);
-    expect(after.conditions['Ready']).toMatchObject({ status: 'True', reason: 'SomeBackendsNotReady' });
-    expect(after.conditions['AllBackendsReady']).toMatchObject({ status: 'False', reason: 'SomeBackendsNotReady' });
+    expect(after.conditions.Ready).toMatchObject({ status: 'True', reason: 'SomeBackendsNotReady' });
+    expect(after.conditions.AllBackendsReady).toMatchObject({ status: 'False', reason: 'SomeBackendsNotReady' });
     expect(after.status?.phase).toBe('Degraded');
   });
 });

@@ -86,6 +86,36 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ own: '1' });
   });
 
+  it('logs one line for each write: new objects, changed fields, rolled pods, rotated values, and nothing else', async () => {
+    const lines: unknown[] = [];
+    const note = (message: string, fields?: object) => lines.push({ message, ...fields });
+    context = { ...context, log: { debug: note, info: note, warn: note, error: note } };
+    const about = { object: 'ConfigMap ns/a', resource: 'VirtualMCPServer ns/demo' };
+    await applyChild(configMap({ x: '1', 'a.yaml': 'long' }), context);
+    await applyChild(configMap({ x: '1', 'a.yaml': 'long' }), context);
+    await applyChild(configMap({ x: '2', 'a.yaml': 'other' }), context);
+    await applyChild(configMap({ x: '2' }), context);
+    await applyChild(configMap({ x: '3' }), context, { rotated: true });
+    expect(lines).toEqual([
+      { message: 'object applied', ...about, reason: 'it was not there' },
+      { message: 'object changed', ...about, fields: ['data.x', 'data[a.yaml]'] },
+      { message: 'object changed', ...about, reason: 'a field is no longer desired' },
+      { message: 'secret rotated', ...about, reason: 'it has reached its age' },
+    ]);
+    const deployment = (image: string): KubeObject => ({
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
+      metadata: { name: 'a', namespace: 'ns', ownerReferences: [owner('owner-1')] },
+      spec: { template: { spec: { containers: [{ name: 'mcp', image }] } } },
+    });
+    lines.splice(0);
+    await applyChild(deployment('a:1'), context);
+    await applyChild(deployment('a:2'), context);
+    expect(lines).toMatchObject([
+      { message: 'object applied', object: 'Deployment ns/a' },
+      { message: 'pods rolled', fields: ['spec.template.spec.containers[mcp].image'] },
+    ]);
+  });
+
   it('tries once to write where somebody else’s object stands, and then reads until that is gone or ours', async () => {
     const foreign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'ns' } };
     for (const [round, ours] of [undefined, configMap({ x: 'ours' })].entries()) {

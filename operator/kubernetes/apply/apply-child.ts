@@ -1,8 +1,10 @@
 import { Stalled, Waiting } from '#operator/errors';
+import type { Log } from '#operator/log';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { appliedAnnotation, hashOf, standsIn, withHash } from './compare-objects.ts';
 import { explainRefusal, isUnreadable } from './explain-refusal.ts';
+import { logWrite } from './log-write.ts';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf, type OwnedChildren } from '../watch/owned-children.ts';
 import { childResource, FIELD_MANAGER } from '../api/resources.ts';
@@ -56,6 +58,7 @@ export interface ApplyContext {
   share?: ShareTexts;
   /** Where an object of somebody else stood at the last attempt. */
   taken: Set<string>;
+  log?: Log;
 }
 
 /** So many places are remembered: one that is forgotten costs a refused write. */
@@ -67,8 +70,15 @@ function stateOf({ metadata, ...rest }: KubeObject): string {
   return hashOf({ ...rest, status: undefined, metadata: { labels, annotations, ownerReferences, uid } });
 }
 
-/** Makes one object as desired. Returns whether it was written. Throws `Stalled`, `Waiting` and ApiErrors. */
-export async function applyChild(desired: KubeObject, context: ApplyContext): Promise<boolean> {
+/**
+ * Makes one object as desired. Returns whether it was written, which is logged; `rotated`: values of a Secret have reached their age.
+ * Throws `Stalled`, `Waiting` and ApiErrors.
+ */
+export async function applyChild(
+  desired: KubeObject,
+  context: ApplyContext,
+  { rotated = false } = {},
+): Promise<boolean> {
   const { children, apiGroup, settled } = context;
   const live = children.at(desired) ?? (await readTaken(desired, context));
   if (live) {
@@ -78,7 +88,8 @@ export async function applyChild(desired: KubeObject, context: ApplyContext): Pr
     const uid = live.metadata.uid ?? '';
     if (settled.get(uid) === `${hashOf(desired)} ${stateOf(live)}`) return false;
   }
-  const written = await write(withHash(desired, apiGroup), live, context);
+  const { object: written, former } = await write(withHash(desired, apiGroup), live, context);
+  logWrite(context.log, desired, former, { apiGroup, rotated });
   children.wrote(written);
   const uid = written.metadata.uid ?? '';
   if (isCurrent(written, desired, apiGroup)) settled.delete(uid);
@@ -86,14 +97,21 @@ export async function applyChild(desired: KubeObject, context: ApplyContext): Pr
   return true;
 }
 
-async function write(object: KubeObject, live: KubeObject | undefined, context: ApplyContext): Promise<KubeObject> {
+/** What stands after a write, and what stood before; undefined where nothing did. */
+interface Write {
+  object: KubeObject;
+  former: KubeObject | undefined;
+}
+
+async function write(object: KubeObject, live: KubeObject | undefined, context: ApplyContext): Promise<Write> {
   const { api } = context;
   const resource = childResource(object);
   // Only that very object; or only a new one: what appeared meanwhile is somebody else's.
   const guard = live ? { uid: live.metadata.uid } : { resourceVersion: NO_VERSION };
   const guarded = { ...object, metadata: { ...object.metadata, ...guard } } as KubeObject;
   try {
-    return viewOfChild(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }), context.share);
+    const answer = await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true });
+    return { object: viewOfChild(answer, context.share), former: live };
   } catch (problem) {
     if (!isStatus(problem, 409) || live) throw explainRefusal(await completed(problem, object, api), titleOf(object));
   }
@@ -112,7 +130,7 @@ async function completed(problem: unknown, object: KubeObject, api: KubeApi): Pr
 }
 
 /** There is one that the cache does not have: made a moment ago, or without our label. */
-async function takeUp(object: KubeObject, context: ApplyContext): Promise<KubeObject> {
+async function takeUp(object: KubeObject, context: ApplyContext): Promise<Write> {
   const found = await read(object, context);
   remember(context.taken, placeTextOf(object));
   checkOwner(found, object);

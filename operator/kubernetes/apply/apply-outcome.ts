@@ -9,6 +9,7 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import { marksOf } from '../observe/document-of.ts';
 import { collectFiles, type Files, keepOlder } from '../secrets/credential-files.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import { logRemoval } from './log-write.ts';
 import { rollsUnasked } from './rollout-places.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { OwnSecrets } from '../secrets/own-secrets.ts';
@@ -148,6 +149,7 @@ async function prune(
         { namespace, name },
         objectUid === undefined ? {} : { uid: objectUid },
       );
+      logRemoval(context.log, object);
     } catch (problem) {
       throw explainRefusal(problem, `the removal of ${object.kind} "${name}"`);
     }

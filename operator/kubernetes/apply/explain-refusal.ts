@@ -25,7 +25,9 @@ export function isUnreadable(problem: unknown): boolean {
   return isStatus(problem, 500) && problem.message.includes('failed to create typed patch object');
 }
 
-const isTerminating = ({ causes }: ApiError) => causes.some(({ reason }) => reason === 'NamespaceTerminating');
+/** An API server without causes, and an admission plugin, say it in the message alone. */
+const isTerminating = ({ causes, message }: ApiError) =>
+  causes.some(({ reason }) => reason === 'NamespaceTerminating') || /\bis being (terminated|deleted)\b/.test(message);
 
 /**
  * What a refused write of a child means for its owner: one that is not valid can only be mended by whoever wrote the owner,
@@ -41,7 +43,9 @@ export function explainRefusal(problem: unknown, what: string): unknown {
   }
   if (problem.status !== 403) return problem;
   if (isTerminating(problem)) {
-    return new Waiting('NamespaceTerminating', 'the namespace is being deleted', { cause: problem });
+    return new Waiting('NamespaceTerminating', 'the namespace, or what it belongs to, is being deleted', {
+      cause: problem,
+    });
   }
   const message = `the API server forbids ${what}: ${problem.message}: mend the quota, the policy or the operator's role`;
   return new Waiting('ChildForbidden', message, { cause: problem, retryIn: TRY_AGAIN });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '#operator/log';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -23,6 +24,7 @@ export interface CertificatesPlace {
   /** Tells who calls whom to trust, and where to ask. Writes nothing where that is known. */
   announce: (agreed: Agreed) => Promise<void>;
   now: () => number;
+  log?: Log;
 }
 
 const FIELD_MANAGER = 'vmcp-operator-certificates';
@@ -73,6 +75,8 @@ async function store(agreed: Agreed, former: Secret | undefined, place: Certific
   const secret = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: kept, data };
   if (former) await api.replace(SECRETS, secret, { fieldManager: FIELD_MANAGER });
   else await api.create(SECRETS, secret, { fieldManager: FIELD_MANAGER });
+  const reason = former ? 'the certificate has reached its age' : 'it was not there';
+  place.log?.info(former ? 'secret rotated' : 'object applied', { object: `Secret ${namespace}/${name}`, reason });
 }
 
 /** The API server takes lower-case names only. */

@@ -114,8 +114,26 @@ describe('a pod that does not start', () => {
     ['0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {a: b}.'],
   ])('because no node takes it, in the same words however many nodes there are: %s', (message) => {
     expect(unscheduled(message)?.message).toBe(
-      'no node takes pod mcp-a-1-x (Insufficient memory, node(s) had untolerated taint {a: b}): lower what it requests, or add a node.',
+      'no node takes pod mcp-a-1-x (Insufficient memory, node(s) had untolerated taint {a: b}): lower what it requests, or add a node; write a toleration in podTemplateSpec.spec.tolerations, or add a node without the taint.',
     );
+  });
+
+  it.each([
+    ['2 Insufficient cpu', 'lower what it requests, or add a node'],
+    ['2 Too many pods', 'add a node'],
+    ['2 node(s) had untolerated taint {a: b}', 'write a toleration in podTemplateSpec.spec.tolerations'],
+    ["2 node(s) didn't match Pod's node affinity/selector", 'correct nodeSelector or affinity in podTemplateSpec'],
+    ["2 node(s) didn't match pod anti-affinity rules", 'loosen podTemplateSpec.spec.affinity'],
+    ['persistentvolumeclaim "a" not found', 'create the PersistentVolumeClaim'],
+    ['pod has unbound immediate PersistentVolumeClaims', 'create the PersistentVolumeClaim, or wait until it is bound'],
+    ['2 node(s) had volume node affinity conflict', 'let it run on the nodes that its volume can be reached from'],
+    ['2 node(s) were unschedulable', 'make a node schedulable again (kubectl uncordon)'],
+    ['2 something of tomorrow', 'see kubectl describe nodes'],
+  ])('because of "%s": %s', (cause, remedy) => {
+    const message = unscheduled(`0/2 nodes are available: ${cause}.`)?.message ?? '';
+    const told = message.slice(message.indexOf('): ') + 3);
+    expect(told.startsWith(remedy)).toBe(true);
+    expect(told).not.toContain(remedy.startsWith('lower') ? 'toleration' : 'lower what');
   });
 
   it('because of what a scheduler says in a form of its own', () => {

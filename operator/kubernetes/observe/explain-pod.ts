@@ -53,6 +53,26 @@ function reasonsOf(text = ''): string {
   return oneLine([...new Set(kinds)].sort().join(', '));
 }
 
+/** What a scheduler finds against a node, and what to do about it. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/Insufficient (?!pods)/, 'lower what it requests, or add a node'],
+  [/Too many pods|Insufficient pods/, 'add a node'],
+  [/untolerated taint/, 'write a toleration in podTemplateSpec.spec.tolerations, or add a node without the taint'],
+  [
+    /(?<!volume )node affinity|node selector|nodeSelector/,
+    'correct nodeSelector or affinity in podTemplateSpec, or label a node',
+  ],
+  [/pod (anti-?)?affinity|topology spread/i, 'loosen podTemplateSpec.spec.affinity or topologySpreadConstraints'],
+  [/PersistentVolumeClaim|persistentvolume/i, 'create the PersistentVolumeClaim, or wait until it is bound'],
+  [/volume node affinity/, 'let it run on the nodes that its volume can be reached from'],
+  [/unschedulable/, 'make a node schedulable again (kubectl uncordon), or add one'],
+];
+
+function remedyForNodes(reasons: string): string {
+  const found = REMEDIES.flatMap(([cause, remedy]) => (cause.test(reasons) ? [remedy] : []));
+  return found.length > 0 ? found.join('; ') : 'see kubectl describe nodes';
+}
+
 /** A kubelet tells failure and waiting by turns: they are told alike, as each change would be a write. */
 function unpulled({ pod, name, image }: Container): string {
   return `the image "${image}" of container ${name} cannot be pulled: correct its name, or give the credentials of its registry by imagePullSecrets; kubectl describe pod ${pod} has what the registry says.`;
@@ -118,7 +138,8 @@ export function explainPod(object: KubeObject, now: number): PodProblem | undefi
     ({ type, status: holds, reason }) => type === 'PodScheduled' && holds === 'False' && reason === 'Unschedulable',
   );
   if (unscheduled) {
-    const message = `no node takes pod ${metadata.name} (${reasonsOf(unscheduled.message)}): lower what it requests, or add a node.`;
+    const reasons = reasonsOf(unscheduled.message);
+    const message = `no node takes pod ${metadata.name} (${reasons}): ${remedyForNodes(reasons)}.`;
     return { reason: 'PodsUnschedulable', message };
   }
   const pod = shownPod(metadata);

@@ -7,10 +7,11 @@ import { lead } from './lead.ts';
 import { createOperatorMetrics } from './metrics.ts';
 
 const ignore = () => undefined;
-const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+const warnings: unknown[] = [];
+const log = { debug: ignore, info: ignore, warn: (message: string) => void warnings.push(message), error: ignore };
 
 /** An operator with a Lease that the test gives and takes; `done`: what it does, in order. */
-function open(applied?: Promise<unknown>) {
+function open(applied?: Promise<unknown>, failing: { problem?: Error | undefined } = {}) {
   const done: string[] = [];
   const [acquired, lost, stop] = [
     Promise.withResolvers<undefined>(),
@@ -34,6 +35,7 @@ function open(applied?: Promise<unknown>) {
       ),
     apply: async () => {
       await note('apply');
+      if (failing.problem) throw failing.problem;
       await applied;
     },
     report: () => Promise.resolve(),
@@ -114,4 +116,27 @@ it('begins nothing without the Lease, also before it is told of the loss, and ti
   operator.tell();
   expect(await operator.led).toBe(false);
   expect(operator.done).toEqual(['watch']);
+});
+
+it('logs a problem once for as long as it is the same', async () => {
+  const failing = { problem: new Error('the first problem') as Error | undefined };
+  const operator = open(Promise.resolve(), failing);
+  operator.give();
+  await eventually(() => operator.done.includes('watch'), 'it works');
+  warnings.splice(0);
+  const tries = async () => {
+    const before = operator.done.length;
+    operator.change();
+    await eventually(() => operator.done.length > before, 'it is tried');
+  };
+  await tries();
+  await tries();
+  await tries();
+  expect(warnings).toHaveLength(1);
+  failing.problem = new Error('another one');
+  await tries();
+  await tries();
+  expect(warnings).toHaveLength(2);
+  operator.stop();
+  await operator.led;
 });

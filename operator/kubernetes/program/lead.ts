@@ -31,19 +31,24 @@ export async function lead(platform: Platform, settings: LeadSettings): Promise<
     await lease?.handOver();
     return true;
   }
-  const loop = await reconcile(platform, systemClock, problemTeller(metrics, log), {
+  const problems = new ProblemLog(metrics, log);
+  const loop = await reconcile(platform, systemClock, (...problem) => problems.tell(...problem), {
     workers,
     resync,
     mayAct: isLeader,
     onWork(key, result, waited, worked) {
       metrics.waited(waited / 1000);
       metrics.worked(key.kind, result, worked / 1000);
+      if (result === 'success') problems.solved(key);
     },
   });
   metrics.watch({ depth: () => loop.depth(), isLeader });
   await first(lease?.lost ?? never, aborted(stop));
   // Without the Lease nothing is tidied up: another one acts already.
-  if (!isLeader()) return false;
+  if (!isLeader()) {
+    void loop.abandon();
+    return false;
+  }
   log.info('the operator stops');
   await first(loop.stop(), after(END_WITHIN));
   await lease?.handOver();
@@ -67,15 +72,31 @@ async function after(milliseconds: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
 }
 
-/** Logs what could not be brought about, and counts what is tried again. */
-function problemTeller(metrics: OperatorMetrics, log: Log) {
-  return ({ kind, namespace, name }: ResourceKey, problem: unknown, retryIn?: number): void => {
-    const fields = { kind, namespace, name, problem };
-    if (retryIn === undefined) {
-      log.warn('it cannot be brought about until something changes', fields);
-      return;
-    }
-    metrics.retried(kind);
-    log.warn('it could not be brought about: trying again', { ...fields, retryIn });
-  };
+/** Logs what could not be brought about, once for as long as it is the same, and counts what is tried again. */
+class ProblemLog {
+  readonly #metrics: OperatorMetrics;
+  readonly #log: Log;
+  readonly #told = new Map<string, string>();
+
+  constructor(metrics: OperatorMetrics, log: Log) {
+    this.#metrics = metrics;
+    this.#log = log;
+  }
+
+  tell({ kind, namespace, name }: ResourceKey, problem: unknown, retryIn?: number): void {
+    if (retryIn !== undefined) this.#metrics.retried(kind);
+    const resource = `${kind} ${namespace}/${name}`;
+    const text = String(problem);
+    if (this.#told.get(resource) === text) return;
+    this.#told.set(resource, text);
+    const message =
+      retryIn === undefined
+        ? 'it cannot be brought about until something changes'
+        : 'it could not be brought about: trying again';
+    this.#log.warn(message, { resource, problem, ...(retryIn !== undefined && { retryIn }) });
+  }
+
+  solved({ kind, namespace, name }: ResourceKey): void {
+    this.#told.delete(`${kind} ${namespace}/${name}`);
+  }
 }

@@ -30,11 +30,11 @@ describe('a Lease', () => {
     await server.close();
   });
 
-  async function join(identity: string, startsAt = TIME_OF_DAY, renewEvery = 1000): Promise<Candidate> {
+  async function join(identity: string, startsAt = TIME_OF_DAY, given: object = {}): Promise<Candidate> {
     const clock = new ManualClock();
     const timeOfDay = () => startsAt + clock.now();
     const place = { namespace: 'system', name: 'operator' };
-    const pace = { renewEvery, lookEvery: 1000, random: () => 0.5 };
+    const pace = { renewEvery: 1000, lookEvery: 1000, random: () => 0.5, ...given };
     const api = server.api();
     const replace = api.replace.bind(api);
     api.replace = (resource, object, options) => {
@@ -64,7 +64,7 @@ describe('a Lease', () => {
     expect(first.lease.isHeld()).toBe(true);
     expect(server.lease?.spec).toEqual({
       holderIdentity: 'first',
-      leaseDurationSeconds: 15,
+      leaseDurationSeconds: 4,
       acquireTime: '2030-01-02T03:04:05.678000Z',
       renewTime: '2030-01-02T03:04:05.678000Z',
       leaseTransitions: 0,
@@ -92,7 +92,7 @@ describe('a Lease', () => {
   it('is taken when it has not been renewed for its duration, as seen from here', async () => {
     await join('first');
     const second = await join('second');
-    await second.pass(14_000);
+    await second.pass(3000);
     expect(second.lease.isHeld()).toBe(false);
     await second.pass(2000);
     expect(second.lease.isHeld()).toBe(true);
@@ -109,15 +109,28 @@ describe('a Lease', () => {
     expect(second.lease.isHeld()).toBe(false);
   });
 
-  it('is lost by a holder that cannot renew it, before anybody else may take it', async () => {
+  it('is taken 5 s after the death of its holder at the latest, at the pace of the operator', async () => {
+    await join('first');
+    const { clock, lease } = await join('second', TIME_OF_DAY, { lookEvery: 500, random: () => 1 });
+    // The last renewal comes just after a look.
+    server.write({ renewTime: 'later' });
+    for (let passed = 0; passed < 5000; passed += 100) {
+      clock.pass(100);
+      await eventually(() => clock.timers === 1, 'it waits');
+    }
+    expect(lease.isHeld()).toBe(true);
+  });
+
+  it('may not be acted upon by a holder that cannot renew it, before anybody else may take it', async () => {
     const first = await join('first');
     const second = await join('second');
     server.down = true;
-    for (let second10 = 0; second10 < 9; second10 += 1) await first.pass(1000);
+    await first.pass(2000);
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
     await first.pass(1000);
-    await eventually(() => first.lost, 'the first one knows');
-    expect(first.lease.isHeld()).toBe(false);
+    expect([first.lease.isHeld(), first.lost]).toEqual([false, false]);
+    await first.pass(7000);
+    await eventually(() => first.lost, 'the first one gives up');
     await second.pass(10_000);
     expect(second.lease.isHeld()).toBe(false);
     server.down = false;
@@ -137,6 +150,7 @@ describe('a Lease', () => {
     const first = await join('first');
     server.down = true;
     await first.pass(8000);
+    expect([first.lease.isHeld(), first.lost]).toEqual([false, false]);
     server.down = false;
     await first.pass(5000);
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
@@ -152,13 +166,24 @@ describe('a Lease', () => {
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
   });
 
-  it('is lost on time, and not when the next renewal would be due; no renewal may take longer', async () => {
-    const first = await join('first', TIME_OF_DAY, 4000);
+  it('may not be acted upon from that time on, and not from when the next renewal is due; no renewal may take longer', async () => {
+    const first = await join('first', TIME_OF_DAY, { renewEvery: 2000 });
     server.down = true;
-    await first.pass(9000);
-    expect([first.lost, deadlines]).toEqual([false, [5000, 2000]]);
+    await first.pass(3000);
+    expect([first.lease.isHeld(), deadlines]).toEqual([false, [1000]]);
     await first.pass(1000);
-    await eventually(() => first.lost, 'it knows');
+    expect(deadlines).toEqual([1000, 1500]);
+  });
+
+  it('belongs to the object that it goes with, also where it was made without', async () => {
+    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'operator', uid: 'u' };
+    const first = await join('first', TIME_OF_DAY, { owner });
+    expect(server.lease?.metadata.ownerReferences).toEqual([owner]);
+    await first.lease.handOver();
+    expect(server.lease?.metadata.ownerReferences).toEqual([owner]);
+    if (server.lease) server.lease.metadata.ownerReferences = [];
+    await join('second', TIME_OF_DAY, { owner });
+    expect(server.lease).toMatchObject({ metadata: { ownerReferences: [owner] }, spec: { holderIdentity: 'second' } });
   });
 
   it('is held from the moment that its renewal was sent, not from that of the answer', async () => {
@@ -168,15 +193,14 @@ describe('a Lease', () => {
     server.until = promise;
     first.clock.pass(1000);
     await eventually(() => server.requests > requests, 'the renewal is sent');
-    first.clock.pass(4000);
+    first.clock.pass(1500);
     resolve(undefined);
     await eventually(() => first.clock.timers === 1, 'it is renewed');
     server.down = true;
-    await first.pass(5000);
+    await first.pass(1000);
     expect(first.lease.isHeld()).toBe(true);
     first.clock.pass(1000);
     expect(first.lease.isHeld()).toBe(false);
-    await eventually(() => first.lost, 'it knows');
   });
 
   it('is not taken again by one that has lost it', async () => {

@@ -2,9 +2,11 @@ import type { Log } from '#operator/log';
 import type { Clock } from '#operator/queue';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
-import type { KubeObject, Place, Resource } from '../api/object.ts';
+import type { KubeObject, OwnerReference, Place, Resource } from '../api/object.ts';
 
 const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespaced: true };
+
+const NO_LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
 
 interface LeaseOptions {
   api: KubeApi;
@@ -18,10 +20,14 @@ interface LeaseOptions {
   timeOfDay: () => number;
   random?: () => number;
   log: Log;
+  /** The object that the Lease goes with; undefined where there is none. */
+  owner?: OwnerReference | undefined;
   /** Milliseconds after its last sign of life in which nobody takes the Lease from its holder. */
   duration?: number;
-  /** Milliseconds without a renewal after which the holder gives up; less than `duration`, so that there are never two. */
+  /** Milliseconds without a renewal after which the holder does nothing; less than `duration`, so that there are never two. */
   renewWithin?: number;
+  /** Milliseconds without a renewal after which the holder gives up, although no other holder is known. */
+  giveUpAfter?: number;
   /** Milliseconds between renewals. */
   renewEvery?: number;
   /** Milliseconds between looks at the Lease of another one: after a hand-over that is how long nobody leads. */
@@ -57,7 +63,7 @@ export function holdLease(options: LeaseOptions): Lease {
 }
 
 class Election implements Lease {
-  readonly #options: Required<LeaseOptions>;
+  readonly #options: Required<Omit<LeaseOptions, 'owner'>> & Pick<LeaseOptions, 'owner'>;
   readonly #acquired = Promise.withResolvers<undefined>();
   readonly #lost = Promise.withResolvers<undefined>();
   readonly #ended = Promise.withResolvers<undefined>();
@@ -67,9 +73,11 @@ class Election implements Lease {
   #renewedAt = 0;
   #stopped = false;
   #wake: () => void = () => undefined;
+  /** The problem that was logged last; empty since an attempt came to its end. */
+  #said = '';
 
   constructor(options: LeaseOptions) {
-    const usual = { duration: 15_000, renewWithin: 10_000, renewEvery: 2000, lookEvery: 500 };
+    const usual = { duration: 4000, renewWithin: 3000, giveUpAfter: 10_000, renewEvery: 1000, lookEvery: 500 };
     this.#options = { ...usual, random: Math.random, ...options };
   }
 
@@ -90,13 +98,10 @@ class Election implements Lease {
     while (!this.#stopped) {
       const startedAt = this.#options.clock.now();
       if (await this.#attempt()) this.#keep(startedAt);
-      else if (this.#held && (this.#remaining() <= 0 || this.#isTaken())) this.#lose();
+      else if (this.#held && (this.#isTaken() || this.#renewedFor() >= this.#options.giveUpAfter)) this.#lose();
       if (this.#isStopped()) break;
       const jitter = 0.8 + 0.4 * random();
-      // A loss is noticed when its time has come.
-      await this.#pause(
-        this.#held ? Math.min(renewEvery * jitter, Math.max(this.#remaining(), 0)) : lookEvery * jitter,
-      );
+      await this.#pause(this.#held ? renewEvery * jitter : Math.min(lookEvery * jitter, this.#untilFree()));
     }
     this.#ended.resolve(undefined);
   }
@@ -123,15 +128,21 @@ class Election implements Lease {
   async #attempt(): Promise<boolean> {
     try {
       if (!this.#held || !this.#seen) await this.#look();
-      if (this.#seen && !this.#held && !this.#isFree(this.#seen)) return false;
-      await this.#write();
-      return true;
+      const isFree = !this.#seen || this.#held || this.#isFree(this.#seen);
+      if (isFree) await this.#write();
+      this.#said = '';
+      return isFree;
     } catch (problem) {
       // Somebody else wrote it, or took it away: look again.
       if (isStatus(problem, 404, 409)) await this.#look().catch(() => undefined);
-      else this.#options.log.warn('the Lease cannot be had', { lease: this.#name(), problem: String(problem) });
+      else this.#warn(String(problem));
       return false;
     }
+  }
+
+  #warn(problem: string): void {
+    if (this.#said !== problem) this.#options.log.warn('the Lease cannot be had', { lease: this.#name(), problem });
+    this.#said = problem;
   }
 
   async #look(): Promise<void> {
@@ -159,12 +170,16 @@ class Election implements Lease {
       renewTime: this.#now(),
       leaseTransitions: (before?.leaseTransitions ?? 0) + (mine || !before ? 0 : 1),
     };
-    const fresh: KubeObject = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: place };
     const deadline = this.#deadline();
     const object = this.#seen
-      ? await api.replace(LEASES, { ...this.#seen.object, spec }, { deadline })
-      : await api.create(LEASES, { ...fresh, spec }, { deadline });
+      ? await api.replace(LEASES, this.#owned({ ...this.#seen.object, spec }), { deadline })
+      : await api.create(LEASES, this.#owned({ ...NO_LEASE, metadata: place, spec }), { deadline });
     this.#seen = { object, spec: JSON.stringify(object.spec), since: clock.now() };
+  }
+
+  #owned(lease: KubeObject): KubeObject {
+    const { owner } = this.#options;
+    return owner ? { ...lease, metadata: { ...lease.metadata, ownerReferences: [owner] } } : lease;
   }
 
   #isFree({ object, since }: { object: KubeObject; since: number }): boolean {
@@ -172,6 +187,14 @@ class Election implements Lease {
     if (holderIdentity === '' || holderIdentity === this.#options.identity) return true;
     const duration = leaseDurationSeconds === undefined ? this.#options.duration : leaseDurationSeconds * 1000;
     return this.#options.clock.now() >= since + duration;
+  }
+
+  /** Milliseconds until another holder's time is over if it does not renew; Infinity while nothing is known of it. */
+  #untilFree(): number {
+    if (!this.#seen) return Infinity;
+    const { leaseDurationSeconds = this.#options.duration / 1000 } = specOf(this.#seen.object);
+    const left = this.#seen.since + leaseDurationSeconds * 1000 - this.#options.clock.now();
+    return left > 0 ? left : Infinity;
   }
 
   /** Whether another one holds what this one held. */
@@ -194,15 +217,21 @@ class Election implements Lease {
     this.#lost.resolve(undefined);
   }
 
-  /** Milliseconds in which the holder may still act. */
-  #remaining(): number {
-    return this.#renewedAt + this.#options.renewWithin - this.#options.clock.now();
+  /** Milliseconds since the last renewal. */
+  #renewedFor(): number {
+    return this.#options.clock.now() - this.#renewedAt;
   }
 
-  /** For one request: never longer than the holder may act. Whole milliseconds, as timers take no fractions and clocks tell them. */
+  /** Milliseconds in which the holder may still act. */
+  #remaining(): number {
+    return this.#options.renewWithin - this.#renewedFor();
+  }
+
+  /** For one request: not longer than the holder may act, where it may. Whole milliseconds, as timers take no fractions and clocks tell them. */
   #deadline(): number {
     const longest = Math.floor(this.#options.renewWithin / 2);
-    return this.#held ? Math.max(1, Math.min(longest, Math.floor(this.#remaining()))) : longest;
+    const remaining = this.#held ? Math.floor(this.#remaining()) : longest;
+    return remaining > 0 ? Math.min(longest, remaining) : longest;
   }
 
   #isStopped(): boolean {

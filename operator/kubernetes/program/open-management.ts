@@ -28,6 +28,7 @@ export function openManagement(
     streams: open(MOST_POD_LOGS),
     ...{ name, apiGroup, host, watched, usualNamespace: managementNamespace },
     ...{ version, audit, environment, privateAddresses, sigstoreRoots, port, namespace },
+    log,
     onListening: (managementPort) => log.info('the management API is served', { managementPort }),
     onFailure: (text) => log.warn('the management API could not do what it was asked', { problem: text }),
     onProblem: (problem) => log.warn('the management API has a problem', { problem }),

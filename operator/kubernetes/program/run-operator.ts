@@ -5,6 +5,7 @@ import type { ClusterManagement } from '#operator/management/cluster/start-clust
 import { type Clock, systemClock } from '#operator/queue';
 import { KubeApi } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
+import { findOwner } from './find-owner.ts';
 import type { Flags } from './flags.ts';
 import { lead } from './lead.ts';
 import { holdLease, type Lease } from './lease.ts';
@@ -59,7 +60,7 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
     }
     await Promise.race([platform.synced(), untilAborted(stop)]);
     log.info('all resources are read');
-    const lease = flags.leaderElection ? openLease(api, flags, around) : undefined;
+    const lease = flags.leaderElection ? await openLease(api, flags, around) : undefined;
     const stopped = await lead(platform, { ...flags, lease, metrics, log, stop });
     return stopped ? 0 : 1;
   } finally {
@@ -114,16 +115,20 @@ function openWebhook(
     port,
     namespace: ownNamespace(api, around),
     observe: (namespace) => platform.observe(namespace),
+    log: around.log,
     onProblem: (problem) => around.log.warn('the webhook has a problem', { problem }),
   });
 }
 
-function openLease(api: KubeApi, flags: Flags, around: Surroundings): Lease {
-  const { leaderElectionNamespace, leaderElectionId = flags.name } = flags;
-  const namespace = leaderElectionNamespace ?? ownNamespace(api, around);
+async function openLease(api: KubeApi, flags: Flags, around: Surroundings): Promise<Lease> {
+  const { name, leaderElectionNamespace, leaderElectionId = name } = flags;
+  const own = ownNamespace(api, around);
+  const namespace = leaderElectionNamespace ?? own;
   return holdLease({
     api,
     place: { namespace, name: leaderElectionId },
+    // An owner of another namespace counts as gone.
+    owner: namespace === own ? await findOwner(api, { namespace, name }) : undefined,
     identity: `${around.host}_${randomUUID()}`,
     clock: steadyClock,
     timeOfDay: () => Date.now(),

@@ -173,6 +173,14 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
   },
   {
     scope: 'own',
+    group: 'apps',
+    resources: ['deployments'],
+    names: [OWN_NAME],
+    verbs: ['get'],
+    why: 'the owner of the Lease, which goes with it when the chart is uninstalled',
+  },
+  {
+    scope: 'own',
     group: '',
     resources: ['secrets'],
     verbs: ['create'],

@@ -62,12 +62,14 @@ subjects:
 /** Roles of the operator: cluster-wide, or in each watched namespace and then nothing that has no namespace. */
 function operatorTemplate(): string {
   return `${NOTE}
-${SCOPES.map(define).join('')}{{- if .Values.watchNamespaces }}
+${SCOPES.map(define).join('')}{{- if .Values.rbac.create }}
+{{- if .Values.watchNamespaces }}
 {{- range .Values.watchNamespaces }}
 ${roleAndBinding('watched', '', '{{ . }}')}{{- end }}
 {{- else }}
 ${roleAndBinding('watched', '', undefined)}${roleAndBinding('cluster', '-cluster', undefined)}{{- end }}
-${roleAndBinding('own', '-own', '{{ .Release.Namespace }}')}`;
+${roleAndBinding('own', '-own', '{{ .Release.Namespace }}')}{{- end }}
+`;
 }
 
 function userTemplate(): string {

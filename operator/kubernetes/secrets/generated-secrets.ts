@@ -72,6 +72,7 @@ export async function makeSecrets(child: string, metadata: ObjectMeta, options: 
       data: { [SEALING]: encode(made.sealing), [STATUS_TOKENS]: encode(made.tokens.join('\n')) },
     },
     context,
+    { rotated: values !== undefined && made !== values },
   );
   return { ...made, rotateAt: (Date.parse(at) || now) + TOKEN_AGE };
 }

@@ -121,7 +121,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
   }
 
   async #follow(namespace: string | undefined): Promise<void> {
-    const progress: Progress = { namespace, version: undefined, failures: NO_FAILURE };
+    const progress: Progress = { namespace, version: undefined, failures: NO_FAILURE, said: '' };
     while (!this.#isClosed()) {
       try {
         progress.version ??= await this.#list(namespace);
@@ -175,7 +175,8 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
         progress.version = object.metadata.resourceVersion;
       }
     } finally {
-      if (events > 0 || clock.now() - startedAt >= SHORT_WATCH) progress.failures = NO_FAILURE;
+      if (events > 0 || clock.now() - startedAt >= SHORT_WATCH)
+        Object.assign(progress, { failures: NO_FAILURE, said: '' });
     }
     if (events === 0 && clock.now() - startedAt < SHORT_WATCH) {
       throw new ApiError(`watch ${resource.plural}: it ended at once`, { status: 0, reason: 'Ended' });
@@ -194,7 +195,9 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     const remedy = problem instanceof ApiError ? REMEDIES[problem.status] : undefined;
     const fields = { resource: resource.plural, namespace: progress.namespace, problem: textOf(problem), retryIn };
     if (expired) log.debug('what is known is too old to go on from: listing again', fields);
-    else log.warn(remedy ?? 'the API server does not answer as it should: trying again', fields);
+    else if (progress.said !== fields.problem)
+      log.warn(remedy ?? 'the API server does not answer as it should: trying again', fields);
+    progress.said = fields.problem;
     await this.#pause(retryIn);
   }
 
@@ -258,6 +261,8 @@ interface Progress {
   namespace: string | undefined;
   version: string | undefined;
   failures: Failures;
+  /** The problem that was logged last; empty since it works again. */
+  said: string;
 }
 
 const NO_FAILURE: Failures = { count: 0, away: false };

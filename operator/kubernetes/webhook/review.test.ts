@@ -120,7 +120,7 @@ describe('a resource that is wrong whatever else there is', () => {
     const spec = { image: 'registry.example/everything:1', groupRef: 'tools', volumes };
     const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, world());
     expect(allowed).toBe(false);
-    expect(message).toContain('--allow-host-paths');
+    expect(message).toContain('remove it; only the administrator of the operator can allow it');
   });
 
   it('is refused for a command without an image, which a cluster cannot start', () => {

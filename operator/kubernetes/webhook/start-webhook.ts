@@ -1,3 +1,4 @@
+import type { Log } from '#operator/log';
 import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { keepCertificates } from '../certificates/keep-certificates.ts';
@@ -18,6 +19,7 @@ interface WebhookSettings {
   observe: (namespace: string) => Promise<World>;
   /** Told of what went wrong in the webhook itself. Nothing of it ends the operator: without the webhook its findings are conditions. */
   onProblem: (problem: unknown) => void;
+  log?: Log;
 }
 
 /**
@@ -25,7 +27,7 @@ interface WebhookSettings {
  * once; it answers as soon as the API server gave or took a certificate.
  */
 export function startWebhook(settings: WebhookSettings): { close(): Promise<void> } {
-  const { api, apiGroup, name, namespace, port, observe, onProblem } = settings;
+  const { api, apiGroup, name, namespace, port, observe, onProblem, log } = settings;
   const stop = new AbortController();
   let server: WebhookServer | undefined;
   let path: string | undefined;
@@ -42,6 +44,7 @@ export function startWebhook(settings: WebhookSettings): { close(): Promise<void
       announce: (agreed) =>
         announceWebhook(agreed, { api, configurationName: name, webhookName: `resources.${apiGroup}` }),
       now: () => Date.now(),
+      ...(log && { log }),
     },
     async (agreed) => {
       path = agreed.path;

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { type Agreed, keepCertificates } from '#operator/kubernetes/certificates/keep-certificates';
+import type { Log } from '#operator/log';
 import { failureText } from '../failure-text.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
@@ -34,6 +35,7 @@ export interface ClusterManagementSettings extends ClusterPlace {
   audit: Writable;
   /** Told of the port once it is listened on. */
   onListening: (port: number) => void;
+  log?: Log;
   /** Told of what went wrong with certificate or port. It is tried again. */
   onProblem: (problem: unknown) => void;
 }
@@ -80,6 +82,7 @@ export function startClusterManagement(settings: ClusterManagementSettings): Clu
       ),
       announce: ({ authorities }) => announceAuthority(authorities, { api, namespace, name: `${service}-ca` }),
       now: () => Date.now(),
+      ...(settings.log && { log: settings.log }),
     },
     serve,
     settings.onProblem,

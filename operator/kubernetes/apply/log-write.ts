@@ -1,0 +1,49 @@
+import type { Log } from '#operator/log';
+import type { ResourceKey } from '#operator/world';
+import type { KubeObject } from '../api/object.ts';
+import { controllerOf } from '../watch/owned-children.ts';
+import { changedFields } from './changed-fields.ts';
+import { keepsPods } from './compare-objects.ts';
+
+/** Names an object and the resource that it belongs to. */
+function fieldsOf(object: KubeObject): Record<string, string> {
+  const { kind, metadata } = object;
+  const namespace = metadata.namespace ?? '';
+  const owner = controllerOf(object);
+  return {
+    object: `${kind} ${namespace}/${metadata.name}`,
+    ...(owner && { resource: `${owner.kind} ${namespace}/${owner.name}` }),
+  };
+}
+
+/** Logs one line for a written object: what was done, and which fields were not as desired. Never a value. */
+export function logWrite(
+  log: Log | undefined,
+  desired: KubeObject,
+  live: KubeObject | undefined,
+  { apiGroup, rotated = false }: { apiGroup: string; rotated?: boolean },
+): void {
+  const about = fieldsOf(desired);
+  if (!live) {
+    log?.info('object applied', { ...about, reason: 'it was not there' });
+    return;
+  }
+  if (rotated) {
+    log?.info('secret rotated', { ...about, reason: 'it has reached its age' });
+    return;
+  }
+  const fields = changedFields(desired, live);
+  const reason = fields.length > 0 ? { fields } : { reason: 'a field is no longer desired' };
+  log?.info(keepsPods(desired, live, apiGroup) ? 'object changed' : 'pods rolled', { ...about, ...reason });
+}
+
+/** Logs one line for a removed object. */
+export function logRemoval(log: Log | undefined, object: KubeObject): void {
+  log?.info('object deleted', { ...fieldsOf(object), reason: 'its resource does not need it any more' });
+}
+
+/** Logs one line for a resource that a person has deleted. */
+export function logGone(log: Log, { kind, namespace, name }: ResourceKey): void {
+  const reason = 'the cluster removes the objects of a deleted resource';
+  log.info('resource deleted', { resource: `${kind} ${namespace}/${name}`, reason });
+}

@@ -1,0 +1,17 @@
+import type { ClusterFacts } from '#operator/world';
+import type { KubernetesOptions } from './platform.ts';
+
+/** Returns what the flags of the operator say to the planner. */
+export function factsOf(options: KubernetesOptions): ClusterFacts {
+  const { runtimeImage, allowHostPaths, stdioAttach, imagePullSecrets, scraperNamespaces, operatorNamespace } = options;
+  return {
+    mode: 'cluster',
+    runtimeImage,
+    allowHostPaths,
+    stdioAttach,
+    imagePullSecrets: [...imagePullSecrets],
+    scraperNamespaces: [...scraperNamespaces],
+    ...options.pods,
+    ...(operatorNamespace !== undefined && { operatorNamespace }),
+  };
+}
