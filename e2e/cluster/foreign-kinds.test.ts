@@ -161,7 +161,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     const monitor = named(objectsOf(await renderChart(['--set=serviceMonitor.enabled=true'])), 'ServiceMonitor')[1];
     expect(monitor!.spec.namespaceSelector).toEqual({ any: true });
     const found = await selected(named(made, 'Service'), monitor!);
-    expect(found.map(({ metadata }) => metadata.name)).toEqual(['vmcp-front-metrics']);
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(['metrics-vmcp-front']);
     const [deployment] = named(made, 'Deployment');
     expect(portsOf(deployment!).map(({ containerPort }) => containerPort)).toContain(
       monitor!.spec.endpoints[0]!.targetPort,

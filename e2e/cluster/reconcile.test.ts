@@ -101,7 +101,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     const { uid } = (await stage.get('VirtualMCPServer', 'again'))?.metadata ?? {};
     const kinds = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment'];
     const children = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
-    const ofBoth = children.filter(({ metadata }) => metadata.name.startsWith('vmcp-again'));
+    const ofBoth = children.filter(({ metadata }) => metadata.name.includes('vmcp-again'));
     expect(ofBoth.length).toBeGreaterThanOrEqual(7);
     expect(new Set(ofBoth.map(({ metadata }) => metadata.ownerReferences?.[0]?.uid))).toEqual(new Set([uid]));
     const sealing = await stage.get('Secret', 'vmcp-again-sealing');
@@ -293,16 +293,16 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     process.kill(stage.operator.pid, 'SIGKILL');
     await stage.operator.ended;
     // While nobody looks, a child goes and a backend comes.
-    await stage.remove('Service', 'vmcp-demo-metrics');
+    await stage.remove('Service', 'metrics-vmcp-demo');
     await stage.start();
     await eventually(
-      () => stage.get('Service', 'vmcp-demo-metrics'),
+      () => stage.get('Service', 'metrics-vmcp-demo'),
       (live) => live !== undefined,
       20_000,
     );
     await stage.ready('demo');
     const after = await snapshot([...CHILDREN, ...OWN, 'Pod']);
-    const known = (lines: string[]) => lines.filter((line) => !/vmcp-demo-metrics|vmcp-guest/.test(line));
+    const known = (lines: string[]) => lines.filter((line) => !/metrics-vmcp-demo|vmcp-guest/.test(line));
     expect(known(after)).toEqual(known(before));
     await load.stop();
     expect(load.failures).toEqual([]);

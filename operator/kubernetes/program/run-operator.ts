@@ -12,7 +12,6 @@ import { holdLease, type Lease } from './lease.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts';
 import { KubernetesPlatform } from '../platform.ts';
 import { serveHealth, serveMetrics } from './serve-health.ts';
-import { openManagement } from './open-management.ts';
 import { startWebhook } from '../webhook/start-webhook.ts';
 
 export interface Surroundings {
@@ -55,6 +54,8 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
     if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, around));
     if (flags.managementPort !== undefined) {
       const place = { port: flags.managementPort, namespace: ownNamespace(api, around), onRequest: metrics.requested };
+      // Loaded where it is served alone: its code takes 10 MB.
+      const { openManagement } = await import('./open-management.ts');
       serving.management = openManagement(flags, { ...around, ...place });
       open.push(serving.management);
     }

@@ -72,6 +72,44 @@ export function obligingWorld(manifest: Manifest, world: World): World {
   };
 }
 
+/** The record with an entry for each name that it has not. */
+function assumed<T extends object>(known: Record<string, T>, entryOf: (name: string) => T | undefined) {
+  const missing = (_target: object, name: string | symbol): T | undefined =>
+    typeof name === 'string' && !Object.hasOwn(known, name) ? entryOf(name) : undefined;
+  return new Proxy(known, {
+    get: (target, name) => missing(target, name) ?? (Reflect.get(target, name) as T | undefined),
+    has: (target, name) => missing(target, name) !== undefined || Reflect.has(target, name),
+    getOwnPropertyDescriptor(target, name) {
+      const value = missing(target, name);
+      if (value === undefined) return Reflect.getOwnPropertyDescriptor(target, name);
+      return { value, enumerable: false, configurable: true, writable: true };
+    },
+  });
+}
+
+/**
+ * The world in which everything that a resource names is there: what is not there may follow in the same file, so nobody is warned of it
+ * while the file is applied. The status says what is still missing.
+ */
+export function completedWorld({ spec }: Pick<Manifest, 'spec'>, world: World): World {
+  const digests = everyName(() => DIGEST) satisfies SecretDigests;
+  const issuer = { type: 'inline', inline: { issuer: ownIssuer(spec) } };
+  return {
+    ...world,
+    mcpGroups: assumed(world.mcpGroups, shared('MCPGroup', {}, world)),
+    mcpExternalAuthConfigs: assumed(
+      world.mcpExternalAuthConfigs,
+      shared('MCPExternalAuthConfig', { type: 'unauthenticated' }, world),
+    ),
+    mcpOidcConfigs: assumed(world.mcpOidcConfigs, shared('MCPOIDCConfig', issuer, world)),
+    secrets: assumed(world.secrets, () => digests),
+    configMaps: assumed(world.configMaps, (name) => {
+      const text = configMapText(spec, name);
+      return text === undefined ? undefined : everyName(() => text);
+    }),
+  };
+}
+
 /** A server that offers the group of an MCPServer, to the callers of the MCPServer's own endpoint: what it says of its backend is the backend's fault. */
 export function withServerInFront(world: World, backend: Manifest): { world: World; server: string } | undefined {
   const group = valueAt(backend.spec, ['groupRef']);

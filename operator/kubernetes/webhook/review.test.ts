@@ -141,21 +141,50 @@ describe('a resource that is wrong whatever else there is', () => {
 });
 
 describe('what depends on other resources', () => {
-  it('is a warning: a group, a Secret and an issuer that are not there', () => {
-    const missingIssuer = review({ manifest: resource('VirtualMCPServer', 'a', embedded()) }, EMPTY);
-    expect(missingIssuer).toMatchObject({ allowed: true });
-    expect(missingIssuer.warnings).toContainEqual(expect.stringContaining('MCPOIDCConfig "own", which does not exist'));
+  it('is no warning: a group, a Secret, a ConfigMap, a credential and an issuer that are not there and may follow', () => {
+    const named = (kind: Manifest['kind'], spec: object) => review({ manifest: resource(kind, 'a', spec) }, EMPTY);
+    const policiesOf = { type: 'configMap', configMap: { name: 'policies', key: 'authz.json' } };
+    const withPolicies = policies();
+    Object.assign(withPolicies.incomingAuth, { authzConfig: policiesOf });
+    const backend = {
+      image: 'registry.example/everything:1',
+      groupRef: 'tools',
+      externalAuthConfigRef: { name: 'token' },
+      secrets: [{ name: 'api', key: 'key', targetEnvName: 'API_KEY' }],
+    };
+    const found = [
+      review({ manifest: resource('VirtualMCPServer', 'a', embedded()) }, EMPTY),
+      named('VirtualMCPServer', withPolicies),
+      named('MCPServer', backend),
+      named('MCPExternalAuthConfig', { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'x', key: 'y' } } }),
+    ];
+    for (const { allowed, warnings } of found)
+      expect([allowed, warnings.filter((text) => /does not exist|not in|no backend|missing/i.test(text))]).toEqual([
+        true,
+        [],
+      ]);
+  });
 
-    const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://mcp.example.com' } });
-    const missingSecret = review(
-      { manifest: resource('VirtualMCPServer', 'a', embedded()) },
-      world({ mcpOidcConfigs: { own } }),
+  it('is no warning of a server in front that a member brings along what it names', () => {
+    const server = resource('VirtualMCPServer', 'front', {
+      config: { groupRef: 'tools' },
+      incomingAuth: { type: 'anonymous' },
+    });
+    const backend = resource('MCPServer', 'calendar', {
+      remoteUrl: 'https://calendar.example.com/mcp',
+      groupRef: 'tools',
+      externalAuthConfigRef: { name: 'token' },
+    });
+    expect(review({ manifest: backend }, world({ virtualMcpServers: { front: server } })).warnings).toEqual([]);
+  });
+
+  it('is a warning: a Secret that is there and has not the key', () => {
+    const spec = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'x', key: 'tokn' } } };
+    const { warnings } = review(
+      { manifest: resource('MCPExternalAuthConfig', 'a', spec) },
+      world({ secrets: { x: { token: '0123456789abcdef' } } }),
     );
-    expect(missingSecret.warnings).toContainEqual(expect.stringContaining('Secret "login", which does not exist'));
-
-    const anonymous = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
-    const missingGroup = review({ manifest: resource('VirtualMCPServer', 'a', anonymous) }, EMPTY);
-    expect(missingGroup.warnings).toContainEqual(expect.stringContaining('MCPGroup "tools", which does not exist'));
+    expect(warnings).toContainEqual(expect.stringContaining('Secret "x" has no key "tokn"'));
   });
 
   it.each([
@@ -245,11 +274,23 @@ describe('what depends on other resources', () => {
         return [name, resource('MCPServer', name, spec)];
       }),
     );
+    const configs = Array.from({ length: 40 }, (_, index) => {
+      const tokenSecretRef = { name: 'x', key: `absent-${index}` };
+      return [
+        `a${index}`,
+        resource('MCPExternalAuthConfig', `a${index}`, { type: 'bearerToken', bearerToken: { tokenSecretRef } }),
+      ];
+    });
     const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
     const generated = { a: { sealing: '0123456789abcdef', statusToken: '0123456789abcdef' } };
     const { warnings } = review(
       { manifest: resource('VirtualMCPServer', 'a', spec) },
-      world({ mcpServers: backends, generated }),
+      world({
+        mcpServers: backends,
+        mcpExternalAuthConfigs: Object.fromEntries(configs),
+        secrets: { x: {} },
+        generated,
+      }),
     );
     expect(warnings).toHaveLength(11);
     expect(warnings.at(-1)).toMatch(/^and \d+ more/);

@@ -2,7 +2,7 @@ import { affected } from '#operator/affected';
 import { plan } from '#operator/plan/plan';
 import { withResource } from '#operator/plan/resource-index';
 import { keyText, type Kind, type Manifest, type ResourceKey, type World } from '#operator/world';
-import { obligingWorld, withoutOperation, withServerInFront } from './obliging-world.ts';
+import { completedWorld, obligingWorld, withoutOperation, withServerInFront } from './obliging-world.ts';
 
 /** What is to be admitted. */
 export interface Proposal {
@@ -38,6 +38,9 @@ const STATES = new Set([
   'BackendsResolved',
   'Stalled',
   'Waiting',
+  // Backends may follow.
+  'EmptyGroup',
+  'UnknownBackendNames',
 ]);
 
 const INDEX: Record<
@@ -122,7 +125,7 @@ function bounded(warnings: string[]): string[] {
 
 /**
  * Whether a resource is admitted, by the plan's own checks. It is refused for what is wrong with it whatever else there is;
- * what depends on other resources is a warning, as these may follow, or be what is at fault. What was wrong before may stay:
+ * what depends on other resources that are there is a warning, as these may be what is at fault; what is not there may follow. What was wrong before may stay:
  * a rule that became stricter must not lock anybody out. Pure. `known`: everything else of the namespace.
  */
 export function review({ manifest, former }: Proposal, known: World): Review {
@@ -132,10 +135,11 @@ export function review({ manifest, former }: Proposal, known: World): Review {
   const refusing = faults.filter((fault) => !formerFaults.has(fault));
   if (refusing.length > 0) return { allowed: false, message: refusing.join('; '), warnings: [] };
   const key = keyOf(manifest);
-  const after = withManifest(manifest, world);
+  const before = completedWorld(manifest, world);
+  const after = withManifest(manifest, before);
   const { advice } = planned(key, after);
   return {
     allowed: true,
-    warnings: bounded([...troubles(key, after), ...advice, ...findHarm(key, world, after)]),
+    warnings: bounded([...troubles(key, after), ...advice, ...findHarm(key, before, after)]),
   };
 }
