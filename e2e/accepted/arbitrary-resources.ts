@@ -7,8 +7,10 @@ import {
   MCPServerSpec,
   VirtualMCPServerSpec,
 } from '#crds/kinds/index';
+import { AuthServerConfig } from '#crds/parts/auth-server-config';
 import { InlineAuthz } from '#crds/parts/authz-config';
 import { InlineOidc } from '#crds/parts/oidc-config';
+import { UpstreamProvider } from '#crds/parts/upstream-provider';
 import type { Snapshot } from '#operator/local/manifest-folder';
 import type { Kind, Manifest } from '#operator/world';
 import { arbitraryValue, type Known } from './arbitrary-value.ts';
@@ -82,8 +84,11 @@ const KNOWN: Known = {
     ],
     entitiesJson: [...often('[]', 4), '[', '{}', '[{"uid":{"type":"Tool","id":"a"},"attrs":{},"parents":[]}]'],
     samplingRate: ['0', '0.5', '1'],
-    cpu: ['1'],
+    eventTypes: ['mcp_tool_call', 'management_list'],
+    excludeEventTypes: ['mcp_ping', 'http_request'],
+    endpoint: ['https://otlp.example', 'otlp.example:4318', 'http://127.0.0.1:4318', 'ftp://a', 'https://[::'],
     command: ['node', 'a b'],
+    image: ['ghcr.io/owner/name:1.0'],
   },
   byReference: {
     Secret: [...often(plain, 12), ...refs, { name: 'secret', key: 'none' }, { name: 'none', key: 'plain' }],
@@ -127,14 +132,45 @@ const KNOWN: Known = {
   // Pods are no part of a document, and files of the machine that runs the test no part of the test.
   without: new Set([
     ...['podTemplateSpec', 'resourceOverrides', 'resources', 'volumes', 'autoscaling', 'podDisruptionBudget'],
-    ...['envFileDir', 'permissionProfile', 'logFile', 'publish', 'suspend', 'image'],
+    ...[
+      'envFileDir',
+      'permissionProfile',
+      'logFile',
+      'publish',
+      'suspend',
+      'secretRef',
+      'clientCertSecretRef',
+      'clientKeySecretRef',
+      'replicas',
+      'backendReplicas',
+      'allowedHosts',
+      'allowedServers',
+    ],
   ]),
 };
 
 const specs = (schema: Parameters<typeof arbitraryValue>[0]) => arbitraryValue(schema, 'spec', KNOWN);
 
+/** The rules between an authorization server and its endpoint are hardly met by chance. */
+const serverWithLogins = fc
+  .tuple(specs(VirtualMCPServerSpec), specs(AuthServerConfig), specs(UpstreamProvider))
+  .map(([server, logins, provider]) => ({
+    ...(server as object),
+    incomingAuth: {
+      type: 'oidc',
+      resourceUrl: ENDPOINT,
+      oidcConfig: { type: 'inline', inline: { issuer: ISSUER } },
+    },
+    authServerConfig: {
+      ...(logins as object),
+      issuer: ISSUER,
+      primaryUpstreamProvider: 'idp',
+      upstreamProviders: [{ ...(provider as object), name: 'idp', required: true }],
+    },
+  }));
+
 export const arbitraryResources: fc.Arbitrary<Resources> = fc.record({
-  server: specs(VirtualMCPServerSpec),
+  server: fc.oneof(specs(VirtualMCPServerSpec), serverWithLogins),
   group: specs(MCPGroupSpec),
   backends: fc.record({ alpha: specs(MCPServerSpec), beta: specs(MCPServerSpec) }),
   auth: fc.record({ 'auth-a': specs(MCPExternalAuthConfigSpec), 'auth-b': specs(MCPExternalAuthConfigSpec) }),

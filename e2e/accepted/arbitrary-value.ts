@@ -17,6 +17,11 @@ export interface Known {
 
 const accepts = (schema: Schema, value: unknown) => (schema as z.ZodType).safeParse(value).success;
 const issuesOf = (schema: Schema, value: unknown) => (schema as z.ZodType).safeParse(value).error?.issues ?? [];
+/** Bounds and patterns, as zod keeps them. */
+const checksOf = (schema: Schema) =>
+  ((schema as z.core.$ZodTypes)._zod.def.checks ?? []).map(
+    (check) => check._zod.def as { readonly minimum?: number; readonly pattern?: RegExp },
+  );
 const hasRules = (schema: Schema) => ((schema as z.core.$ZodTypes)._zod.def.checks?.length ?? 0) > 0;
 
 function isOptional(schema: Schema): boolean {
@@ -35,7 +40,7 @@ function knownValues(schema: Schema, field: string, known: Known): unknown[] {
 
 function text(schema: z.core.$ZodString, known: Known): Arb {
   const fitting = known.texts.filter((one) => accepts(schema, one));
-  const [pattern] = (schema._zod.bag as { patterns?: Set<RegExp> }).patterns ?? [];
+  const pattern = checksOf(schema).find((check) => check.pattern !== undefined)?.pattern;
   const free = pattern === undefined ? fc.string({ maxLength: 12 }) : matching(pattern);
   if (fitting.length === 0) return free;
   // What hardly any text meets is not waited for.
@@ -52,7 +57,8 @@ function matching(pattern: RegExp): fc.Arbitrary<string> {
 }
 
 function number(schema: z.core.$ZodNumber): Arb {
-  const { minimum = 0, maximum = 1_000_000 } = schema._zod.bag as { minimum?: number; maximum?: number };
+  const { minValue, maxValue } = schema as z.ZodNumber;
+  const [minimum, maximum] = [Math.max(minValue ?? 0, -1), maxValue ?? 1_000_000];
   const max = Math.min(maximum, 2_000_000);
   return fc.oneof(fc.constantFrom(minimum, max), fc.integer({ min: minimum, max }));
 }
@@ -68,11 +74,13 @@ function obey(
   schema: Schema,
   whole: Record<string, unknown>,
   chosen: Record<string, unknown>,
+  required: ReadonlySet<string>,
 ): Record<string, unknown> {
   let [value, left] = [chosen, issuesOf(schema, chosen)];
   for (let round = 0; round < 2 && left.length > 0; round++) {
     for (const field of concerned(left, Object.keys(whole))) {
       const { [field]: present, ...without } = value;
+      if (present !== undefined && required.has(field)) continue;
       const other = present === undefined ? { ...value, [field]: whole[field] } : without;
       const issues = issuesOf(schema, other);
       if (issues.length < left.length) [value, left] = [other, issues];
@@ -87,15 +95,16 @@ function object(schema: z.core.$ZodObject, known: Known): Arb {
   const dice = Object.fromEntries(
     fields.map(([field, inner]) => [field, isOptional(inner) ? fc.integer({ min: 0, max: 9 }) : fc.constant(0)]),
   );
+  const required = new Set(fields.filter(([, inner]) => !isOptional(inner)).map(([field]) => field));
   const anyFields = fc.tuple(fc.record(values), fc.record(dice), fc.integer({ min: 1, max: 5 }));
   return anyFields.map(([whole, thrown, share]) => {
     const chosen = Object.fromEntries(Object.entries(whole).filter(([field]) => (thrown[field] ?? 0) < share));
-    return hasRules(schema) ? obey(schema, whole, chosen) : chosen;
+    return hasRules(schema) ? obey(schema, whole, chosen, required) : chosen;
   });
 }
 
 function list(schema: z.core.$ZodArray, field: string, known: Known): Arb {
-  const { minimum = 0 } = schema._zod.bag as { minimum?: number };
+  const minimum = checksOf(schema).find((check) => check.minimum !== undefined)?.minimum ?? 0;
   const lists = fc.array(arbitraryValue(schema._zod.def.element, field, known), { minLength: minimum, maxLength: 2 });
   return lists.map((entries) => (accepts(schema, entries) ? entries : entries.slice(0, Math.max(1, minimum))));
 }
