@@ -17,6 +17,11 @@ export const manifestsArgument = (): Argument =>
     'the working directory',
   );
 
+export const referencesOption = (): Option =>
+  new Option('--references <how>', 'what a Secret or ConfigMap is that no manifest holds')
+    .choices(['error', 'warn'])
+    .default('error');
+
 function readDuration(text: string): number {
   if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
   return millisecondsOf(text);

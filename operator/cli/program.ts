@@ -8,6 +8,7 @@ import {
   folderArgument,
   manifestsArgument,
   output,
+  referencesOption,
   type Parts,
   type StateOptions,
   stateOption,
@@ -35,7 +36,7 @@ import { CLIENT_ANNOTATION, token, USERS_ANNOTATION } from './token.ts';
 import { shownOutput } from './shown-output.ts';
 import { upDetached } from './up-detached.ts';
 import { up } from './up.ts';
-import { validate } from './validate.ts';
+import { validate, type References } from './validate.ts';
 import { addWorkloads } from './workloads/add-workloads.ts';
 import { addLogs } from './workloads/log-command.ts';
 
@@ -72,6 +73,7 @@ function addReading({ program, around, finish }: Parts): void {
     .command('validate')
     .description('say what is wrong in manifests, with file and line')
     .addArgument(manifestsArgument())
+    .addOption(referencesOption())
     .option('--cluster', 'say what the operator of a cluster would refuse', false)
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption());
@@ -84,16 +86,18 @@ function addReading({ program, around, finish }: Parts): void {
         'vmcp validate server.yaml backend.yaml',
         'vmcp validate examples/quickstart -o json',
         'vmcp validate --cluster server.yaml',
+        'vmcp validate deploy --references warn',
       ),
     )
     .action(
       async (
         paths: string[],
-        options: StateOptions & Omit<ClusterOptions, 'namespace'> & { output: Format; cluster: boolean },
+        options: StateOptions &
+          Omit<ClusterOptions, 'namespace'> & { output: Format; references: References; cluster: boolean },
       ) => {
         const { factsOf } = await import('./cluster-folder.ts');
         const facts = options.cluster ? factsOf(options) : undefined;
-        finish(await validate(paths, options.output, contextOf(around, options), facts));
+        finish(await validate(paths, { ...options, cluster: facts }, contextOf(around, options)));
       },
     );
   addRender({ program, around, finish });

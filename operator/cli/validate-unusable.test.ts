@@ -21,7 +21,7 @@ async function problemsOf(text: string): Promise<string[]> {
     out: { write: () => undefined },
     err: { write: (more: string) => (said += more) },
   });
-  await validate(['-'], 'table', context);
+  await validate(['-'], { output: 'table', references: 'error' }, context);
   return said.split('\n').filter((line) => line !== '' && !line.endsWith('(warning)'));
 }
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { contextWith } from './testdata/context-with.ts';
 import type { ClusterFacts } from '#operator/world';
-import { validate } from './validate.ts';
+import { validate, type References } from './validate.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -17,7 +17,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const group = (name: string, spec = '{}') =>
   `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
 
-async function validated(paths: string[], input = '', cluster?: ClusterFacts) {
+interface Asked {
+  readonly references?: References;
+  readonly cluster?: ClusterFacts;
+}
+
+async function validated(paths: string[], input = '', { references = 'error', cluster }: Asked = {}) {
   const said = { out: '', err: '' };
   const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
   const context = contextWith({
@@ -26,7 +31,7 @@ async function validated(paths: string[], input = '', cluster?: ClusterFacts) {
     out: stream('out'),
     err: stream('err'),
   });
-  return { code: await validate(paths, 'table', context, cluster), ...said };
+  return { code: await validate(paths, { output: 'table', references, cluster }, context), ...said };
 }
 
 describe('validate', () => {
@@ -61,7 +66,7 @@ describe('validate', () => {
       ),
       resource('MCPGroup', 'tools', '{}'),
     ].join('');
-    const { code, out, err } = await validated(['-'], text, cluster);
+    const { code, out, err } = await validated(['-'], text, { cluster });
     expect(err).toMatch(/^-:\d+: MCPServer\/local: ImageNeeded: has only a command, which a cluster cannot start/m);
     expect(err).toMatch(/^-:\d+: VirtualMCPServer\/two: ReplicasNeedSharedState: /m);
     expect(err).not.toContain('MCPServer/well');
@@ -81,6 +86,36 @@ describe('validate', () => {
     expect(err).toBe('-:2: kind: `Namespace` is passed over, as vmcp does not read it (warning)\n');
     expect(out).toContain('1 resources (vmcp.dev/v1alpha1), valid');
     expect(code).toBe(0);
+  });
+
+  it.each([
+    [
+      'Secret',
+      'externalAuthConfigRef: { name: key }',
+      'type: bearerToken, bearerToken: { tokenSecretRef: { name: none, key: token } }',
+    ],
+    ['ConfigMap', 'caBundleRef: { name: none }', 'type: unauthenticated'],
+  ])('warns of a %s that no manifest holds, where --references says so', async (kind, field, auth) => {
+    const head = (of: string, name: string) =>
+      `apiVersion: vmcp.dev/v1alpha1\nkind: ${of}\nmetadata: { name: ${name} }\nspec:\n`;
+    const text = [
+      group('team'),
+      `${head('MCPServer', 'far')}  { groupRef: team, transport: streamable-http, remoteUrl: 'https://far.example/mcp', ${field} }\n`,
+      `${head('MCPExternalAuthConfig', 'key')}  { ${auth} }\n`,
+      `${head('VirtualMCPServer', 'all')}  { config: { groupRef: team }, incomingAuth: { type: anonymous } }\n`,
+    ].join('---\n');
+    const said = `names ${kind} "none", which does not exist`;
+    const refused = await validated(['-'], text);
+    expect(refused.err.split('\n').find((line) => line.includes(said))).not.toContain('(warning)');
+    expect(refused.code).not.toBe(0);
+    const warned = await validated(['-'], text, { references: 'warn' });
+    expect(warned.err.split('\n').find((line) => line.includes(said))).toContain('(warning)');
+    expect(warned.out).toContain(', valid\n');
+    expect(warned.code).toBe(0);
+  });
+
+  it('keeps other problems where --references is warn', async () => {
+    expect((await validated(['-'], group('one', '{ descriptoin: x }'), { references: 'warn' })).code).not.toBe(0);
   });
 
   it('rejects a path that does not exist', async () => {

@@ -4,6 +4,18 @@ import { checkSnapshot, printProblem } from './check-folder.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { loadManifests } from './load-manifests.ts';
 import { printObject } from './print-object.ts';
+import type { Problem } from '#operator/local/resource';
+
+/** What a Secret or ConfigMap is that no manifest holds: clusters may have it, so that a part of the manifests can be checked. */
+export type References = 'error' | 'warn';
+
+const NOT_HERE = /\bnames (Secret|ConfigMap) "[^"]*", which does not exist\b/;
+
+interface ValidateOptions {
+  readonly output: Format;
+  readonly references: References;
+  readonly cluster?: ClusterFacts | undefined;
+}
 
 /**
  * Says what is wrong in manifests: files, folders, or standard input (`-`), for this machine or a cluster. Starts and writes nothing.
@@ -11,13 +23,15 @@ import { printObject } from './print-object.ts';
  */
 export async function validate(
   paths: string[],
-  format: Format,
+  { output: format, references, cluster }: ValidateOptions,
   context: Context,
-  cluster?: ClusterFacts,
 ): Promise<number> {
   const whole = paths.join(', ');
-  const read = await loadManifests(paths, context);
-  const { snapshot, problems, warnings } = await checkSnapshot(read, whole, context, cluster);
+  const checked = await checkSnapshot(await loadManifests(paths, context), whole, context, cluster);
+  const isWarning = ({ message }: Problem): boolean => references === 'warn' && NOT_HERE.test(message);
+  const { snapshot } = checked;
+  const problems = checked.problems.filter((problem) => !isWarning(problem));
+  const warnings = [...checked.problems.filter(isWarning), ...checked.warnings];
   const code = problems.length > 0 ? EXIT_CODES.input : EXIT_CODES.ok;
   if (format !== 'table') {
     context.out.write(printObject({ valid: code === EXIT_CODES.ok, problems, warnings }, format));
