@@ -20,6 +20,8 @@ export class Trail implements Entry {
   readonly startedAt: number;
   identity: Identity | undefined;
   era: Era | undefined;
+  /** How the client sends its messages. */
+  transport: 'streamable-http' | 'sse' = 'streamable-http';
   revision: string | undefined;
   /** JSON-RPC method; undefined before the body was read. */
   method: string | undefined;

@@ -15,7 +15,7 @@ const Database = z.int().min(0).max(1_000_000);
 const KeyPrefix = text(256);
 
 const Tls = z.strictObject({
-  caCertSecretRef: SecretKeyRef.optional().describe('Certificate authorities of the server.'),
+  caCertSecretRef: SecretKeyRef.optional().describe('Certificate authorities of the server; with it only these count.'),
   insecureSkipVerify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
 });
 

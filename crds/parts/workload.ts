@@ -171,7 +171,7 @@ const Webhook = z.strictObject({
   hmacSecretRef: SecretKeyRef.optional().describe('Secret that signs the request (HMAC-SHA256).'),
   tls: withRules(
     z.strictObject({
-      caBundleRef: CaBundleRef.optional(),
+      caBundleRef: CaBundleRef.optional().describe('Authorities of the webhook; with it only these count.'),
       clientCertSecretRef: SecretKeyRef.optional().describe('Client certificate.'),
       clientKeySecretRef: SecretKeyRef.optional().describe('Key of the client certificate.'),
       insecureSkipVerify: z.boolean().default(false).describe('Do not check the certificate: development only.'),

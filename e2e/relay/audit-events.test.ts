@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { z } from 'zod';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
@@ -15,7 +17,11 @@ const Event = z.object({
   outcome: z.string(),
   subjects: z.record(z.string(), z.string()),
   target: z.record(z.string(), z.string()),
-  metadata: z.object({ revision: z.string().optional(), session: z.string().optional() }),
+  metadata: z.object({
+    transport: z.string().optional(),
+    revision: z.string().optional(),
+    session: z.string().optional(),
+  }),
 });
 type Event = z.infer<typeof Event>;
 
@@ -76,6 +82,21 @@ describe('a request leaves an event of its type, which says what it was about', 
     const revisions = eventsOf(gateway).filter((event) => event.type === type);
     expect(revisions).toMatchObject([about, about]);
     expect(revisions.map(({ metadata: { revision } }) => revision)).toEqual(['2025-11-25', '2026-07-28']);
+  });
+
+  it('tells the path that was asked and how the client sends its messages', async () => {
+    const url = closing(await serveEverything()).url;
+    const gateway = await gatewayTo({ a: url }, { ...AUDIT, proxy_mode: 'sse', endpoint_prefix: '/team' });
+    const client = new Client({ name: 'old', version: '1' });
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the old transport is what is served here
+    await client.connect(new SSEClientTransport(new URL(`${gateway.origin}/team/sse`)));
+    closing(client);
+    await client.listTools();
+    await sendStateless(`${gateway.origin}/team/mcp`, 'prompts/list');
+    const of = (endpoint: string, transport: string) => ({ target: { endpoint }, metadata: { transport } });
+    expect(await ofType(gateway, 'mcp_tools_list')).toMatchObject([of('/team/messages', 'sse')]);
+    expect(await ofType(gateway, 'mcp_prompts_list')).toMatchObject([of('/team/mcp', 'streamable-http')]);
+    expect(gateway.log()).not.toContain('sessionId=');
   });
 
   it('initialize with who asks, ping, a notification, and the end of a session', async () => {

@@ -1,10 +1,11 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, getCACertificates, rootCertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send, type Rpc } from '../gateway/session-client.ts';
+import { send, sendStateless, type Rpc } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -86,5 +87,31 @@ describe('the public port with a certificate', () => {
     const answered = new Promise<string>((resolve) => before.socket.once('data', (part) => resolve(String(part))));
     before.socket.write(`GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
     expect(await answered).toMatch(/^HTTP\/1\.1 404/);
+  });
+});
+
+describe('a backend with a certificate', () => {
+  it('is trusted by its CA bundle or by the usual authorities', async () => {
+    const plain = closing(await servePlain({ tools: 1 }));
+    const cert = await pem('loopback-cert.pem');
+    const secure = await gatewayTo(
+      { a: plain.url },
+      { listen: { port: 0, private_port: 0, tls: { cert_file: 'cert', key_file: 'key' } } },
+      { files: { cert, key: await pem('loopback-key.pem') } },
+    );
+    const url = `https://127.0.0.1:${secure.runtime.address.port}/mcp`;
+    const trusting = async (ca: string) => gatewayTo({ b: { url, ca_bundle_file: 'ca' } }, {}, { files: { ca } });
+    const tools = async ({ url: of }: { url: string }) => (await sendStateless(of, 'tools/list')).answer.result?.tools;
+    const has = async (gateway: { url: string }) => (await tools(gateway)) !== undefined;
+    const [other = ''] = rootCertificates;
+    const known = await trusting(cert);
+    await until('the list of a backend that its bundle knows', () => has(known));
+    expect(await tools(await trusting(other))).toBeUndefined();
+    const usual = getCACertificates('default');
+    closing({ close: () => setDefaultCACertificates(usual) });
+    setDefaultCACertificates([...usual, cert]);
+    // The bundle differs from the one above, whose authorities are known already.
+    const besides = await trusting(rootCertificates[1] ?? '');
+    await until('the list of a backend that the usual authorities know', () => has(besides));
   });
 });

@@ -9,7 +9,6 @@ export function auditEviction(audit: Audit, eviction: Eviction): void {
     type: 'mcp_session_evicted',
     outcome: 'success',
     subjects: { user_id: principal && subjectOf(principal), client_name: clientName, client_version: clientVersion },
-    target: { endpoint: '/mcp' },
     metadata: { revision, session },
     details: { reason, idle_ms: Math.round(idle) },
   });

@@ -50,7 +50,7 @@ export function auditRequest(
       client_version: trail.clientVersion,
     },
     target: {
-      endpoint: '/mcp',
+      endpoint: pathOf(trail),
       method: trail.method ?? trail.req.method,
       type: TARGETS.get(type),
       name: trail.target,
@@ -58,7 +58,7 @@ export function auditRequest(
     },
     metadata: {
       duration_ms: durationMs,
-      transport: 'streamable-http',
+      transport: trail.transport,
       revision: trail.revision,
       session: trail.session,
       trace_id: trail.traceId,
@@ -68,6 +68,11 @@ export function auditRequest(
     ...(audit.wantsResponse && trail.answer !== undefined ? { response: trail.answer } : {}),
   };
   audit.record(event);
+}
+
+/** The path alone: the query names the stream of the client. */
+function pathOf({ req }: Trail): string | undefined {
+  return req.url?.split('?', 1)[0];
 }
 
 function detailsOf({ decision, code, webhook, limit }: Trail): Record<string, unknown> {

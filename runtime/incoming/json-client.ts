@@ -3,6 +3,7 @@ import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
 import { AddressRefused, isPrivateAddress, publicLookup } from '#crds/connections/private-address';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
+import { trustAlso } from '#runtime/http/trust-also';
 
 /** What the connections to an identity provider use; the caller may put a proxy in between. */
 export type ConnectOptions = buildConnector.BuildOptions;
@@ -83,7 +84,7 @@ async function openDispatcher(rules: JsonClientRules): Promise<Dispatcher> {
   const connect = {
     timeout: CONNECT_TIMEOUT,
     allowH2: false,
-    ...(ca !== undefined && { ca }),
+    ...trustAlso(ca),
     ...(!rules.allowPrivateAddress && { lookup: publicLookup() }),
   } as ConnectOptions;
   return (rules.dispatcherFor ?? ((options) => new Agent({ connect: options, connections: 16 })))(connect);

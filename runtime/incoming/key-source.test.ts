@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKeyPair, exportJWK, type JWK, type JWTPayload } from 'jose';
 import { Agent } from 'undici';
@@ -376,6 +377,25 @@ describe('where keys are fetched', () => {
     expect(await status(rebound, await token(first, { iss: named }))).toBe(503);
     expect(rebound.logged.join()).toContain('resolves to a private address');
     expect(tls.asked).toHaveLength(2);
+  });
+
+  it('trusts the usual certificate authorities besides the configured ones', async () => {
+    const pem = (name: string) => join(import.meta.dirname, 'testdata', `loopback-${name}.pem`);
+    const [cert, key] = await Promise.all([readFile(pem('cert'), 'utf8'), readFile(pem('key'), 'utf8')]);
+    const tls = await startIssuer([first.jwk], { cert, key });
+    closing.push(() => tls.close());
+    const usual = getCACertificates('default');
+    closing.push(() => {
+      setDefaultCACertificates(usual);
+      return Promise.resolve();
+    });
+    setDefaultCACertificates([...usual, cert]);
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-authorities-'));
+    closing.push(() => rm(folder, { recursive: true, force: true }));
+    const other = join(folder, 'other.pem');
+    await writeFile(other, rootCertificates[0] ?? '');
+    const endpoint = await open({ issuer: tls.issuer, ca_bundle_file: other });
+    expect(await status(endpoint, await token(first, { iss: tls.issuer }))).toBe(200);
   });
 
   it('makes its connections the way it is told to, with the same rules for addresses', async () => {

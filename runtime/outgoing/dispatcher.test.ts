@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
+import { getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createDispatcher, type DispatcherOptions } from './dispatcher.ts';
 import { postForm } from './post-form.ts';
@@ -35,6 +36,18 @@ describe('connections to a URL of the administrator’s', () => {
     const url = `https://127.0.0.1:${await listen(server)}/`;
     expect(await post(url, { caBundle: CERTIFICATE })).toBe('secure');
     await expect(post(url, {})).rejects.toThrow(/self-signed|unable to verify/);
+  });
+
+  it('trust a CA bundle besides the usual authorities, and alone where it is the only one', async () => {
+    const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (_req, res) => res.end('secure'));
+    const url = `https://127.0.0.1:${await listen(server)}/`;
+    const usual = getCACertificates('default');
+    open.push({ close: () => setDefaultCACertificates(usual) });
+    setDefaultCACertificates([...usual, CERTIFICATE]);
+    const [other] = rootCertificates;
+    expect(await post(url, { caBundle: other })).toBe('secure');
+    await expect(post(url, { onlyCaBundle: other })).rejects.toThrow(/self-signed|unable to verify/);
+    expect(await post(url, { onlyCaBundle: CERTIFICATE })).toBe('secure');
   });
 
   it('go through the proxy of the environment, but not to its exceptions', async () => {

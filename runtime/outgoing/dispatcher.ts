@@ -1,9 +1,12 @@
 import { Agent, type Dispatcher } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { trustAlso } from '#runtime/http/trust-also';
 
 export interface DispatcherOptions {
-  /** PEM text; with it only these authorities count. */
+  /** PEM text of authorities that count besides the usual ones. */
   readonly caBundle?: string | undefined;
+  /** PEM text of the only authorities that count. */
+  readonly onlyCaBundle?: string | undefined;
   readonly proxy?: ProxySettings | undefined;
   /** Milliseconds for TCP and TLS. */
   readonly connectTimeout: number;
@@ -15,8 +18,9 @@ export interface DispatcherOptions {
 
 /** Connections for calls to a URL of the administrator's. Redirects are not followed: undici never does by itself. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { caBundle, proxy, connectTimeout, connections, keepAlive = true } = options;
-  const connect = { timeout: connectTimeout, ...(caBundle === undefined ? {} : { ca: caBundle }) };
+  const { caBundle, onlyCaBundle, proxy, connectTimeout, connections, keepAlive = true } = options;
+  const trust = onlyCaBundle === undefined ? trustAlso(caBundle) : { ca: onlyCaBundle };
+  const connect = { timeout: connectTimeout, ...trust };
   const pool = { connections, ...(!keepAlive && { pipelining: 0 }) };
   if (!isProxied(proxy)) return new Agent({ ...pool, connect });
   return createProxyDispatcher(connect, proxy, pool);

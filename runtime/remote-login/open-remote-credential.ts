@@ -19,7 +19,7 @@ interface RemoteDeps {
   /** Name of the backend. */
   readonly backend: string;
   readonly url: string;
-  /** PEM of the authorities that count for it; undefined: the system's. */
+  /** PEM of authorities that count besides the usual ones. */
   readonly ca: string | undefined;
   readonly files: Pick<SecretFiles, 'read' | 'readBytes'>;
   readonly proxy: ProxySettings | undefined;

@@ -7,6 +7,7 @@ import { urlIsSecure } from '#crds/parts/oidc-config';
 import { UpstreamUnavailable } from '#runtime/authserver/upstream/provider';
 import type { UpstreamAnswer, UpstreamCall } from '#runtime/authserver/upstream/upstream-http';
 import { faultOf, readAnswer } from '#runtime/http/read-answer';
+import { trustAlso } from '#runtime/http/trust-also';
 
 const DEADLINE = 10_000;
 const CONNECT_TIMEOUT = 3_000;
@@ -17,7 +18,7 @@ interface RemoteHttpOptions {
   readonly name: string;
   /** URLs of the administrator's: their hosts may be private addresses. */
   readonly written: readonly string[];
-  /** PEM; with it only these authorities count. */
+  /** PEM of authorities that count besides the usual ones. */
   readonly ca: string | undefined;
   readonly proxy: ProxySettings | undefined;
 }
@@ -35,7 +36,7 @@ export interface RemoteHttp {
  */
 export function createRemoteHttp({ name, written, ca, proxy }: RemoteHttpOptions): RemoteHttp {
   const hosts = new Set(written.map((url) => new URL(url).hostname));
-  const connect = { timeout: CONNECT_TIMEOUT, ...(ca === undefined ? {} : { ca }) };
+  const connect = { timeout: CONNECT_TIMEOUT, ...trustAlso(ca) };
   // A code or refresh token must not be sent twice because an idle connection was closed just then.
   const pool = { pipelining: 0 };
   const known = isProxied(proxy) ? createProxyDispatcher(connect, proxy, pool) : new Agent({ ...pool, connect });

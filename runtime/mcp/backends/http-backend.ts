@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { Pool, type Dispatcher } from 'undici';
 import type { HttpBackend as HttpBackendConfig } from '#crds/run-config/backend';
 import { RequestError } from '#runtime/errors';
+import { trustAlso } from '#runtime/http/trust-also';
 import type { Identity } from '#runtime/incoming/identity';
 import type { CredentialHeaders } from '#runtime/outgoing/credential';
 import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
@@ -16,7 +17,7 @@ export interface HttpBackendOptions extends BackendParts {
   readonly connectTimeout: number;
   /** Streams at a time. */
   readonly maxStreams: number;
-  /** Certificates that the backend's is checked against; undefined: the system's. */
+  /** PEM of authorities that count besides the usual ones. */
   readonly ca: string | undefined;
   /** Headers of `header_forward`, values read from their files: flat list. */
   readonly fixedHeaders: () => readonly string[];
@@ -85,7 +86,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
       probe: Infinity,
     };
     this.#fixedHeaders = options.fixedHeaders;
-    const connect = { timeout: options.connectTimeout, ...(options.ca === undefined ? {} : { ca: options.ca }) };
+    const connect = { timeout: options.connectTimeout, ...trustAlso(options.ca) };
     // Deadlines are ours: undici's would end quiet streams and slow tools.
     const pool: Pool.Options = { headersTimeout: 0, bodyTimeout: 0, connect };
     const create = options.createPool ?? ((origin, settings) => new Pool(origin, settings));

@@ -45,6 +45,7 @@ export class SseEndpoint {
   stream(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const rooms = this.#rooms();
     return enter(req, res, rooms, async (identity, trail) => {
+      trail.transport = 'sse';
       trail.method = 'GET';
       if (req.method !== 'GET') throw wrongVerb('GET');
       // It may have left while it was authenticated.
@@ -68,6 +69,7 @@ export class SseEndpoint {
   message(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const rooms = this.#rooms();
     return enter(req, res, rooms, async (identity, trail) => {
+      trail.transport = 'sse';
       if (req.method !== 'POST') throw wrongVerb('POST');
       const client = this.#find(req.url ?? '', identity);
       if (client.isBusy()) throw tooMany();

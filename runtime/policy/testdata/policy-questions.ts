@@ -84,6 +84,7 @@ const resourceConditions = [
   '"v" == resource.name',
   'resource.name like "t*"',
   'resource.name like "*u*"',
+  'resource.name like "*u"',
   'resource.original_name like "*"',
   'resource.name like "v"',
   '["t", "v"].contains(resource.name)',
@@ -96,6 +97,7 @@ const resourceConditions = [
   'resource.backend like "x*"',
   'resource.title like "T*"',
   '(resource has title && resource.title == "Tx")',
+  '(resource has title && resource.title != "Tx")',
 ];
 /** These need the user's entities. */
 const ownConditions = [

@@ -42,8 +42,8 @@ export function createTracing({ server, telemetry_config: settings }: RunConfig,
   const { ca_bundle_file: bundle } = settings;
   // What is missing is found now, not at the first export.
   headersOf(settings, deps);
-  const caBundle = bundle === undefined ? undefined : deps.files.read(bundle);
-  const connections = { caBundle, proxy: deps.proxy, connectTimeout: CONNECT_WITHIN, connections: 1 };
+  const onlyCaBundle = bundle === undefined ? undefined : deps.files.read(bundle);
+  const connections = { onlyCaBundle, proxy: deps.proxy, connectTimeout: CONNECT_WITHIN, connections: 1 };
   const sender = new SpanSender({
     url: place.url,
     headers: () => headersOf(settings, deps),
