@@ -369,7 +369,11 @@ describeWithCluster('an installation of the chart', (cluster) => {
           JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'kept' } }),
         ),
       );
+      const lease = `lease.coordination.k8s.io/${release.name}`;
+      const leases = () => kubectl('get', 'leases', '-o', 'name');
+      expect((await leases()).stdout).toContain(lease);
       const uninstalled = await release.run('uninstall', '--wait', '--timeout=120s');
+      await eventually(leases, ({ stdout }) => !stdout.includes(lease), 60_000);
       expect([uninstalled.code, uninstalled.stderr]).toEqual([0, expect.not.stringContaining('Error')]);
       const left = await eventually(
         () =>
