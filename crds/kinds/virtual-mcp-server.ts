@@ -10,7 +10,7 @@ import { secureUrl } from '../parts/oidc-config.ts';
 import { LimitsConfig, OperationalConfig } from '../parts/operational.ts';
 import { OutgoingAuth } from '../parts/outgoing-auth.ts';
 import { Autoscaling, PodDisruptionBudget, PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
-import { Cidr, HeaderName } from '../parts/primitives.ts';
+import { Cidr, HeaderName, Port } from '../parts/primitives.ts';
 import { RateLimitingConfig } from '../parts/rate-limiting.ts';
 import { named, nameOf } from '../parts/references.ts';
 import { notBoth, type Rule, withRules } from '../parts/rule.ts';
@@ -35,6 +35,14 @@ const Config = z.strictObject({
 const pods = {
   replicas: Replicas.optional().describe('Pods; default 1. Not with autoscaling.'),
   autoscaling: Autoscaling.optional().describe('Scale by CPU use.'),
+  listen: z
+    .strictObject({
+      port: Port.optional().describe(
+        'Port of the endpoint; default that of a loopback resourceUrl, else a free one from 4483.',
+      ),
+    })
+    .optional()
+    .describe('Where the endpoint listens on one machine; without effect in a cluster.'),
   serviceType: z
     .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
     .default('ClusterIP')

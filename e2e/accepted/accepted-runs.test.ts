@@ -33,7 +33,7 @@ const generated = ({ metadata: { name } }: Pick<Manifest, 'metadata'>) =>
 function localWorld(resources: Resources): World {
   const snapshot = snapshotOf(resources, Object.keys(SECRET));
   const { servers, backends } = applicantsOf(snapshot);
-  const none = { slots: {}, privateSlots: {}, uids: {}, backendPlaces: {} };
+  const none = { slots: {}, privatePlaces: {}, uids: {}, backendPlaces: {} };
   return buildWorld(snapshot, 'default', {
     allotments: allot(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
     ...{ directory: folder, loginDirectory: join(folder, 'logins'), containerEngine: 'podman' },

@@ -105,7 +105,7 @@ describe('where nothing can be served, up says why and leaves nothing running', 
     const listener = createServer();
     await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
     try {
-      const message = `port ${port} is in use by another program: stop what uses it, or set another port`;
+      const message = `port ${port} is in use by another program: stop what uses it, or set another spec.listen.port`;
       const said = await expectRefused(3, new RegExp(message));
       expect(said.match(/is in use by another program/g)).toHaveLength(1);
       // And nothing of what only waits for that.

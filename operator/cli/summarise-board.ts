@@ -1,5 +1,5 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
-import type { Board } from '#operator/local/status-board';
+import type { Board, Listen } from '#operator/local/status-board';
 import { PER_USER } from '#operator/plan/summarise-backends';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
@@ -18,6 +18,8 @@ export interface ServerSummary {
   suspended: boolean;
   /** Absent until it is known, and while it is stopped. */
   endpoint: string | null;
+  /** Where its process listens on this machine: `address` for clients, `privateAddress` for health and metrics. */
+  listen: Listen | null;
   tools: number | null;
   backends: {
     name: string;
@@ -52,13 +54,14 @@ function isSuspended(conditions: Condition[]): boolean {
 export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
   return board.resources
     .filter(({ isEndpoint }) => isEndpoint)
-    .map(({ key: { kind, name, namespace }, status }) => ({
+    .map(({ key: { kind, name, namespace }, status, listen }) => ({
       suspended: isSuspended(status.conditions),
       kind: kind === 'MCPServer' ? kind : ('VirtualMCPServer' as const),
       name,
       namespace,
       phase: status.phase,
       endpoint: isSuspended(status.conditions) ? null : (status.url ?? null),
+      listen: listen ?? null,
       tools: status.toolCount ?? null,
       backends: (status.backends ?? []).map((backend) => ({
         name: backend.name,
@@ -163,8 +166,10 @@ function describeTools(count: number, { backends }: ServerSummary): string {
 function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isHere: boolean): string[] {
   const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
+  const { listen } = server;
   return [
     `${shownName(server)}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
+    ...(listen ? [`  listens on ${listen.address}, with health and metrics on ${listen.privateAddress}`] : []),
     ...backendRows(server),
     ...providerRows(server),
     ...loginRows(server, context, isHere),

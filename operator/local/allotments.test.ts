@@ -1,28 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
-import { allot, type Allotments, portOfSlot, privatePortOfSlot } from '#operator/local/allotments';
+import { allot, type Allotments, candidatePorts, portOfSlot, privatePortOfPlace } from '#operator/local/allotments';
 
-const none: Allotments = { slots: {}, privateSlots: {}, backendPlaces: {}, uids: {} };
-const portsOf = ({ slots, privateSlots }: Allotments, name: string) => ({
+const none: Allotments = { slots: {}, privatePlaces: {}, backendPlaces: {}, uids: {} };
+const portsOf = ({ slots, privatePlaces }: Allotments, name: string) => ({
   port: portOfSlot(slots[name]!),
-  privatePort: privatePortOfSlot(privateSlots[name]!),
+  privatePort: privatePortOfPlace(privatePlaces[name]!),
 });
 const makeUid = () => 'made';
 const servers = (...names: string[]) => names.map((name) => ({ name }));
 
 describe('what a server is given', () => {
-  it('is 4483 and 4484, then 4493 and 4494, then 4503 and 4504', () => {
+  it('is 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
     const given = allot(none, servers('d/a', 'd/b', 'd/c'), []);
     expect(['d/a', 'd/b', 'd/c'].map((name) => portsOf(given, name))).toEqual([
-      { port: 4483, privatePort: 4484 },
-      { port: 4493, privatePort: 4494 },
-      { port: 4503, privatePort: 4504 },
+      { port: 4483, privatePort: 24_484 },
+      { port: 4493, privatePort: 24_485 },
+      { port: 4503, privatePort: 24_486 },
     ]);
   });
 
   it('is an identity alone where nothing of it listens', () => {
     const given = allot(none, [{ name: 'd/a', listens: false }, { name: 'd/b' }], [], { busy: () => false, makeUid });
     expect(given.uids).toEqual({ 'd/a': 'made', 'd/b': 'made' });
-    expect([given.slots, given.privateSlots]).toEqual([{ 'd/b': 0 }, { 'd/b': 0 }]);
+    expect([given.slots, given.privatePlaces]).toEqual([{ 'd/b': 0 }, { 'd/b': 0 }]);
   });
 
   it('stays the same when servers come and go', () => {
@@ -49,12 +49,8 @@ describe('what a server is given', () => {
   });
 
   it('never is a port that another resource asks for', () => {
-    const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 4494 }]);
-    expect(portsOf(given, 'd/a')).toEqual({ port: 4493, privatePort: 4504 });
-  });
-
-  it('has the private port beside the port that its own resource asks for', () => {
-    expect(portsOf(allot(none, [{ name: 'd/a', claims: 4483 }], []), 'd/a').privatePort).toBe(4484);
+    const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 24_484 }]);
+    expect(portsOf(given, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
   });
 
   it('moves away when another resource starts to ask for that port', () => {
@@ -70,14 +66,70 @@ describe('what a server is given', () => {
   });
 
   it('avoids what other programs have, but a public port that was given once stays', () => {
-    const busy = (port: number) => [4483, 4484, 14_483].includes(port);
+    const busy = (port: number) => [4483, 24_484, 14_483].includes(port);
     const first = allot(none, servers('d/a'), servers('d/x'), { busy, makeUid });
-    expect(portsOf(first, 'd/a')).toEqual({ port: 4493, privatePort: 4494 });
+    expect(portsOf(first, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
     expect(first.backendPlaces['d/x']).toBe(1);
     const before = allot(none, servers('d/a'), []);
-    expect(portsOf(allot(before, servers('d/a'), [], { busy, makeUid }), 'd/a')).toEqual({
+    expect(portsOf(allot(before, servers('d/a'), [], { busy, makeUid, starting: true }), 'd/a')).toEqual({
       port: 4483,
-      privatePort: 4494,
+      privatePort: 24_485,
     });
+  });
+});
+
+describe('private ports', () => {
+  const busy = (port: number) => port === 24_484;
+
+  it('stay with each workload while others are made, one after the other and in any order', () => {
+    const names = ['d/f', 'd/e', 'd/d', 'd/c', 'd/b', 'd/a'];
+    const seen = new Map<string, number>();
+    let given = none;
+    names.forEach((_, count) => {
+      const present = names.slice(0, count + 1).sort();
+      given = allot(given, servers(...present), [], { busy, makeUid });
+      for (const name of present) {
+        const { privatePort } = portsOf(given, name);
+        expect([name, seen.get(name) ?? privatePort]).toEqual([name, privatePort]);
+        seen.set(name, privatePort);
+      }
+    });
+    expect(new Set(seen.values()).size).toBe(6);
+  });
+
+  it('stay while processes run, also where another resource asks for one', () => {
+    const before = allot(none, servers('d/a'), []);
+    const asking = [{ name: 'd/a' }, { name: 'd/b', claims: 24_484 }];
+    expect(portsOf(allot(before, asking, []), 'd/a').privatePort).toBe(24_484);
+    const restarted = allot(before, asking, [], { busy: () => false, makeUid, starting: true });
+    expect(portsOf(restarted, 'd/a').privatePort).toBe(24_485);
+  });
+
+  it('move for the one workload that lost its port', () => {
+    const before = allot(none, servers('d/a', 'd/b'), servers('d/x'));
+    const lost = { name: 'd/a', port: 24_484 };
+    const after = allot(before, servers('d/a', 'd/b'), servers('d/x'), { busy, makeUid, lost });
+    expect([portsOf(after, 'd/a').privatePort, portsOf(after, 'd/b').privatePort]).toEqual([24_486, 24_485]);
+    const other = allot(before, servers('d/a', 'd/b'), servers('d/x'), {
+      busy: (port) => port === 14_483,
+      makeUid,
+      lost: { name: 'd/x', port: 14_483 },
+    });
+    expect([other.backendPlaces['d/x'], portsOf(other, 'd/a')]).toEqual([1, portsOf(before, 'd/a')]);
+  });
+});
+
+describe('candidatePorts', () => {
+  const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4503 }], servers('d/x'));
+  const asked = (starting: boolean) =>
+    candidatePorts(given, [{ name: 'd/a' }, { name: 'd/b', claims: 4503 }], servers('d/x'), starting);
+
+  it('leaves out what processes of the folder may be about to take', () => {
+    for (const port of [4483, 4503, 24_484, 24_485, 14_483]) expect(asked(false)).not.toContain(port);
+    expect(asked(false)).toEqual(expect.arrayContaining([4513, 24_486, 14_484]));
+  });
+
+  it('has them all before the first process is started', () => {
+    expect(asked(true)).toEqual(expect.arrayContaining([4483, 24_484, 14_483]));
   });
 });

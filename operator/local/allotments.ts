@@ -10,14 +10,15 @@ const PLACES = 500;
 const SPARE = 20;
 /** How many servers that have gone keep their uid. */
 const REMEMBERED = 1000;
-/** Backends that vmcp starts listen far from the endpoints. */
+/** Backends that vmcp starts, and private ports, have ranges of their own, below those that systems give to connections. */
 const FIRST_BACKEND_PORT = 14_483;
+const FIRST_PRIVATE_PORT = 24_484;
 
 const Allotments = z.object({
   /** `<namespace>/<name of its runtime>` of what has an endpoint to its place in the order of ports. */
   slots: z.record(z.string(), z.int().min(0)).default({}),
-  /** The same for private ports: the same place unless that port is busy. */
-  privateSlots: z.record(z.string(), z.int().min(0)).default({}),
+  /** The same name to its place in the order of private ports. */
+  privatePlaces: z.record(z.string(), z.int().min(0)).default({}),
   uids: z.record(z.string(), z.string()).default({}),
   /** `<namespace>/<name>` of a backend to its place in the order of backend ports. */
   backendPlaces: z.record(z.string(), z.int().min(0)).default({}),
@@ -43,9 +44,9 @@ export function portOfSlot(slot: number): number {
   return FIRST_PORT + STEP * slot;
 }
 
-/** Private port of a place in the order: 4484, 4494, 4504, … */
-export function privatePortOfSlot(slot: number): number {
-  return portOfSlot(slot) + 1;
+/** Private port of a place in the order: 24484, 24485, … */
+export function privatePortOfPlace(place: number): number {
+  return FIRST_PRIVATE_PORT + place;
 }
 
 /** Port of a backend that vmcp starts. */
@@ -74,11 +75,16 @@ function claimsOf(applicants: Applicant[]): Claims {
   return { byOther: (port, name) => owners.has(port) && owners.get(port) !== name };
 }
 
-/** Former numbers where they are still free, the lowest free one for the rest. */
+interface NumberRules {
+  keeps: (number: number, name: string) => boolean;
+  isFree: (candidate: number, name: string) => boolean;
+}
+
+/** Former numbers where they are kept, the lowest free one for the rest. */
 function giveNumbers(
   applicants: Applicant[],
   former: Record<string, number>,
-  isFree: (candidate: number, name: string) => boolean,
+  { keeps, isFree }: NumberRules,
 ): Record<string, number> {
   const given: Record<string, number> = {};
   const taken = new Set<number>();
@@ -88,7 +94,7 @@ function giveNumbers(
   };
   for (const { name } of applicants) {
     const known = former[name];
-    if (known !== undefined && !taken.has(known) && isFree(known, name)) give(name, known);
+    if (known !== undefined && !taken.has(known) && keeps(known, name)) give(name, known);
   }
   for (const { name } of applicants) {
     let candidate = 0;
@@ -102,37 +108,53 @@ function giveNumbers(
   return given;
 }
 
-interface AllotOptions {
+/** What is known of the ports besides what was given before. */
+export interface PortFacts {
   /** Whether another program has this port. */
   busy: (port: number) => boolean;
+  /** No process of the folder runs, so a private port or one of a backend can give way without a loss. */
+  starting?: boolean | undefined;
+  /** A private port or one of a backend, given to this applicant, that its process found taken. */
+  lost?: { name: string; port: number } | undefined;
+}
+
+interface AllotOptions extends PortFacts {
   makeUid: () => string;
 }
 
 /**
- * Adds what is missing and frees the places of those that are gone. A port that a resource claims is given to no other. A
- * public port, once given, stays, as clients know it; private ones and those of backends avoid what is busy at each start.
+ * Adds what is missing and frees the places of those that are gone. A public port stays, as clients know it, unless another
+ * resource claims it. Private ports and those of backends move only when their process could not have them.
  */
 export function allot(
   former: Allotments,
   servers: Applicant[],
   backends: Applicant[],
-  { busy, makeUid }: AllotOptions = { busy: () => false, makeUid: randomUUID },
+  { busy, starting = false, lost, makeUid }: AllotOptions = { busy: () => false, makeUid: randomUUID },
 ): Allotments {
   const claims = claimsOf([...servers, ...backends]);
   const listening = servers.filter(({ listens }) => listens !== false);
-  const slots = giveNumbers(listening, former.slots, (slot, name) => {
-    const port = portOfSlot(slot);
-    return !claims.byOther(port, name) && (former.slots[name] === slot || !busy(port));
+  const isFree = (port: number, name: string): boolean => !busy(port) && !claims.byOther(port, name);
+  const isLost = (port: number, name: string): boolean => lost?.port === port && lost.name === name;
+  const slots = giveNumbers(listening, former.slots, {
+    keeps: (slot, name) => !claims.byOther(portOfSlot(slot), name),
+    isFree: (slot, name) => isFree(portOfSlot(slot), name),
   });
-  const privateSlots = giveNumbers(listening, { ...slots, ...former.privateSlots }, (slot) => {
-    const port = privatePortOfSlot(slot);
-    return !claims.byOther(port, '') && !busy(port);
+  const hidden = (portOf: (place: number) => number, own: (name: string) => string): NumberRules => ({
+    keeps: (place, name) => !isLost(portOf(place), name) && (!starting || isFree(portOf(place), own(name))),
+    isFree: (place, name) => !isLost(portOf(place), name) && isFree(portOf(place), own(name)),
   });
-  const backendPlaces = giveNumbers(backends, former.backendPlaces, (place, name) => {
-    const port = portOfPlace(place);
-    return !claims.byOther(port, name) && !busy(port);
-  });
-  return { slots, privateSlots, backendPlaces, uids: giveUids(servers, former.uids, makeUid) };
+  const privatePlaces = giveNumbers(
+    listening,
+    former.privatePlaces,
+    hidden(privatePortOfPlace, () => ''),
+  );
+  const backendPlaces = giveNumbers(
+    backends,
+    former.backendPlaces,
+    hidden(portOfPlace, (name) => name),
+  );
+  return { slots, privatePlaces, backendPlaces, uids: giveUids(servers, former.uids, makeUid) };
 }
 
 /** A server that comes back has its former uid, unless too many have gone since: those that went first are forgotten. */
@@ -143,9 +165,41 @@ function giveUids(servers: Applicant[], former: Record<string, string>, makeUid:
   return Object.fromEntries([...given, ...gone.slice(0, REMEMBERED)]);
 }
 
-/** The ports that may be given to so many, before and after what is taken is left out. */
-export function candidatePorts(servers: number, backends: number): number[] {
-  const slots = Array.from({ length: servers + SPARE }, (_, slot) => [portOfSlot(slot), privatePortOfSlot(slot)]);
-  const places = Array.from({ length: backends + SPARE }, (_, place) => portOfPlace(place));
-  return [...slots.flat(), ...places];
+/**
+ * The ports that may be given. Once processes run, the kernel is asked about no port that is given: a look takes it for a
+ * moment, in which its process could not start.
+ */
+export function candidatePorts(
+  given: Allotments,
+  servers: Applicant[],
+  backends: Applicant[],
+  starting: boolean,
+): number[] {
+  const ours = [
+    ...Object.values(given.slots).map(portOfSlot),
+    ...Object.values(given.privatePlaces).map(privatePortOfPlace),
+    ...Object.values(given.backendPlaces).map(portOfPlace),
+  ];
+  const claimed = [...servers, ...backends].flatMap(({ claims }) => claims ?? []);
+  const numbers = (applicants: Applicant[]) => Array.from({ length: applicants.length + SPARE }, (_, number) => number);
+  const others = [
+    ...numbers(servers).flatMap((number) => [portOfSlot(number), privatePortOfPlace(number)]),
+    ...numbers(backends).map(portOfPlace),
+  ];
+  if (starting) return [...new Set([...ours, ...others])];
+  const running = new Set([...ours, ...claimed]);
+  return others.filter((port) => !running.has(port));
+}
+
+/** Whether everything that needs a port has one. */
+export function isComplete(
+  { slots, backendPlaces, privatePlaces }: Allotments,
+  servers: Applicant[],
+  backends: Applicant[],
+): boolean {
+  const listening = servers.filter(({ listens }) => listens !== false);
+  return (
+    listening.every(({ name }) => name in slots && name in privatePlaces) &&
+    backends.every(({ name }) => name in backendPlaces)
+  );
 }

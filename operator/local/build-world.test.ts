@@ -35,7 +35,7 @@ function planOurs(...documents: string[]) {
   const snapshot = readSnapshot([{ file: 'a.yaml', text: documents.join('---\n') }]);
   expect(snapshot.problems).toEqual([]);
   const known = {
-    allotments: { slots: { 'ours/demo': 0 }, privateSlots: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
+    allotments: { slots: { 'ours/demo': 0 }, privatePlaces: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
     directory: '/srv/.vmcp',
     loginDirectory: '/srv/.vmcp/logins',
     containerEngine: undefined,
@@ -86,7 +86,7 @@ it('may hold a server that is called as something that every object has', () => 
   const known = {
     allotments: {
       slots: { 'ours/constructor': 0 },
-      privateSlots: {},
+      privatePlaces: {},
       backendPlaces: {},
       uids: { 'ours/constructor': 'u' },
     },

@@ -7,7 +7,7 @@ import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
-import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
+import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
 import { findSecretFlaws } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
@@ -48,7 +48,7 @@ function applicant({ metadata: { namespace } }: Manifest, name: string, claims: 
 function claimedPort({ kind, spec }: Manifest): number | undefined {
   if (kind === 'VirtualMCPServer') {
     const { data } = VirtualMCPServerSpec.safeParse(spec);
-    return loopbackPort(data && resourceUrlOf(data.incomingAuth));
+    return data?.listen?.port ?? loopbackPort(data && resourceUrlOf(data.incomingAuth));
   }
   const { data } = MCPServerSpec.safeParse(spec);
   return data?.proxyPort ?? loopbackPort(data && (data.oidcConfig ?? data.oidcConfigRef)?.resourceUrl);
@@ -94,10 +94,10 @@ function envFilesOf(manifests: readonly Manifest[], { envFiles }: Known): [strin
 
 function factsOf(namespace: string, manifests: readonly Manifest[], known: Known): LocalFacts {
   const { allotments, directory, loginDirectory, containerEngine, hostAddress, limitsIgnored } = known;
-  const { slots, privateSlots, backendPlaces, uids } = allotments;
+  const { slots, privatePlaces, backendPlaces, uids } = allotments;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
-    const privateSlot = privateSlots[`${namespace}/${name}`] ?? slot;
-    return [name, { port: portOfSlot(slot), privatePort: privatePortOfSlot(privateSlot) }] as const;
+    const place = privatePlaces[`${namespace}/${name}`] ?? slot;
+    return [name, { port: portOfSlot(slot), privatePort: privatePortOfPlace(place) }] as const;
   });
   return {
     mode: 'local',

@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import { Waiting } from '#operator/errors';
 import type { BackendProcess, RuntimeProcess } from '#operator/plan/outcome';
 import type { Clock } from '#operator/queue';
+import { parseKey } from '#operator/world';
 import { isListening, isPortFree } from './check-port.ts';
 import { recordChildren } from './children-record.ts';
 import { openLogFile } from './log-file.ts';
 import { type ProcessSpec, SupervisedProcess } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
-import type { StatusBoard } from './status-board.ts';
+import type { Listen, StatusBoard } from './status-board.ts';
 
 /** How long a new runtime waits for the backends that were started with it, so that its first look finds them. */
 const BACKENDS_START = 5000;
@@ -37,11 +38,24 @@ function portsOf(child: LocalChild): { host: string; port: number }[] {
   ];
 }
 
-const REMEDY = {
-  runtime:
-    'stop what uses it, or set another port in incomingAuth.resourceUrl (http://127.0.0.1:<port>/mcp), of an MCPServer in spec.proxyPort',
-  backend: 'stop what uses it, or set another spec.mcpPort',
-};
+/** The field that gives the child of a resource another port. */
+function fieldOf(owner: string, { role }: LocalChild): string {
+  if (role === 'backend') return 'spec.mcpPort';
+  return parseKey(owner).kind === 'MCPServer' ? 'spec.proxyPort' : 'spec.listen.port';
+}
+
+/** A port of a child is in use. It is tried again by itself, as it may become free. */
+export class PortTaken extends Waiting {
+  readonly port: number;
+  /** It is a public one, which clients know. */
+  readonly isPublic: boolean;
+
+  constructor(port: number, isPublic: boolean, message: string) {
+    super('PortInUse', message, { retryIn: PORT_AGAIN });
+    this.port = port;
+    this.isPublic = isPublic;
+  }
+}
 
 /** The processes of one `vmcp up`, by the resource that owns them. */
 export class Children {
@@ -71,17 +85,21 @@ export class Children {
     return child?.role === 'runtime' ? child.restartedAt : undefined;
   }
 
+  /** Where the runtime of that name listens; undefined while there is none. */
+  addressOf(name: string): Listen | undefined {
+    const child = this.#children.get(name)?.child;
+    if (child?.role !== 'runtime') return undefined;
+    return { address: `${child.host}:${child.port}`, privateAddress: `127.0.0.1:${child.privatePort}` };
+  }
+
   /**
    * Starts a child, in place of its predecessor if it has one, when the backends on the `awaited` ports listen or have had
-   * their time. Throws Waiting when its port is taken.
+   * their time. @throws PortTaken; the predecessor then goes on
    */
   async start(owner: string, child: LocalChild, spec: ProcessSpec, awaited: number[]): Promise<void> {
+    await this.#checkPorts(owner, child);
     await this.#stopOne(child.name);
     this.#refuseWhenClosed();
-    for (const { host, port } of portsOf(child)) {
-      if (await isPortFree(host, port)) continue;
-      throw new Waiting('PortInUse', this.#portMessage(child, port), { retryIn: PORT_AGAIN });
-    }
     const deadline = this.#clock.now() + BACKENDS_START;
     await Promise.all(awaited.map((port) => this.#listens(port, deadline)));
     this.#refuseWhenClosed();
@@ -118,10 +136,26 @@ export class Children {
     this.#record();
   }
 
-  #portMessage(child: LocalChild, port: number): string {
+  /** The ports of its predecessor count as free. */
+  async #checkPorts(owner: string, child: LocalChild): Promise<void> {
+    const present = this.#children.get(child.name);
+    const former = present?.process.state.state === 'running' ? portsOf(present.child).map(({ port }) => port) : [];
+    for (const { host, port } of portsOf(child)) {
+      if (!former.includes(port) && !(await isPortFree(host, port)))
+        throw new PortTaken(
+          port,
+          child.role === 'runtime' && port === child.port,
+          this.#portMessage(owner, child, port),
+        );
+    }
+  }
+
+  #portMessage(owner: string, child: LocalChild, port: number): string {
     const user = [...this.#children.values()].find((one) => portsOf(one.child).some((used) => used.port === port));
     const by = user ? `by ${user.child.name} of this folder` : 'by another program';
-    return `port ${port} is in use ${by}: ${REMEDY[child.role]}`;
+    if (child.role === 'runtime' && port !== child.port)
+      return `private port ${port} is in use ${by}: another one is given in ${PORT_AGAIN / 1000} s`;
+    return `port ${port} is in use ${by}: stop what uses it, or set another ${fieldOf(owner, child)}; it is tried again every ${PORT_AGAIN / 1000} s`;
   }
 
   #refuseWhenClosed(): void {

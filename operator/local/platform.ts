@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { valueAt } from '#crds/parts/rule';
@@ -19,10 +18,8 @@ import {
   runtimeName,
   type World,
 } from '#operator/world';
-import { allot, type Allotments, candidatePorts, readAllotments, writeAllotments } from './allotments.ts';
-import { applicantsOf, buildWorld } from './build-world.ts';
-import { findBusyPorts } from './check-port.ts';
-import { Children, type LocalChild } from './children.ts';
+import { buildWorld } from './build-world.ts';
+import { Children, type LocalChild, PortTaken } from './children.ts';
 import { noteContainers } from './containers.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
 import { HostAddress } from './host-address.ts';
@@ -31,6 +28,7 @@ import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
+import { PortAllocations } from './port-allocations.ts';
 import { type SecretsSource, StoredSecrets } from './stored-secrets.ts';
 import { specOfChild } from './spec-of-child.ts';
 import type { StateFolder } from './state-folder.ts';
@@ -63,9 +61,7 @@ export class LocalPlatform implements Platform {
   /** What each runtime serves or is to serve, by the text of its resource's key. */
   readonly #rendered = new Map<string, Rendered>();
   readonly #address: HostAddress;
-  /** Ports that other programs had at the start. */
-  #busy = new Set<number>();
-  #allotments: Allotments;
+  readonly #ports: PortAllocations;
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopWatching: () => void = () => undefined;
 
@@ -78,7 +74,7 @@ export class LocalPlatform implements Platform {
     this.#children = new Children(state, clock, board, (owner) => this.#runtimes.lost(owner));
     this.#digest = secretDigester(state);
     this.#address = new HostAddress({ environment: options.environment, clock, found: () => this.#changedGateways() });
-    this.#allotments = readAllotments(state);
+    this.#ports = new PortAllocations({ state, board, snapshot: () => this.#snapshot.value });
   }
 
   async watch(changed: (key: ResourceKey) => void): Promise<void> {
@@ -86,12 +82,9 @@ export class LocalPlatform implements Platform {
     const changes = this.#snapshot.refresh();
     await this.#stored.load(this.#snapshot.value.manifests);
     changes.push(...this.#snapshot.refresh());
-    const { servers, backends } = applicantsOf(this.#snapshot.value);
-    // Once, before any child of ours listens.
-    this.#busy = await findBusyPorts(candidatePorts(servers.length, backends.length));
-    this.#spread(changes);
+    await this.#spread(changes, { starting: true });
     const { folder, clock, board } = this.#options;
-    const refresh = () => board.attempt(folder, () => this.#spread(this.#snapshot.refresh()));
+    const refresh = () => board.attempt(folder, () => void this.#spread(this.#snapshot.refresh()));
     const reload = async () => {
       if (await this.#stored.load(this.#snapshot.value.manifests)) refresh();
     };
@@ -110,7 +103,7 @@ export class LocalPlatform implements Platform {
     const { state, containerEngine } = this.#options;
     const hostAddress = await this.#hostAddress();
     return buildWorld(this.#snapshot.value, namespace, {
-      allotments: this.#allotments,
+      allotments: this.#ports.value,
       directory: state.run,
       loginDirectory: state.logins,
       containerEngine,
@@ -142,13 +135,16 @@ export class LocalPlatform implements Platform {
 
   report({ key, status }: Outcome): Promise<void> {
     const manifest = this.#manifestOf(key);
-    this.#options.board.setStatus(key, status, manifest !== undefined && mayHaveRuntime(manifest));
+    const hasEndpoint = manifest !== undefined && mayHaveRuntime(manifest);
+    const listen = hasEndpoint ? this.#children.addressOf(runtimeChildOf(key)) : undefined;
+    this.#options.board.setStatus(key, status, hasEndpoint, listen);
     return Promise.resolve();
   }
 
   close(): Promise<void> {
     this.#changed = () => undefined;
     this.#stopWatching();
+    this.#ports.close();
     this.#runtimes.close();
     this.#address.close();
     return Promise.resolve();
@@ -159,17 +155,10 @@ export class LocalPlatform implements Platform {
     await this.#children.stopAll();
   }
 
-  #spread(changes: ResourceKey[]): void {
-    const { state, board } = this.#options;
-    const { servers, backends } = applicantsOf(this.#snapshot.value);
-    const busy = (port: number): boolean => this.#busy.has(port);
-    // A failure hides no change: who has no port waits for one, and a number that is not noted holds until the next start.
-    board.attempt(state.allotments, () => {
-      this.#allotments = allot(this.#allotments, servers, backends, { busy, makeUid: randomUUID });
-      writeAllotments(state, this.#allotments);
-    });
-    board.setProblems(this.#snapshot.value.problems);
-    for (const key of changes) this.#changed(key);
+  async #spread(changes: ResourceKey[], facts?: Parameters<PortAllocations['update']>[0]): Promise<void> {
+    const moved = await this.#ports.update(facts);
+    this.#options.board.setProblems(this.#snapshot.value.problems);
+    for (const key of [...changes, ...moved]) this.#changed(key);
   }
 
   #manifestOf(key: ResourceKey): Manifest | undefined {
@@ -213,7 +202,7 @@ export class LocalPlatform implements Platform {
     const current = children.filter((child) => this.#children.isCurrent(child));
     await this.#children.stopOthers(
       owner,
-      current.map((child) => child.name),
+      children.map((child) => child.name),
     );
     if (!rendered) this.#forgetRuntime(owner);
     if (outcome.action === 'remove') dropGeneratedSecrets(this.#options.state, key.namespace, runtimeFolder(key));
@@ -241,12 +230,23 @@ export class LocalPlatform implements Platform {
       valueOf: (source) => this.#valueOf(key, source),
     });
     const awaited = rendered && child.role === 'runtime' ? this.#portsStartedHere(rendered) : [];
-    await this.#children.start(keyText(key), child, spec, awaited);
+    await this.#children
+      .start(keyText(key), child, spec, awaited)
+      .catch((problem: unknown) => this.#moved(key, child, problem));
     if (child.role === 'runtime') {
       // What its predecessor said is no answer of this one.
       this.#runtimes.forget(keyText(key));
       this.#runtimes.watch(keyText(key), child.privatePort, this.#made(key, 'statusToken'));
     }
+  }
+
+  /** A port that no person chose is replaced by a free one: no field of a resource would help. Throws the problem again. */
+  async #moved(key: ResourceKey, { role }: LocalChild, problem: unknown): Promise<never> {
+    if (problem instanceof PortTaken && !problem.isPublic) {
+      const name = `${key.namespace}/${role === 'runtime' ? runtimeName(key) : key.name}`;
+      await this.#spread([], { lost: { name, port: problem.port } });
+    }
+    throw problem;
   }
 
   /** Ports of the backends of a document that are processes of this folder. */

@@ -8,12 +8,18 @@ import { ProcessState } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
+/** Addresses of a runtime: for clients, and for health and metrics. */
+const Listen = z.object({ address: z.string(), privateAddress: z.string() });
+export type Listen = z.infer<typeof Listen>;
+
 /** One resource with its status, as it is written for `vmcp status`. */
 const ResourceStatus = z.object({
   key: ResourceKey,
   status: Status,
   /** Whether clients connect to it: a VirtualMCPServer always, an MCPServer when it is served by itself. */
   isEndpoint: z.boolean(),
+  /** Where its process listens, `host:port`; absent while it has none, and in a cluster. */
+  listen: Listen.exactOptional(),
 });
 type ResourceStatus = z.infer<typeof ResourceStatus>;
 
@@ -86,8 +92,8 @@ export class StatusBoard {
     return this.#resources.get(keyText(key))?.status;
   }
 
-  setStatus(key: ResourceKey, status: Status | undefined, isEndpoint: boolean): void {
-    if (status) this.#resources.set(keyText(key), { key, status, isEndpoint });
+  setStatus(key: ResourceKey, status: Status | undefined, isEndpoint: boolean, listen?: Listen): void {
+    if (status) this.#resources.set(keyText(key), { key, status, isEndpoint, ...(listen && { listen }) });
     else this.#resources.delete(keyText(key));
     this.#publish();
   }

@@ -1,5 +1,6 @@
 import type { AggregationConfig } from '#crds/parts/aggregation';
 import { nearest } from '#crds/parts/nearest';
+import type { World } from '../world.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -61,7 +62,19 @@ function outgoingIgnored({ outgoingAuth }: ServerSpec): Finding[] {
   return [ignored('OutgoingAuthIgnored', 'SourceDiscovered', message)];
 }
 
+function listenIgnored({ listen }: ServerSpec, { platform }: Pick<World, 'platform'>): Finding[] {
+  if (listen?.port === undefined || platform.mode === 'local') return [];
+  const message =
+    'listen.port: an endpoint in a cluster listens on 4483, and this port counts on one machine only: remove it, or set the port where the Service is exposed';
+  return [ignored('ListenIgnored', 'LocalModeOnly', message)];
+}
+
 /** Settings that have no effect as they are written. Each message begins with the field. */
-export function findIgnoredSettings(spec: ServerSpec, members: string[]): Finding[] {
-  return [...unknownNames(spec, members), ...issuerIgnored(spec), ...outgoingIgnored(spec)];
+export function findIgnoredSettings(spec: ServerSpec, members: string[], world: Pick<World, 'platform'>): Finding[] {
+  return [
+    ...unknownNames(spec, members),
+    ...issuerIgnored(spec),
+    ...outgoingIgnored(spec),
+    ...listenIgnored(spec, world),
+  ];
 }

@@ -99,7 +99,7 @@ export function findWarnings(
     ...findAuthServerWarnings(document),
     ...findUnboundCredentials(spec, members, world),
     ...emptyGroup(spec, members),
-    ...findIgnoredSettings(spec, members),
+    ...findIgnoredSettings(spec, members, world),
     ...lostWithThePod(document, world),
     ...streamsOfReplicas(spec, document),
     ...usersUnknown(document),

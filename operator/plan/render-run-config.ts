@@ -48,7 +48,7 @@ export function keyPrefixOf(named: Named, { namespace }: Pick<World, 'namespace'
   return `vmcp:${namespace}/${runtimeNameOf(named)}:`;
 }
 
-/** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the port. */
+/** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the default. */
 export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Listen {
   const { platform } = world;
   if (platform.mode === 'cluster') {
@@ -62,7 +62,7 @@ export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Li
   const typed = resourceUrlOf(spec.incomingAuth);
   const url = typed === undefined ? undefined : new URL(typed);
   const typedPort = url && isLoopbackHost(url.hostname) && url.port !== '' ? Number(url.port) : undefined;
-  const port = spec.port ?? typedPort ?? allocated.port;
+  const port = spec.port ?? spec.listen?.port ?? typedPort ?? allocated.port;
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
 }
 

@@ -70,7 +70,7 @@ describe('vmcp purge on one machine', () => {
     const [gone, other] = [storeFiles('demo'), storeFiles('demo-2')];
     const state = locateState(home.state);
     const uids = { 'default/demo': 'u1', 'default/demo-2': 'u2', 'team/demo': 'u3' };
-    writeAllotments(state, { slots: {}, privateSlots: {}, backendPlaces: {}, uids });
+    writeAllotments(state, { slots: {}, privatePlaces: {}, backendPlaces: {}, uids });
     const shown = await purge(['demo', '--dry-run', '-o', 'json']);
     expect(shown.code).toBe(0);
     expect((JSON.parse(shown.out) as { what: string }[]).filter(({ what }) => what === 'file')).toHaveLength(5);

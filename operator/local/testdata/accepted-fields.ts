@@ -29,6 +29,7 @@ outgoingAuth:
   source: inline
   default: { type: externalAuthConfigRef, externalAuthConfigRef: { name: a } }`),
   ),
+  accepted('a port of its own', openServer('listen: { port: 4600 }')),
   accepted(
     'every hint of a tool',
     server('incomingAuth: { type: anonymous }').replace(

@@ -18,6 +18,11 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     problems: ['6 spec.config.rateLimiting: unknown field `rateLimiting`; it belongs under `spec`: move it there'],
   },
   {
+    of: 'a port that is none',
+    text: openServer('listen: { port: 0 }'),
+    problems: ['8 spec.listen.port: less than 1; write at least 1'],
+  },
+  {
     of: 'audit at two places',
     text: openServer('audit: { enabled: true }').replace('{ groupRef: team }', '{ groupRef: team, audit: {} }'),
     problems: ['6 spec.config.audit: not allowed beside audit; keep one of audit and config.audit'],

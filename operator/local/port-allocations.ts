@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { keyText, parseKey, type ResourceKey } from '#operator/world';
+import { runtimeNameOf } from '#operator/plan/object-parts';
+import {
+  allot,
+  type Allotments,
+  candidatePorts,
+  isComplete,
+  portOfPlace,
+  portOfSlot,
+  privatePortOfPlace,
+  type PortFacts,
+  readAllotments,
+  writeAllotments,
+} from './allotments.ts';
+import { applicantsOf } from './build-world.ts';
+import { findBusyPorts } from './check-port.ts';
+import type { Snapshot } from './manifest-folder.ts';
+import type { StateFolder } from './state-folder.ts';
+import type { StatusBoard } from './status-board.ts';
+
+interface PortAllocationsOptions {
+  state: StateFolder;
+  board: StatusBoard;
+  /** The resources as they are now. */
+  snapshot: () => Snapshot;
+}
+
+/** The ports and identities of a folder's resources, kept in its state folder. */
+export class PortAllocations {
+  readonly #options: PortAllocationsOptions;
+  #value: Allotments;
+  #closed = false;
+
+  constructor(options: PortAllocationsOptions) {
+    this.#options = options;
+    this.#value = readAllotments(options.state);
+  }
+
+  get value(): Allotments {
+    return this.#value;
+  }
+
+  /** Gives ports to what has none, after a look at what other programs have. Returns the resources whose ports changed. */
+  async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
+    const { state, board, snapshot } = this.#options;
+    const busy = await this.#findBusy({ starting, lost });
+    if (this.#closed) return [];
+    const before = this.#ports();
+    // A failure hides no change: a resource without a port waits for one, and a number that is not noted holds until the next start.
+    board.attempt(state.allotments, () => {
+      const { servers, backends } = applicantsOf(snapshot());
+      const facts = { busy: (port: number) => busy.has(port), starting, lost };
+      this.#value = allot(this.#value, servers, backends, { ...facts, makeUid: randomUUID });
+      writeAllotments(state, this.#value);
+    });
+    const changed = [...this.#ports()].filter(([owner, ports]) => (before.get(owner) ?? ports) !== ports);
+    return changed.map(([owner]) => parseKey(owner));
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #findBusy({ starting = false, lost }: Pick<PortFacts, 'starting' | 'lost'>): Promise<Set<number>> {
+    const { servers, backends } = applicantsOf(this.#options.snapshot());
+    if (!starting && lost === undefined && isComplete(this.#value, servers, backends)) return new Set();
+    return findBusyPorts(candidatePorts(this.#value, servers, backends, starting));
+  }
+
+  /** Resource to its ports, as a text. */
+  #ports(): Map<string, string> {
+    const { slots, privatePlaces, backendPlaces } = this.#value;
+    const texts = this.#options.snapshot().manifests.map((manifest) => {
+      const { namespace, name } = manifest.metadata;
+      const runtime = `${namespace}/${runtimeNameOf(manifest)}`;
+      const port = (given: Record<string, number>, place: string, portOf: (number: number) => number) =>
+        given[place] === undefined ? '' : String(portOf(given[place]));
+      const ports = [
+        port(slots, runtime, portOfSlot),
+        port(privatePlaces, runtime, privatePortOfPlace),
+        manifest.kind === 'MCPServer' ? port(backendPlaces, `${namespace}/${name}`, portOfPlace) : '',
+      ];
+      return [keyText({ kind: manifest.kind, namespace, name }), ports.join(' ')] as const;
+    });
+    return new Map(texts);
+  }
+}
