@@ -86,7 +86,7 @@ describe('workloads that are made one after the other', () => {
 
 describe('a public port that another program has', () => {
   it(
-    'is named with its field, costs the endpoint no session, and is taken when it becomes free',
+    'costs the endpoint no session, names its field, and serves once it becomes free',
     async () => {
       const former = ports.get('a')!;
       const wanted = await findFreePort();
@@ -117,7 +117,7 @@ describe('a public port that another program has', () => {
 });
 
 describe('the address of an endpoint', () => {
-  it('is shown by vmcp status, for people and for programs', async () => {
+  it('stands in vmcp status, for people and for programs', async () => {
     const { stdout } = await api.place.run(['status']);
     expect(stdout).toMatch(/listens on 127\.0\.0\.1:\d+, with health and metrics on 127\.0\.0\.1:\d+\n/);
     const { stdout: json } = await api.place.run(['status', 'demo', '-o', 'json']);

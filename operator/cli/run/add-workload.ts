@@ -56,7 +56,8 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   const { references, undo } = await storeSecrets(api, name, secrets, context, wish.provider);
   try {
     const body = { ...bodyOf(found, wish, { variables, headers }, references), name, group: group.name };
-    const { image_context: told } = (await api.call(createWorkload, { body })).body;
+    const { image_context: told, warnings = [] } = (await api.call(createWorkload, { body })).body;
+    for (const warning of warnings) context.err.write(`${shownLine(warning)}\n`);
     if (told !== undefined) context.err.write(`${shownLine(told)}\n`);
     return { name, group };
   } catch (problem) {

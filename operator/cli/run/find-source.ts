@@ -2,14 +2,14 @@ import { pathToFileURL } from 'node:url';
 import { getRegistryServer, listRegistries } from '#operator/management/operations/registries';
 import type { ImageServer, RemoteServer } from '#operator/management/records/registry-entry';
 import type { NewWorkload } from '#operator/management/records/workload';
-import { isImage, readPackageImage } from '#operator/management/registries/image-of-package';
+import { decidesWhatRuns } from '#operator/management/registries/decides-what-runs';
+import { programOf } from '#operator/management/registries/workload-of-entry';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { shownLine } from '../shown-output.ts';
 import { classifySource, nameOf, type Source } from './classify-source.ts';
-import { decidesWhatRuns } from './decides-what-runs.ts';
 import type { Wanted } from './gather-values.ts';
 
 /** What would run, before anybody was asked for anything. */
@@ -93,18 +93,11 @@ async function originOf(api: ManagementApi): Promise<Origin> {
 function foundOf(source: Exclude<Source, { kind: 'entry' }>): Omit<Found, 'name'> {
   const none = { wanted: [], notes: [] };
   if (source.kind === 'url') return { body: { url: source.url }, remote: true, ...none };
-  return { body: programOf(source.image), remote: false, ...none };
-}
-
-/** How a package is started; an image is started by what it says itself. */
-function programOf(image: string): Pick<NewWorkload, 'image' | 'command' | 'transport'> {
-  if (!/^(npx|uvx):\/\//.test(image)) return { image };
-  const found = readPackageImage(image);
-  if (!found)
+  const { image } = source;
+  const body = programOf(image) ?? { image };
+  if (body.command === undefined && /^(npx|uvx):\/\//.test(image))
     throw new CliError(EXIT_CODES.usage, `${image} is no package: write npx://name@version or uvx://name@version`);
-  const { runner, name, version } = found;
-  const which = version === undefined ? name : `${name}@${version}`;
-  return { command: runner === 'npx' ? ['npx', '-y', which] : ['uvx', which], transport: 'stdio' };
+  return { body, remote: false, ...none };
 }
 
 function ofEntry(entryName: string, entry: Entry, origin: Origin): Omit<Found, 'name'> {
@@ -120,13 +113,14 @@ function whatRuns(entryName: string, { server, remote_server: remote }: Entry): 
 
 function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
   const { image, transport, target_port: port, stdio_process, env_vars: named = [], provenance } = server;
-  if (!isImage(image) && !readPackageImage(image)) {
+  const program = programOf(image);
+  if (!program) {
     const why = `the image of "${entryName}" is none that an engine or a package runner may be given`;
     throw new CliError(EXIT_CODES.failed, `${why}: "${shownLine(image)}"`);
   }
   const { wanted, withheld } = withoutDeciding(named);
   const body = {
-    ...programOf(image),
+    ...program,
     ...(provenance && { registry_entry: entryName }),
     ...(transport && { transport }),
     ...(port !== undefined && port > 0 && { target_port: port }),

@@ -1,6 +1,6 @@
 import { isMap, parseDocument } from 'yaml';
 import { editWorkload, getWorkload } from '#operator/management/operations/workloads';
-import { WorkloadDetail } from '#operator/management/records/workload';
+import { type WorkloadDetail, WorkloadEdit } from '#operator/management/records/workload';
 import { sameValue } from '#operator/management/same-value';
 import { writeText } from '#operator/world';
 import type { Context } from '../context.ts';
@@ -9,6 +9,7 @@ import { tellLines } from '../edit/tell-lines.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { readGiven } from '../read-given.ts';
+import { shownLine } from '../shown-output.ts';
 
 const ABOUT = `Edit it, save and close: what it says is done then. Close it unchanged, or empty, and nothing is.
 A field that you remove is taken away. Secrets are references <secret>/<key>: see vmcp secret.`;
@@ -32,7 +33,9 @@ export async function editByPerson(
   const apply = async (text: string): Promise<void> => {
     const after = readDetail(text);
     const body = { ...emptied(before, after), ...after };
-    await api.call(editWorkload, { params: { name }, query: { force: force ? 'true' : 'false' }, body, ifMatch: etag });
+    const query = { force: force ? ('true' as const) : ('false' as const) };
+    const { body: changed } = await api.call(editWorkload, { params: { name }, query, body, ifMatch: etag });
+    for (const warning of changed.warnings ?? []) context.err.write(`${shownLine(warning)}\n`);
   };
   if (file !== undefined) {
     const text = await readGiven(file, LONGEST_TEXT, context);
@@ -57,7 +60,7 @@ export async function editByPerson(
 }
 
 /** A text as a workload, wrong or not: what is wrong in it the operation says. @throws CliError where it is no YAML mapping */
-function readDetail(text: string): WorkloadDetail {
+function readDetail(text: string): WorkloadEdit {
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error) throw new CliError(EXIT_CODES.input, `not YAML: ${error.message.split('\n')[0] ?? ''}`);
@@ -67,7 +70,7 @@ function readDetail(text: string): WorkloadDetail {
       'the text has no fields: write it as vmcp get prints it, "name: value" in each line',
     );
   const value: unknown = document.toJS({ maxAliasCount: 100 });
-  const { data, error: wrong } = WorkloadDetail.safeParse(value);
+  const { data, error: wrong } = WorkloadEdit.safeParse(value);
   if (data) return data;
   const lines = wrong.issues.map(({ path, message }) => `${path.join('.') || 'the text'}: ${message}`);
   throw new CliError(EXIT_CODES.input, lines.join('\n'));
@@ -76,16 +79,8 @@ function readDetail(text: string): WorkloadDetail {
 /** What is told of a workload and cannot be changed. */
 const READ_ONLY: readonly string[] = ['name', 'host'];
 
-/** The API keeps what is not sent: a field that somebody removed is sent empty. @throws CliError for one that is never without a value */
-export function emptied(before: WorkloadDetail, after: WorkloadDetail): WorkloadDetail {
-  const gone = Object.entries(before).filter(([field]) => !(field in after) && !READ_ONLY.includes(field));
-  const empty = WorkloadDetail.safeParse(Object.fromEntries(gone.map(([field, value]) => [field, emptyOf(value)])));
-  if (empty.success) return empty.data;
-  const lines = empty.error.issues.map(({ path }) => `${path.join('.')}: cannot be taken away; write another value`);
-  throw new CliError(EXIT_CODES.input, lines.join('\n'));
-}
-
-function emptyOf(value: unknown): unknown {
-  if (typeof value !== 'object') return '';
-  return Array.isArray(value) ? [] : {};
+/** The API keeps what is not sent: a field that a person removed is sent as null. */
+export function emptied(before: WorkloadDetail, after: WorkloadEdit): WorkloadEdit {
+  const gone = Object.keys(before).filter((field) => !(field in after) && !READ_ONLY.includes(field));
+  return WorkloadEdit.parse(Object.fromEntries(gone.map((field) => [field, null])));
 }

@@ -11,6 +11,8 @@ interface HttpClientOptions extends AddressRules {
   proxy: ProxySettings | undefined;
   /** PEM of the certificate authorities to trust in place of the usual ones. */
   certificateAuthorities?: string | undefined;
+  /** Milliseconds for a connection, and then for the head of an answer; without, the end of a call is its signal alone. */
+  patience?: { connect: number; head: number };
 }
 
 interface HttpCall {
@@ -49,7 +51,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     try {
       dispatcher ??= openDispatcher(options);
       const sent = { 'user-agent': 'vmcp', ...headers };
-      const answer = await request(target, { method, headers: sent, body: body ?? null, signal, dispatcher });
+      const given = { method, headers: sent, body: body ?? null, signal, dispatcher };
+      const head = options.patience?.head;
+      const answer = await request(target, head === undefined ? given : { ...given, headersTimeout: head });
       return { status: answer.statusCode, headers: answer.headers, url: target, body: answer.body };
     } catch (error) {
       throw failureOf(error, target, options.remedy);
@@ -87,9 +91,14 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-function openDispatcher({ allowPrivateAddress, proxy, certificateAuthorities }: HttpClientOptions): Dispatcher {
+function openDispatcher({
+  allowPrivateAddress,
+  proxy,
+  certificateAuthorities,
+  patience,
+}: HttpClientOptions): Dispatcher {
   const connect = {
-    timeout: CONNECT_TIMEOUT,
+    timeout: patience?.connect ?? CONNECT_TIMEOUT,
     allowH2: false,
     ...(certificateAuthorities !== undefined && { ca: certificateAuthorities }),
     ...(!allowPrivateAddress && { lookup: publicLookup() }),

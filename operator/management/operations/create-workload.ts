@@ -1,7 +1,11 @@
-import { NoParams, NoQuery, operation } from '../operation.ts';
+import { isOn } from '../flag.ts';
+import { NoParams, operation } from '../operation.ts';
 import { tellCheckedImage } from '../provenance/tell-checked-image.ts';
-import { NewWorkload, WorkloadMade } from '../records/workload.ts';
+import { Problem } from '../problem.ts';
+import { NewWorkload, WorkloadForced, WorkloadMade } from '../records/workload.ts';
 import { DEFAULT } from '../registries/registries.ts';
+import type { Rooms } from '../rooms.ts';
+import { nameOfEntry, workloadOfEntry } from '../registries/workload-of-entry.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { versionOf } from '../workloads/workload-version.ts';
 import { checkChange, RECORD, workload, WRITING } from './workload-changes.ts';
@@ -12,7 +16,7 @@ export const createWorkload = operation({
   path: '/workloads',
   summary: 'Make a workload',
   params: NoParams,
-  query: NoQuery,
+  query: WorkloadForced,
   body: NewWorkload,
   success: 201,
   result: WorkloadMade,
@@ -25,18 +29,39 @@ export const createWorkload = operation({
     ...WRITING,
   },
   first: () => ({ verb: 'create', resource: 'mcpservers' }),
-  touches: ({ body: { name, registry_entry: entry } }) => [
-    workload('create', name),
+  touches: ({ body: { registry_entry: entry, ...body } }) => [
+    workload('create', nameFor(body.name, entry)),
     ...(entry === undefined ? [] : [{ verb: 'get', resource: 'registries', name: DEFAULT } as const]),
   ],
   audit: 'management_workload_created',
-  async run({ body: { registry_entry: entry, ...body }, caller, signal }, rooms) {
+  async run({ body: { registry_entry: entry, ...sent }, query: { force }, caller, signal }, rooms) {
+    const name = nameFor(sent.name, entry);
+    const body = { ...sent, ...(entry !== undefined && (await ofEntry(entry, sent, rooms))), name };
     const checked =
-      entry === undefined ? undefined : await rooms.provenance.check(entry, body.image, { caller, signal });
-    // Who is gone cannot be told what came of it, and may have made another one by now.
+      entry === undefined || body.url !== undefined
+        ? undefined
+        : await rooms.provenance.check(entry, body.image, { caller, signal });
+    // A caller that is gone cannot be told the result, and may have made another workload by now.
     signal.throwIfAborted();
-    const made = await rooms.workloads.create({ ...body, checked }, checkChange(body.group, caller, rooms));
+    const check = checkChange({ group: body.group, force: isOn(force) }, caller, rooms);
+    const made = await rooms.workloads.create({ ...body, checked }, check);
     const told = tellCheckedImage(made.resource);
-    return { body: { ...renderChanged(made.resource), ...(told && { image_context: told }) }, etag: versionOf(made) };
+    const about = { ...(told && { image_context: told }), ...rooms.workloads.warningsOf(made) };
+    return { body: { ...renderChanged(made.resource), ...about }, etag: versionOf(made) };
   },
 });
+
+/** @throws Problem `bad_request` */
+function nameFor(name: string | undefined, entry: string | undefined): string {
+  const made = name ?? (entry === undefined ? undefined : nameOfEntry(entry));
+  if (made !== undefined) return made;
+  throw new Problem(
+    'bad_request',
+    'body name: required field is missing; write a name of lowercase letters and digits',
+  );
+}
+
+async function ofEntry(entry: string, sent: Omit<NewWorkload, 'name'>, { registries }: Pick<Rooms, 'registries'>) {
+  const { registry } = await registries.get(DEFAULT);
+  return workloadOfEntry(entry, sent, registry.registry);
+}

@@ -272,6 +272,15 @@ describe('validation', () => {
   });
 });
 
+describe('a body without what it is about', () => {
+  it.each(['/skills', '/skills/validate'])('names what is missing, and no exclusion: %s', async (path) => {
+    const { status, body } = await place.ask('POST', path, {});
+    expect(status).toBe(400);
+    expect(body.detail).toMatch(/required field is missing; write (name|path), or archive/);
+    expect(body.detail).not.toContain('exclude');
+  });
+});
+
 describe('the status of an answer', () => {
   const damage = async () => {
     await place.install({ name: folderOf('notes') });

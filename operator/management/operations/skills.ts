@@ -32,6 +32,15 @@ const Archive = z
   .max(4_000_000)
   .describe('A tar (gzip or not) or zip archive of the skill in base64, in place of a name or path.');
 
+/** What is said where neither or both of two fields are written. */
+const chooseOne = (one: string, other: string) => ({
+  error: ({ input }: { input?: unknown }) =>
+    typeof input === 'object' && input !== null && one in input
+      ? `${one} and ${other} exclude each other; write one of them`
+      : `required field is missing; write ${one}, or ${other}`,
+  path: [one],
+});
+
 /** One of two fields, and not both, as a schema says it. */
 const oneOf = (one: string, other: string) => ({ oneOf: [{ required: [one] }, { required: [other] }] });
 
@@ -130,10 +139,7 @@ const NewSkill = z
       ),
     force: z.boolean().default(false).describe('Replace what is there, also what was changed by hand.'),
   })
-  .refine(({ name, archive }) => (name === undefined) !== (archive === undefined), {
-    error: 'name and archive exclude each other; write one of them',
-    path: ['name'],
-  })
+  .refine(({ name, archive }) => (name === undefined) !== (archive === undefined), chooseOne('name', 'archive'))
   .refine(({ archive, version }) => archive === undefined || version === undefined, {
     error: 'an archive has no version; leave it out',
     path: ['version'],
@@ -226,10 +232,7 @@ export const validateSkillOperation = operation({
       path: AbsolutePath.optional().describe('Absolute path of its folder; on one machine alone.'),
       archive: Archive.optional(),
     })
-    .refine(({ path, archive }) => (path === undefined) !== (archive === undefined), {
-      error: 'path and archive exclude each other; write one of them',
-      path: ['path'],
-    })
+    .refine(({ path, archive }) => (path === undefined) !== (archive === undefined), chooseOne('path', 'archive'))
     .meta(oneOf('path', 'archive')),
   success: 200,
   result: z.strictObject({

@@ -3,8 +3,8 @@ import { Problem } from '../problem.ts';
 import type { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
 import type { Rooms } from '../rooms.ts';
 import type { StoredResource } from '../stores/resources.ts';
-import type { Edited } from '../workloads/detail.ts';
 import { referenceTouches } from '../workloads/find-references.ts';
+import { checkIsolation } from '../workloads/without-effect.ts';
 import type { Check } from '../workloads/workloads.ts';
 
 /** What an operation that writes a workload may meet. */
@@ -32,11 +32,23 @@ export async function checkStart(resources: readonly StoredResource[], caller: C
   );
 }
 
-/** What a change hands on the caller must be allowed to use, and the group must be there. */
-export function checkChange(group: string | undefined, caller: Caller, { workloads }: Rooms): Check {
-  return async ({ spec }: Edited) => {
-    await checkReferences([spec], caller);
-    if (group !== undefined && group !== '') await workloads.checkGroup(group, 'bad_request');
+const runsSomething = ({ image, command, remoteUrl }: StoredResource['spec']): boolean =>
+  [image, command, remoteUrl].some((one) => one !== undefined);
+
+interface WantedChange {
+  group?: string | null | undefined;
+  /** Accepts isolation that nothing enforces. */
+  force: boolean;
+}
+
+/** What a change hands on the caller must be allowed to use, the group must be there, and isolation must be enforced. */
+export function checkChange({ group, force }: WantedChange, caller: Caller, { workloads }: Rooms): Check {
+  return async (edited, before, place) => {
+    await checkReferences([edited.spec], caller);
+    if (runsSomething(before.spec) && !runsSomething(edited.spec))
+      throw new Problem('bad_request', 'body image: nothing is left to run; write image, command or url');
+    if (!force) checkIsolation(edited, before, place);
+    if (group !== undefined && group !== null && group !== '') await workloads.checkGroup(group, 'bad_request');
   };
 }
 

@@ -183,7 +183,7 @@ describe('a workload', () => {
     expect(bad).toEqual(refused(400, 'bad_request', 'remoteUrl'));
     const group = await ask('POST', '/workloads', { name: 'lost', image: 'x', group: 'none', ...profile });
     expect(group).toEqual(refused(400, 'bad_request', 'there is no group "none"'));
-    const edit = await ask('POST', '/workloads/search/edit', { target_port: 0, ...profile });
+    const edit = await ask('POST', '/workloads/search/edit', { target_port: 70_000, ...profile });
     expect(edit).toEqual(refused(400, 'bad_request', 'target_port'));
     expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
     expect(place.read('search.yaml')).toBe(SEARCH);
@@ -205,7 +205,8 @@ describe('a workload', () => {
       group: 'tools',
       permission_profile: { read: ['/data'] },
     });
-    expect([made.status, made.body]).toEqual([201, { name: 'files', port: 0 }]);
+    const warnings = [expect.stringContaining('permission_profile.read: a command runs as a process')];
+    expect([made.status, made.body]).toEqual([201, { name: 'files', port: 0, warnings }]);
     expect(place.files()).toEqual([
       'configmap-files-permissions.yaml',
       'group.yaml',

@@ -9,6 +9,7 @@ import {
   LogsWanted,
   WorkloadChanged,
   WorkloadDetail,
+  WorkloadEdit,
   WorkloadForced,
   WorkloadInPath,
   WorkloadList,
@@ -74,7 +75,7 @@ export const editWorkload = operation({
   summary: 'Change a workload; what GET gave changes nothing',
   params: WorkloadInPath,
   query: WorkloadForced,
-  body: WorkloadDetail,
+  body: WorkloadEdit,
   success: 200,
   result: WorkloadChanged,
   givesTag: true,
@@ -84,9 +85,12 @@ export const editWorkload = operation({
   touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_edited',
   async run({ params: { name }, query: { force }, body, ifMatch, caller }, rooms) {
-    const check = checkChange(body.group, caller, rooms);
+    const check = checkChange({ group: body.group, force: isOn(force) }, caller, rooms);
     const edited = await rooms.workloads.edit(name, body, check, { expected: ifMatch, force: isOn(force) });
-    return { body: renderChanged(edited.resource), etag: versionOf(edited) };
+    return {
+      body: { ...renderChanged(edited.resource), ...rooms.workloads.warningsOf(edited) },
+      etag: versionOf(edited),
+    };
   },
 });
 

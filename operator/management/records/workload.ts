@@ -10,6 +10,8 @@ import { Header, OAuthConfig } from './registry-entry.ts';
 const Text = z.string().max(65_536);
 const Texts = z.array(Text).max(1000);
 const Port = z.int().min(1).max(65_535);
+/** 0 stands for no port. */
+const WantedPort = z.int().min(0).max(65_535);
 const TextMap = z.record(z.string().max(256), Text);
 
 export const WORKLOAD_STATUSES = [
@@ -86,7 +88,7 @@ const RemoteOAuth = z.strictObject({
 
 /**
  * A workload as it is read and edited. What GET gives can be sent back unchanged and changes nothing. A field that is not sent stays;
- * an empty one (`""`, `[]`, `{}`) takes away.
+ * an empty one (`""`, `[]`, `{}`, null, port 0) takes away.
  */
 export const WorkloadDetail = z
   .strictObject({
@@ -102,8 +104,8 @@ export const WorkloadDetail = z
     transport: Transport.optional().describe('What it speaks.'),
     host: z.string().max(253).optional().describe('Address that its own endpoint listens on; read only.'),
     proxy_mode: ProxyMode.optional().describe('What its own endpoint speaks.'),
-    proxy_port: Port.optional().describe('Port of its own endpoint.'),
-    target_port: Port.optional().describe('Port that the program listens on.'),
+    proxy_port: WantedPort.optional().describe('Port of its own endpoint; 0 takes it away.'),
+    target_port: WantedPort.optional().describe('Port that the program listens on; 0 takes it away.'),
     stdio_process: z
       .enum(['shared', 'perSession'])
       .optional()
@@ -137,28 +139,45 @@ export const WorkloadDetail = z
   .meta({ id: 'WorkloadDetail' });
 export type WorkloadDetail = z.infer<typeof WorkloadDetail>;
 
+type Nullable<S extends z.core.$ZodShape> = { [K in keyof S]: z.ZodNullable<S[K]> };
+
+/** The same fields, each of which may be null. */
+function nullable<S extends z.core.$ZodShape>(shape: S): Nullable<S> {
+  return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, z.nullable(field)])) as Nullable<S>;
+}
+
+/** A workload as it is edited: null takes a field away, as an empty one does. */
+export const WorkloadEdit = z.strictObject(nullable(WorkloadDetail.shape)).meta({ id: 'WorkloadEdit' });
+export type WorkloadEdit = z.infer<typeof WorkloadEdit>;
+
 /** A new workload: what it is like, and, on one machine, the program where there is no image. */
 export const NewWorkload = z
   .strictObject({
     ...WorkloadDetail.shape,
-    name: ResourceName.describe('Its name.'),
+    name: ResourceName.optional().describe('Its name; of a registry_entry by default the last part of that.'),
     registry_entry: z
       .string()
       .min(1)
       .max(512)
       .optional()
       .describe(
-        'Image server of the default registry that it is made of. Where that says who signs its image, signatures are verified, and an image whose signature holds is pinned by its digest.',
+        'Server of the default registry that it is made of: where neither image, command nor url is sent, the entry says what runs. Where it says who signs its image, signatures are verified, and an image whose signature holds is pinned by its digest.',
       ),
   })
   .meta({ id: 'NewWorkload' });
 export type NewWorkload = z.infer<typeof NewWorkload>;
+
+const WARNINGS = z
+  .array(z.string())
+  .optional()
+  .describe('What is accepted and has no effect here, a line each; absent where there is nothing.');
 
 /** What came of a change. */
 export const WorkloadChanged = z
   .strictObject({
     name: z.string().describe('Its name.'),
     port: z.int().min(0).max(65_535).describe('Port of its own endpoint; 0 where it has none, or not yet.'),
+    warnings: WARNINGS,
   })
   .meta({ id: 'WorkloadChanged' });
 
@@ -182,6 +201,7 @@ export const WorkloadReport = z
     status: WorkloadStatus.describe('How it is.'),
     status_context: z.string().describe('Why, and what to do; empty where there is nothing to say.'),
     conditions: z.array(Condition).describe('What is the case with its resource, and what to do.'),
+    warnings: WARNINGS,
   })
   .meta({ id: 'WorkloadReport' });
 export type WorkloadReport = z.infer<typeof WorkloadReport>;
@@ -195,7 +215,9 @@ export const WorkloadsWanted = z.strictObject({
 });
 
 export const WorkloadForced = z.strictObject({
-  force: flag('Takes fields over that another manager owns, and writes a manifest anew that cannot be edited.'),
+  force: flag(
+    'Takes fields over that another manager owns, writes a manifest anew that cannot be edited, and accepts isolation that nothing enforces.',
+  ),
 });
 
 export const LogsWanted = z.strictObject({

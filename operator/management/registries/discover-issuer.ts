@@ -5,7 +5,7 @@ import { readBody } from '../fetching/read-body.ts';
 
 /** Bytes of an answer of an issuer. */
 const LONGEST = 524_288;
-const DEADLINE = 10_000;
+const DEADLINE = 8_000;
 
 /**
  * What an issuer says of itself, by OpenID Connect Discovery or else by RFC 8414, and how it is asked. All of its endpoints are

@@ -21,6 +21,9 @@ export interface SourceDeps {
   room: Pick<RegistryRoom, 'longest'>;
 }
 
+/** A silent host is given up within 10 s. Milliseconds. */
+const PATIENCE = { connect: 3_000, head: 5_500 };
+
 /** A source with its connections and its login. */
 export interface OpenSource {
   login: RegistryLogin | undefined;
@@ -36,6 +39,7 @@ export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSo
     allowPrivateAddress: settings.allow_private_ip && deps.privateAddresses,
     remedy: deps.privateAddresses ? 'set allow_private_ip to allow it' : PRIVATE_OFF,
     proxy: deps.proxy,
+    patience: PATIENCE,
   });
   const login = settings.auth && openLogin(settings.auth, http, deps);
   const { type, source } = sourceOf(settings);

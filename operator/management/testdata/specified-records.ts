@@ -279,6 +279,7 @@ export const RECORDS: Readonly<Record<string, Shape>> = {
 export const ADDED: Readonly<Record<string, readonly string[]>> = {
   Client: ['configuration'],
   ImageServer: ['stdio_process'],
+  WorkloadChanged: ['warnings'],
   WorkloadDetail: [
     'command',
     'stdio_process',

@@ -1,4 +1,5 @@
 import { InlineAuthz } from '#crds/parts/authz-config';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import type { InlineOidc } from '#crds/parts/oidc-config';
 import { z } from 'zod';
 import { Problem } from '../problem.ts';
@@ -57,7 +58,26 @@ function issuerOf({ oidcConfig, oidcConfigRef }: Spec): Issuer {
 type Oidc = NonNullable<WorkloadDetail['oidc']>;
 
 /** An issuer is changed where it is described: that of the cluster and a shared one have no URL of their own here. */
-function writeIssuer(value: Oidc, config: unknown, shared: unknown): SpecChange {
+const isOfMachine = (issuer: unknown): boolean => {
+  const url = typeof issuer === 'string' ? URL.parse(issuer) : null;
+  return url !== null && isLoopbackHost(url.hostname);
+};
+
+/** An issuer of this machine may be called by http and at its private address: no other field of a record could say so. */
+function ofLoopback(issuer: string, hasPaths: boolean): Partial<InlineOidc> {
+  if (!hasPaths || !isOfMachine(issuer)) return {};
+  return { jwksAllowPrivateIP: true, ...(issuer.startsWith('http:') && { insecureAllowHTTP: true }) };
+}
+
+/** What was allowed for an issuer of this machine is allowed for no other one. */
+function keptInline(inline: unknown, issuer: string): Record<string, unknown> {
+  const { jwksAllowPrivateIP, insecureAllowHTTP, ...others } = mapping(inline);
+  return isOfMachine(others.issuer) && !isOfMachine(issuer)
+    ? others
+    : (present({ ...others, jwksAllowPrivateIP, insecureAllowHTTP }) ?? {});
+}
+
+function writeIssuer(value: Oidc, config: unknown, shared: unknown, hasPaths: boolean): SpecChange {
   const { type, kubernetes, inline, resourceUrl } = mapping(config);
   const [audience, scopes] = [orNothing(value.audience), orNothing(value.scopes)];
   if (value.issuer === undefined && type === 'kubernetes')
@@ -67,7 +87,8 @@ function writeIssuer(value: Oidc, config: unknown, shared: unknown): SpecChange 
   if (value.issuer === undefined)
     throw new Problem('bad_request', 'body oidc.issuer: required field is missing; write a URL');
   const block = present({
-    ...(type === 'inline' && mapping(inline)),
+    ...ofLoopback(value.issuer, hasPaths),
+    ...(type === 'inline' && keptInline(inline, value.issuer)),
     issuer: value.issuer,
     audience,
     clientId: orNothing(value.client_id),
@@ -102,23 +123,24 @@ export const AUTH_FIELDS: Fields<'authz_config' | 'oidc' | 'oauth_config'> = {
         scopes: orNothing(issuer.scopes),
       });
     },
-    write: (value, { oidcConfig, oidcConfigRef }) => ({
+    write: (value, { oidcConfig, oidcConfigRef }, { hasPaths }) => ({
       spec:
         value === undefined
           ? { oidcConfig: undefined, oidcConfigRef: undefined }
-          : writeIssuer(value, oidcConfig, oidcConfigRef),
+          : writeIssuer(value, oidcConfig, oidcConfigRef, hasPaths),
     }),
   },
   oauth_config: {
     read: ({ remoteAuth: auth }, { recorded }) => {
-      const target = (ref: NonNullable<typeof auth>['clientSecretRef']) => ref && { name: referenceText(ref) };
+      const target = (ref: NonNullable<typeof auth>['clientSecretRef'], named: string | undefined) =>
+        ref && { name: referenceText(ref), ...(named !== undefined && { target: named }) };
       return present({
         issuer: auth?.issuer,
         authorize_url: auth?.authorizeUrl,
         token_url: auth?.tokenUrl,
         client_id: auth?.clientId,
-        client_secret: target(auth?.clientSecretRef),
-        bearer_token: target(auth?.bearerTokenSecretRef),
+        client_secret: target(auth?.clientSecretRef, recorded.client_secret_target),
+        bearer_token: target(auth?.bearerTokenSecretRef, recorded.bearer_token_target),
         scopes: orNothing(auth?.scopes),
         resource: auth?.resource,
         oauth_params: orNothing(auth?.oauthParams),
@@ -145,7 +167,11 @@ export const AUTH_FIELDS: Fields<'authz_config' | 'oidc' | 'oauth_config'> = {
       // What the record does not have: how long a login may take, and who may do it.
       const { timeout, administrators } = mapping(remoteAuth);
       const change = value && { ...fields, ...present({ timeout, administrators }) };
-      return { spec: { remoteAuth: change }, recorded: { ...recorded, skip_browser } };
+      const targets = {
+        bearer_token_target: orNothing(auth.bearer_token?.target),
+        client_secret_target: orNothing(auth.client_secret?.target),
+      };
+      return { spec: { remoteAuth: change }, recorded: { ...recorded, ...targets, skip_browser } };
     },
   },
 };

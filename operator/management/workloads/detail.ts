@@ -1,4 +1,4 @@
-import { WorkloadDetail } from '../records/workload.ts';
+import { WorkloadDetail, type WorkloadEdit } from '../records/workload.ts';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import type { StoredResource } from '../stores/resources.ts';
@@ -68,11 +68,11 @@ export interface Edited {
 
 /**
  * The resource with what is sent in it. A field that is not sent, or says what the resource says already, changes nothing; so what was
- * read can be sent back. An empty one takes away. @throws Problem `bad_request`, `inline_secret`
+ * read can be sent back. An empty one and null take away. @throws Problem `bad_request`, `inline_secret`
  */
-export function applyDetail(sent: WorkloadDetail, resource: StoredResource, around: Place): Edited {
+export function applyDetail(sent: WorkloadEdit, resource: StoredResource, around: Place): Edited {
   const { name, ...fields } = sent;
-  if (name !== undefined && name !== resource.name)
+  if (name !== undefined && name !== null && name !== resource.name)
     throw new Problem(
       'bad_request',
       `body name: the name cannot be changed; write "${resource.name}", or leave it out`,
@@ -92,7 +92,7 @@ export function applyDetail(sent: WorkloadDetail, resource: StoredResource, arou
 
 function changeOf<K extends FieldName>(
   name: K,
-  wanted: Required<WorkloadDetail>[K] | undefined,
+  wanted: Required<WorkloadDetail>[K] | null | undefined,
   written: Record<string, unknown>,
   around: Around,
 ): Change | undefined {

@@ -9,6 +9,8 @@ import { orNothing, type Spec, type SpecChange, type WrittenSpec } from './spec.
 export const Recorded = z.strictObject({
   headers: z.array(Header.strict()).max(256).optional(),
   skip_browser: z.boolean().optional(),
+  bearer_token_target: z.string().max(256).optional(),
+  client_secret_target: z.string().max(256).optional(),
   ...recordedFields,
 });
 export type Recorded = z.infer<typeof Recorded>;
@@ -48,6 +50,11 @@ export function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>>
     read: (spec) => orNothing(spec[name]) ?? undefined,
     write: (value) => ({ spec: { [name]: orNothing(value) } }),
   };
+}
+
+/** A port; 0 stands for none. */
+export function portField(name: 'proxyPort' | 'mcpPort'): Field<number> {
+  return { read: (spec) => spec[name], write: (port) => ({ spec: { [name]: port === 0 ? undefined : port } }) };
 }
 
 /** A field that is only kept with the resource. */

@@ -1,5 +1,5 @@
 import { Problem } from '../problem.ts';
-import { type Fields, recorded } from './field.ts';
+import { type Fields, portField, recorded } from './field.ts';
 import { readReference, referenceText } from './secret-reference.ts';
 import { orNothing, present } from './spec.ts';
 
@@ -25,17 +25,15 @@ export const OFFER_FIELDS: Fields<
   host: {
     read: (_, { host }) => host,
     write: (value, _, { host }) => {
-      throw new Problem(
-        'bad_request',
-        `body host: endpoints listen on ${host} here, not on ${value ?? 'none'}; leave it out`,
-      );
+      if (value === undefined) return {};
+      throw new Problem('bad_request', `body host: endpoints listen on ${host} here, not on ${value}; leave it out`);
     },
   },
   proxy_mode: {
     read: ({ proxyMode = 'streamable-http' }) => proxyMode,
     write: (proxyMode) => ({ spec: { proxyMode } }),
   },
-  proxy_port: { read: ({ proxyPort }) => proxyPort, write: (proxyPort) => ({ spec: { proxyPort } }) },
+  proxy_port: portField('proxyPort'),
   tools: {
     read: ({ toolsFilter }) => orNothing(toolsFilter),
     write: (value) => ({ spec: { toolsFilter: orNothing(value) } }),

@@ -21,6 +21,9 @@ export function isIsolated(profile: PermissionProfileDocument | undefined): bool
   return profile !== undefined && profile.network?.outbound?.insecure_allow_all !== true;
 }
 
+/** What network_isolation alone writes. */
+const NONE = { type: 'builtin', name: 'none' };
+
 const builtIn = (name: string): Change => ({ spec: { permissionProfile: { type: 'builtin', name } } });
 
 /** Key of the ConfigMap that holds a workload's own profile. */
@@ -28,6 +31,11 @@ export const PROFILE_KEY = 'profile.json';
 
 /** A profile of its own stands in a ConfigMap of its own; one that somebody else wrote stays as it is. */
 function writeProfile(value: PermissionProfileDocument, workload: string): Change {
+  if ((value.network?.inbound?.allow_host ?? []).length > 0)
+    throw new Problem(
+      'bad_request',
+      'body permission_profile.network.inbound.allow_host: only vmcp reaches the program, so it cannot be enforced; leave it out',
+    );
   const name = Object.keys(BUILT_IN).find((one) => sameValue(value, BUILT_IN[one]) || sameValue(value, { name: one }));
   if (name !== undefined) return builtIn(name);
   const permissionProfile = { type: 'configmap', name: `${workload}-permissions`, key: PROFILE_KEY };
@@ -45,8 +53,10 @@ export const PERMISSION_FIELDS: Fields<'permission_profile' | 'network_isolation
     read: (spec, around) => isIsolated(profileOf(spec, around)),
     write: (value, { permissionProfile }) => {
       if (permissionProfile === undefined) return value === true ? builtIn('none') : {};
-      if (sameValue(permissionProfile, { type: 'builtin', name: value === true ? 'network' : 'none' }))
-        return builtIn(value === true ? 'none' : 'network');
+      if (value === undefined)
+        return sameValue(permissionProfile, NONE) ? { spec: { permissionProfile: undefined } } : {};
+      if (sameValue(permissionProfile, { type: 'builtin', name: value ? 'network' : 'none' }))
+        return builtIn(value ? 'none' : 'network');
       throw new Problem(
         'bad_request',
         'body network_isolation: its permission profile says otherwise; change network.outbound of permission_profile',

@@ -1,6 +1,6 @@
 import { transportOf } from '#crds/kinds/index';
 import { Problem } from '../problem.ts';
-import { type Fields, same } from './field.ts';
+import { type Fields, portField, same } from './field.ts';
 import { readReference, referenceText } from './secret-reference.ts';
 import { list, mapping, orNothing, type Spec } from './spec.ts';
 
@@ -56,7 +56,7 @@ export const PROGRAM_FIELDS: Fields<
   url: same('remoteUrl'),
   group: same('groupRef'),
   transport: { read: transportOf, write: (transport) => ({ spec: { transport } }) },
-  target_port: same('mcpPort'),
+  target_port: portField('mcpPort'),
   stdio_process: {
     read: ({ stdioProcess }) => (stdioProcess === 'perSession' ? stdioProcess : undefined),
     write: (stdioProcess) => ({ spec: { stdioProcess } }),

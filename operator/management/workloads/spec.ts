@@ -35,9 +35,9 @@ export const mapping = (value: unknown): Record<string, unknown> =>
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
 /** Undefined in place of what is empty: nothing is written for it. */
-export function orNothing<T>(value: T | undefined): T | undefined {
-  if (value === '' || (Array.isArray(value) && value.length === 0)) return undefined;
-  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+export function orNothing<T>(value: T | null | undefined): T | undefined {
+  if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return undefined;
+  const isEmpty = typeof value === 'object' && Object.keys(value).length === 0;
   return isEmpty ? undefined : value;
 }
 

@@ -3,7 +3,13 @@ import { type Expected, isExpected } from '../if-match.ts';
 import { Problem, problemOf } from '../problem.ts';
 import type { CheckedImage } from '../provenance/checked-image.ts';
 import { CHECKED_IMAGE } from '../provenance/tell-checked-image.ts';
-import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
+import type {
+  NewWorkload,
+  WorkloadDetail,
+  WorkloadEdit,
+  WorkloadReport,
+  WorkloadSummary,
+} from '../records/workload.ts';
 import type { Attempts } from '../stores/attempts.ts';
 import { onWhatIsRead } from '../stores/on-what-is-read.ts';
 import { isStale, stale } from '../stores/record-store.ts';
@@ -13,6 +19,7 @@ import { OneAtATime } from './one-at-a-time.ts';
 import type { PermissionProfiles } from './permission-profiles.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
+import { withoutEffect } from './without-effect.ts';
 import { RUNNING, type WorkloadState } from './workload-state.ts';
 import { type Read, versionOf } from './workload-version.ts';
 
@@ -29,10 +36,13 @@ export interface LookedAt {
 }
 
 /** A new workload, and what is known of its image's signatures. */
-export type CheckedWorkload = Omit<NewWorkload, 'registry_entry'> & { checked?: CheckedImage | undefined };
+export type CheckedWorkload = Omit<NewWorkload, 'registry_entry' | 'name'> & {
+  name: string;
+  checked?: CheckedImage | undefined;
+};
 
 /** Refuses what the caller may not hand on, or what cannot be; called before anything is written. @throws Problem */
-export type Check = (wanted: Edited) => Promise<void>;
+export type Check = (wanted: Edited, before: StoredResource, place: Place) => Promise<void>;
 
 const SERVER = 'MCPServer';
 
@@ -68,9 +78,17 @@ export class Workloads {
 
   /** @throws Problem `not_found` */
   async report(name: string): Promise<WorkloadReport> {
-    const resource = await this.found(name);
+    const read = await this.#read(name);
+    const { resource } = read;
     const { status, context } = (await lookAtWorkloads(this.#in))(resource);
-    return { name, status, status_context: context, conditions: resource.status?.conditions ?? [] };
+    const warnings = this.warningsOf(read);
+    return { name, status, status_context: context, conditions: resource.status?.conditions ?? [], ...warnings };
+  }
+
+  /** What is accepted of a workload and has no effect here; no member where there is nothing. */
+  warningsOf(read: Read): { warnings?: string[] } {
+    const warnings = withoutEffect(read.resource, this.#placeOf(read));
+    return warnings.length === 0 ? {} : { warnings };
   }
 
   /** @throws Problem `not_found` */
@@ -110,8 +128,9 @@ export class Workloads {
     const annotations = checked === undefined ? {} : { [CHECKED_IMAGE]: JSON.stringify(checked) };
     const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations, spec: {}, version: '' };
     const detail = checked === undefined ? sent : { ...sent, image: checked.image };
-    const edited = applyDetail(detail, empty, this.#placeOf({ profile: undefined }));
-    await check(edited);
+    const place = this.#placeOf({ profile: undefined });
+    const edited = applyDetail(detail, empty, place);
+    await check(edited, empty, place);
     return this.#turns.run(name, async () => {
       if (await this.#in.resources.get(SERVER, name))
         throw new Problem('already_exists', `there is a workload "${name}" already`);
@@ -120,10 +139,11 @@ export class Workloads {
   }
 
   /** @throws Problem `not_found`, `stale`, `conflict`, `bad_request`, `inline_secret`, and what `check` throws */
-  edit(name: string, sent: WorkloadDetail, check: Check, options: WriteOptions): Promise<Read> {
+  edit(name: string, sent: WorkloadEdit, check: Check, options: WriteOptions): Promise<Read> {
     return this.change(name, options, async (read) => {
-      const edited = applyDetail(sent, read.resource, this.#placeOf(read));
-      await check(edited);
+      const place = this.#placeOf(read);
+      const edited = applyDetail(sent, read.resource, place);
+      await check(edited, read.resource, place);
       return edited;
     });
   }

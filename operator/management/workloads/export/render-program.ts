@@ -73,7 +73,7 @@ export function renderProgram(spec: Spec, detail: WorkloadDetail, where: Whereab
       permission_profile_name_or_path: profileText(spec),
       k8s_pod_template_patch: spec.podTemplateSpec && JSON.stringify(spec.podTemplateSpec),
       vmcp_ca_bundle: caBundleText(spec.caBundleRef),
-      cmd_args: orNothing([...(spec.command ?? []), ...(spec.args ?? [])]),
+      cmd_args: orNothing([...(spec.command ?? []).slice(1), ...(spec.args ?? [])]),
       env_vars: detail.env_vars,
       secrets: orNothing(secretTexts(detail)),
       volumes: detail.volumes,

@@ -256,4 +256,13 @@ describe('an exported run configuration', () => {
     expect(config.token_exchange_config).toBeUndefined();
     expect(config.oidc_config).toEqual(expect.objectContaining({ audience: 'full' }));
   });
+
+  it('gives the arguments of a command, without the program', async () => {
+    const program = `apiVersion: vmcp.dev/v1alpha1
+kind: MCPServer
+metadata: { name: local }
+spec: { command: [node, server.js], args: [--fast] }
+`;
+    expect((await of('local', { 'local.yaml': program })).cmd_args).toEqual(['server.js', '--fast']);
+  });
 });

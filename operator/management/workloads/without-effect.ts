@@ -1,0 +1,106 @@
+import { hasOwnEndpoint } from '#operator/plan/own-endpoint';
+import { Problem } from '../problem.ts';
+import { sameValue } from '../same-value.ts';
+import type { StoredResource } from '../stores/resources.ts';
+import { type Edited, type Place, recordedOf } from './detail.ts';
+import type { Recorded } from './field.ts';
+import { isIsolated, profileOf } from './permission-fields.ts';
+import { orNothing, readSpec, type Spec } from './spec.ts';
+
+type Found = Pick<Place, 'hasPaths' | 'profile'>;
+
+/** Whether a container can be held to its profile on one machine: its engine gives it the whole network, or none. */
+function isLimited(profile: Found['profile']): boolean {
+  const { outbound, mode } = profile?.network ?? {};
+  const named = [...(outbound?.allow_host ?? []), ...(outbound?.allow_port ?? [])];
+  return mode !== 'none' && outbound?.insecure_allow_all !== true && named.length > 0;
+}
+
+/** Why the network of a workload cannot be limited as its profile says; undefined where it can, or need not be. */
+function unenforced(spec: Spec, { hasPaths, profile }: Found): string | undefined {
+  const wanted = profileOf(spec, { profile });
+  const { outbound, mode } = wanted?.network ?? {};
+  if (!isIsolated(wanted) || (outbound === undefined && mode !== 'none')) return undefined;
+  if (spec.remoteUrl !== undefined) return 'a remote server runs elsewhere, so its network cannot be limited';
+  if (!hasPaths) return undefined;
+  if (spec.command)
+    return 'a command runs as a process of this machine, so its network cannot be limited: use an image';
+  if (isLimited(wanted))
+    return 'a container engine knows no addresses and ports: send an empty outbound for no network';
+  return undefined;
+}
+
+function recordedOnly(recorded: Recorded): string[] {
+  const { headers, skip_browser, runtime_config, ignore_config, bearer_token_target, client_secret_target } = recorded;
+  const says = (value: unknown, field: string, why: string) =>
+    orNothing(value) === undefined ? [] : [`${field}: ${why}`];
+  return [
+    ...says(headers, 'headers', 'they describe what the server takes: send header_forward to add a header'),
+    ...says(skip_browser, 'oauth_config.skip_browser', 'a login begins when a person opens its URL (vmcp login)'),
+    ...says(bearer_token_target, 'oauth_config.bearer_token.target', 'the token is sent in the Authorization header'),
+    ...says(client_secret_target, 'oauth_config.client_secret.target', 'the secret goes to the token endpoint alone'),
+    ...says(runtime_config, 'runtime_config', 'vmcp builds no image: packages are run by npx or uvx'),
+    ...says(ignore_config, 'ignore_config', 'vmcp reads no list of ignored files'),
+  ];
+}
+
+function ofEndpoint(spec: Spec): string[] {
+  const own = hasOwnEndpoint(spec);
+  return [
+    ...(spec.debug === true && !own ? ['debug: it has no endpoint of its own: send proxy_port to give it one'] : []),
+    ...(spec.trustProxyHeaders === true && (!own || !spec.trustedProxies?.length)
+      ? ['trust_proxy_headers: no record names the proxies: write trustedProxies in its MCPServer']
+      : []),
+  ];
+}
+
+function ofEngine(spec: Spec, { hasPaths }: Found): string[] {
+  if (hasPaths && spec.image !== undefined && !spec.command) return [];
+  const fields = {
+    publish: spec.publish,
+    allow_docker_gateway: spec.allowDockerGateway,
+    env_file_dir: spec.envFileDir,
+  };
+  return Object.entries(fields)
+    .filter(([, value]) => orNothing(value) !== undefined)
+    .map(([field]) => `${field}: no container engine of one machine runs it`);
+}
+
+/** Folders of a profile, which a process of this machine sees anyway. */
+function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
+  const { read, write } = profileOf(spec, { profile }) ?? {};
+  const named = Object.entries({ read, write }).filter(([, paths]) => orNothing(paths) !== undefined);
+  if (!hasPaths || !spec.command || named.length === 0) return [];
+  return named.map(
+    ([field]) => `permission_profile.${field}: a command runs as a process of this machine: use an image`,
+  );
+}
+
+const SAID = 'accepted, without effect here: ';
+
+/** What is accepted of a workload and has no effect here, a line each. */
+export function withoutEffect(resource: Pick<StoredResource, 'spec' | 'annotations'>, found: Found): string[] {
+  const spec = readSpec(resource.spec);
+  const why = unenforced(spec, found);
+  return [
+    ...recordedOnly(recordedOf(resource)),
+    ...ofEndpoint(spec),
+    ...ofEngine(spec, found),
+    ...ofProcess(spec, found),
+    ...(why === undefined ? [] : [`permission_profile.network: ${why}`]),
+  ].map((line) => SAID + line);
+}
+
+/** Fields by which a workload is isolated. */
+const ISOLATING = ['permissionProfile', 'command', 'remoteUrl', 'image'] as const;
+
+/** Refuses isolation that nothing enforces, where a change brings it. @throws Problem `bad_request` */
+export function checkIsolation(edited: Edited, before: StoredResource, found: Found): void {
+  const isChanged = ISOLATING.some((field) => !sameValue(edited.spec[field], before.spec[field]));
+  if (!isChanged && edited.profile === undefined) return;
+  const why = unenforced(readSpec(edited.spec), { ...found, profile: edited.profile ?? found.profile });
+  if (why === undefined) return;
+  const remedy =
+    'leave network_isolation and permission_profile.network.outbound out, or send force=true to accept them without effect';
+  throw new Problem('bad_request', `body network_isolation: ${why}; ${remedy}`);
+}
