@@ -94,7 +94,7 @@ describe('the webhook server', () => {
     expect(refused.body.response.status.message).toContain('3 replicas need sessionStorage.provider redis');
     const admitted = await ask(server!.port, authorities, reviewOf({}));
     expect(admitted.body.response).toMatchObject({ uid: 'r1', allowed: true });
-    expect(admitted.body.response.warnings).toContainEqual(expect.stringContaining('MCPGroup "tools"'));
+    expect(admitted.body.response.warnings).toContainEqual(expect.stringContaining('Anybody who reaches the endpoint'));
   });
 
   it('does not look at what goes away, nor at a change beside the spec', async () => {
