@@ -228,7 +228,7 @@ describeWithRedis('the Redis of sessions', () => {
   it('needs a secret that seals', async () => {
     const { settings } = sharedIn({ addr: '127.0.0.1:1', ...SHORT_DEADLINES });
     await expect(replicaOf({ settings: { ...settings, sealing_secret_files: [] }, files: {} }, {})).rejects.toThrow(
-      /sealing_secret_files: stored sessions are sealed/,
+      /sealing_secret_files: is empty, and stored sessions are sealed/,
     );
   });
 

@@ -374,11 +374,11 @@ describe('traces', () => {
     expect(await metric(gateway, 'vmcp_spans_total{result="dropped"}')).toBe(0);
   });
 
-  it('that cannot be sent as they are written refuse the configuration, and the former goes on', async () => {
+  it('are not sent to an address that is refused, which the log says, and calls go on', async () => {
     const { url } = await keepingBackend();
     const gateway = await gatewayTo({ a: url });
     await gateway.reconfigure(configTo({ a: url }, telemetry('http://127.0.0.1:9', { insecure: false })));
-    expect(gateway.log()).toContain('endpoint is http: write https, or insecure: true');
+    expect(gateway.log()).toContain('telemetry_config.endpoint: is http: write https, or insecure: true');
     expect((await call(await SessionClient.open(gateway.url))).answer.result).toBeDefined();
   });
 
