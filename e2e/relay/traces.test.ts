@@ -374,7 +374,7 @@ describe('traces', () => {
     expect(await metric(gateway, 'vmcp_spans_total{result="dropped"}')).toBe(0);
   });
 
-  it('are not sent to an address that is refused, which the log says, and calls go on', async () => {
+  it('sends no spans to a refused address, says so in the log, and calls go on', async () => {
     const { url } = await keepingBackend();
     const gateway = await gatewayTo({ a: url });
     await gateway.reconfigure(configTo({ a: url }, telemetry('http://127.0.0.1:9', { insecure: false })));

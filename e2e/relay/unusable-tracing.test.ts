@@ -55,7 +55,7 @@ describe('traces that cannot be sent', () => {
     expect((await warningsOf(gateway)).filter((one) => reason.test(one))).toHaveLength(1);
   });
 
-  it('are sent as soon as the missing file is there', async () => {
+  it('sends spans as soon as the missing file exists', async () => {
     const collector = closing(await serveCollector());
     const gateway = await startWith({
       ...{ tracingEnabled: true, samplingRate: '1', endpoint: collector.url, insecure: true },

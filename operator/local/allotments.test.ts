@@ -10,7 +10,7 @@ const makeUid = () => 'made';
 const servers = (...names: string[]) => names.map((name) => ({ name }));
 
 describe('what a server is given', () => {
-  it('is 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
+  it('allots 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
     const given = allot(none, servers('d/a', 'd/b', 'd/c'), []);
     expect(['d/a', 'd/b', 'd/c'].map((name) => portsOf(given, name))).toEqual([
       { port: 4483, privatePort: 24_484 },

@@ -79,7 +79,7 @@ describe('the status of a server in a cluster', () => {
   };
   const away = { name: 'a', phase: 'unavailable', tools: null, message: 'refused: wait', login_url: null } as const;
 
-  it('is Ready when the first list of each member is there, which AllBackendsReady says too', () => {
+  it('becomes Ready with the first list of each member, as AllBackendsReady does', () => {
     const before = planned(away, 0);
     expect(before.conditions.Ready).toMatchObject({ status: 'False', reason: 'BackendsNotListed' });
     expect(before.conditions.AllBackendsReady).toMatchObject({ status: 'False', reason: 'SomeBackendsNotReady' });
@@ -91,7 +91,7 @@ describe('the status of a server in a cluster', () => {
     expect([after.status?.observedGeneration, after.requeueAfter]).toEqual([3, undefined]);
   });
 
-  it('is Ready with a member that stays away once the deadline of its first list has passed', () => {
+  it('becomes Ready without a member whose first list missed its deadline', () => {
     const before = planned(away, 0);
     expect(planned(away, 59, before.status).conditions.Ready).toMatchObject({ status: 'False' });
     const after = planned(away, 61, before.status);

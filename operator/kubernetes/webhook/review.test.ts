@@ -141,7 +141,7 @@ describe('a resource that is wrong whatever else there is', () => {
 });
 
 describe('what depends on other resources', () => {
-  it('is no warning: a group, a Secret, a ConfigMap, a credential and an issuer that are not there and may follow', () => {
+  it('does not warn of a missing group, Secret, ConfigMap, credential or issuer, which may follow', () => {
     const named = (kind: Manifest['kind'], spec: object) => review({ manifest: resource(kind, 'a', spec) }, EMPTY);
     const policiesOf = { type: 'configMap', configMap: { name: 'policies', key: 'authz.json' } };
     const withPolicies = policies();
@@ -165,7 +165,7 @@ describe('what depends on other resources', () => {
       ]);
   });
 
-  it('is no warning of a server in front that a member brings along what it names', () => {
+  it('does not warn in front of a member that brings along what it names', () => {
     const server = resource('VirtualMCPServer', 'front', {
       config: { groupRef: 'tools' },
       incomingAuth: { type: 'anonymous' },
@@ -178,7 +178,7 @@ describe('what depends on other resources', () => {
     expect(review({ manifest: backend }, world({ virtualMcpServers: { front: server } })).warnings).toEqual([]);
   });
 
-  it('is a warning: a Secret that is there and has not the key', () => {
+  it('warns of a Secret without the named key', () => {
     const spec = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'x', key: 'tokn' } } };
     const { warnings } = review(
       { manifest: resource('MCPExternalAuthConfig', 'a', spec) },
