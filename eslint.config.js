@@ -15,8 +15,8 @@ const operator = {
   message: 'The runtime never imports the operator.',
 };
 const connectionsOnly = {
-  regex: '^(?!undici$|ioredis($|/)|node:(dns|net)$|\\.|#crds/)',
-  message: 'crds/connections imports undici, ioredis, node:dns and node:net only.',
+  regex: '^(?!undici$|ioredis($|/)|node:(crypto|dns|net)$|\\.|#crds/)',
+  message: 'crds/connections imports undici, ioredis, node:crypto, node:dns and node:net only.',
 };
 const zodOnly = { regex: '^(?!zod$|\\.|#crds/)', message: 'crds imports zod only.' };
 const planOnly = {

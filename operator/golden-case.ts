@@ -13,7 +13,7 @@ interface SecretOrConfigMap {
 }
 
 /** An input of the plan as testdata writes it: what differs from the usual, and the resources, which are of `default`. */
-interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
+export interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
   key: string;
   now?: string;
   resources: (Manifest | SecretOrConfigMap)[];
@@ -72,9 +72,13 @@ function withoutText({ key, action, rendered, ...outcome }: Outcome): object {
   return { key, action, rendered: read, ...outcome };
 }
 
-/** The plan's outcome for one golden input, both as YAML text. */
+/** Returns the plan's outcome for one golden input. */
+export function goldenOutcome(input: GoldenInput): Outcome {
+  return plan(parseKey(input.key), worldOf(input), input.now ?? '2026-01-02T03:04:05Z');
+}
+
+/** Returns the same outcome as YAML text, for an input that is YAML text. */
 export function goldenOutput(inputText: string): string {
-  const input = parse(inputText) as GoldenInput;
-  const outcome = plan(parseKey(input.key), worldOf(input), input.now ?? '2026-01-02T03:04:05Z');
+  const outcome = goldenOutcome(parse(inputText) as GoldenInput);
   return stringify(withoutText(outcome), { lineWidth: 120, aliasDuplicateObjects: false });
 }

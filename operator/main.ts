@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { z } from 'zod';
+import { cpuTimeOfProcess, giveBackWhenIdle } from '#crds/parts/give-back-memory';
 import { createLog } from '#operator/kubernetes/program/create-log';
 import { type Flags, readFlags } from '#operator/kubernetes/program/flags';
 import { runOperator } from '#operator/kubernetes/program/run-operator';
@@ -19,6 +20,8 @@ setFlagsFromString('--heap-growing-percent=20');
 const USAGE = 2;
 /** Work under way and the hand-over of the Lease take less. Milliseconds. */
 const END_AFTER = 20_000;
+/** Milliseconds of idleness before garbage is collected. */
+const IDLE_PERIOD = 20_000;
 
 function flagsOrExit(): Flags {
   try {
@@ -49,6 +52,7 @@ const around = {
   podNamespace: process.env.POD_NAMESPACE,
   stop: stop.signal,
 };
+if (globalThis.gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime: cpuTimeOfProcess, since: 0, gc: globalThis.gc });
 try {
   process.exit(await runOperator(flags, around));
 } catch (problem) {

@@ -17,6 +17,7 @@ import { MOST_POD_LOGS } from './management/workloads/pod-logs.ts';
 import { BOUNDS, MIB } from './memory-bounds.ts';
 
 const CHART = join(import.meta.dirname, '../charts/vmcp');
+const DOCKERFILE = join(CHART, '../../operator/Dockerfile');
 const read = (path: string) => readFileSync(join(CHART, path), 'utf8');
 
 /** What a byte of weight takes of the heap once it is parsed, at the most: texts beyond Latin-1. */
@@ -71,5 +72,10 @@ it('what others can make the operator hold at once fits the memory that the char
 it('the heap may take three quarters of the limit: by itself Node takes half of it', () => {
   const flag = '--max-old-space-size-percentage=75';
   expect(read('templates/operator/deployment.yaml')).toContain(`command: [node, --max-semi-space-size=4, ${flag}, `);
-  expect(readFileSync(join(CHART, '../../operator/Dockerfile'), 'utf8')).toContain(`"${flag}"`);
+  expect(readFileSync(DOCKERFILE, 'utf8')).toContain(`"${flag}"`);
+});
+
+it('lets an idle operator collect garbage, in its image and in the chart', () => {
+  for (const text of [read('templates/operator/deployment.yaml'), readFileSync(DOCKERFILE, 'utf8')])
+    expect(text).toContain('--expose-gc');
 });

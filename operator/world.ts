@@ -178,6 +178,8 @@ export interface World {
   secrets: Record<string, SecretDigests>;
   /** What is wrong with values of Secrets: `<name>/<key>` to it. Absent in a cluster: there the runtime says it. */
   flaws?: Readonly<Record<string, readonly SecretFlaw[]>>;
+  /** Certificates and private keys: `<name>/<key>` to the hash of the public key. Absent in a cluster. */
+  keyPairs?: Readonly<Record<string, string>>;
   /** ConfigMap name to key to text. */
   configMaps: Record<string, Record<string, string>>;
   /** Of those that are there and yet not in `secrets` or `configMaps`: name to why, with what to do. */

@@ -2,6 +2,7 @@ import { createProxyDispatcher, isProxied } from '#crds/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
+import { checkIncomingFiles } from '#runtime/incoming/check-files';
 import { endpointUrl, metadataUrl } from '#runtime/http/resource-metadata';
 import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
@@ -16,6 +17,7 @@ export function buildAuthenticator(
   authServer: AuthServer | undefined,
 ): Authenticator {
   const { incoming, resource_url, limits, authz } = config;
+  checkIncomingFiles(incoming, files.read);
   return createAuthenticator(incoming, {
     resourceUrl: resource_url,
     metadataUrl: metadataUrl(endpointUrl(config, listening)),

@@ -12,7 +12,8 @@ import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
 import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
-import { makeInForce, unmakeInForce, type InForce, type MakingDeps } from '#runtime/make-in-force';
+import { loadServerPolicies, makeInForce, renewAuthenticator, unmakeInForce } from '#runtime/make-in-force';
+import type { InForce, MakingDeps } from '#runtime/make-in-force';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { dropLegsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-legs';
@@ -23,7 +24,6 @@ import { SessionSharing, type PreparedSharing } from '#runtime/session-sharing';
 import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
-import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
@@ -51,7 +51,7 @@ export class Gateway {
 
   /** @throws ConfigError */
   static async open(config: RunConfig, options: GatewayOptions): Promise<Gateway> {
-    const authorizer = await loadAuthorizer(config.authz, { log: options.log, metrics: options.observer.policy });
+    const authorizer = await loadServerPolicies(config, options);
     const embedded = new EmbeddedAuthServer(options);
     let close = () => embedded.close();
     try {
@@ -166,10 +166,10 @@ export class Gateway {
     }
     await this.#embedded.filesChanged(this.#inForce.config);
     this.#sharing.filesChanged(this.#inForce.config);
-    const { authenticator: retired, config, authServer } = this.#inForce;
-    this.#inForce = { ...this.#inForce, authenticator: buildAuthenticator(config, this.#options, authServer) };
+    const { authenticator: former, config } = this.#inForce;
+    this.#inForce = { ...this.#inForce, authenticator: renewAuthenticator(this.#inForce, this.#options) };
     this.#rooms = this.#furnish();
-    retired.close();
+    if (this.#inForce.authenticator !== former) former.close();
     if (this.#inForce.backends.isIncomplete) await this.apply(config);
   }
 

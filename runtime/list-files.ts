@@ -13,6 +13,10 @@ const FOREIGN_KEYS = new Set([
   'env',
   'headers',
   'jwks',
+  'oauth_params',
+  'overrides',
+  'per_workload',
+  'tools_override',
 ]);
 
 /**
@@ -29,6 +33,20 @@ export function listFiles(value: unknown, path: readonly (string | number)[] = [
     if (key.endsWith('_files') && isObject(member)) return strings(member, here);
     return listFiles(member, here);
   });
+}
+
+/** The same value with an empty text in the place of each file name: what differs then is more than a name. */
+export function blankFileNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(blankFileNames);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, blankMember(key, member)]));
+}
+
+function blankMember(key: string, member: unknown): unknown {
+  if (FOREIGN_KEYS.has(key)) return member;
+  if (key.endsWith('_file') && typeof member === 'string') return '';
+  if (!key.endsWith('_files') || !isObject(member)) return blankFileNames(member);
+  return Array.isArray(member) ? member.map(() => '') : Object.keys(member);
 }
 
 function strings(group: object, path: readonly (string | number)[]): NamedFile[] {

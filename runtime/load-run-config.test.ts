@@ -144,7 +144,7 @@ describe('the files of a run configuration', () => {
       status_token_file: 'a',
       sealing_secret_files: ['b', 'c'],
       backends: [
-        { env: { config_file: 'no' }, env_files: { X: 'd' }, tools_override: { read_file: { name: 'no' } } },
+        { env: { config_file: 'no' }, env_files: { X: 'd' }, tools_override: { read_files: { name: 'no' } } },
         { header_forward: { add_plaintext_headers: { x_file: 'no' }, add_header_files: { authorization: 'e' } } },
       ],
       audit_config: { logFile: 'no' },
@@ -161,7 +161,27 @@ describe('the files of a run configuration', () => {
     const other = new Set(members.filter((member) => !/_files?":\{$/.test(member)));
     expect([...other]).toEqual(['"file":{', '"logFile":{']);
   });
+
+  it('are none of those that the keys of a user seem to name', () => {
+    const maps = mapsIn(z.toJSONSchema(RunConfig, { io: 'input', unrepresentable: 'any' }));
+    expect(maps).toEqual(expect.arrayContaining(['env', 'overrides', 'tools_override']));
+    for (const field of maps) {
+      expect([field, listFiles({ [field]: { key_file: 'no', list_files: { name: 'no' } } })]).toEqual([field, []]);
+    }
+  });
 });
+
+/** Fields of maps whose keys a user chooses, apart from those of files. */
+function mapsIn(schema: unknown, field = ''): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const { properties = {}, ...others } = schema as { properties?: object; propertyNames?: unknown };
+  const isMap = others.propertyNames !== undefined && !field.endsWith('_files') && !/^[0-9]*$/.test(field);
+  return [
+    ...(isMap ? [field] : []),
+    ...Object.entries(properties).flatMap(([name, inner]) => mapsIn(inner, name)),
+    ...Object.values(others).flatMap((inner) => mapsIn(inner)),
+  ];
+}
 
 describe('secret files', () => {
   it('gives the content without trailing line breaks and keeps it until it is refreshed', async () => {

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { proxyOf } from '#crds/connections/proxy';
+import { cpuTimeOfProcess, giveBackWhenIdle } from '#crds/parts/give-back-memory';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';
-import { giveBackWhenIdle } from '#runtime/give-back-memory';
 import { startRuntime } from '#runtime/process';
 import { createLog } from '#runtime/telemetry/create-log';
 
@@ -17,11 +17,6 @@ const { values } = parseArgs({
 if (values.config === undefined) {
   process.stderr.write(USAGE);
   process.exit(2);
-}
-
-function cpuTime(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
 }
 
 const log = createLog('info', process.stderr);
@@ -52,7 +47,7 @@ try {
   process.on('SIGINT', () => void stop());
   const runtime = await started;
   process.on('SIGHUP', () => runtime.reopenLogs());
-  if (globalThis.gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime, gc: globalThis.gc });
+  if (globalThis.gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime: cpuTimeOfProcess, gc: globalThis.gc });
   log.info('ready', { host: runtime.address.host, port: runtime.address.port });
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;

@@ -1,7 +1,9 @@
+import { namesUsers } from '#crds/run-config/auth-server';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import { buildAuthenticator } from '#runtime/build-authenticator';
 import { backendDeps, type GatewayOptions } from '#runtime/gateway-options';
+import { ConfigError } from '#runtime/errors';
 import { authenticatorSettings } from '#runtime/incoming/authenticator-settings';
 import type { Authenticator } from '#runtime/incoming/identity';
 import { buildBackends, type BuildDeps, type LiveBackends } from '#runtime/mcp/backends/build-backends';
@@ -35,9 +37,9 @@ export async function makeInForce(
   { options, ...deps }: MakingDeps,
 ): Promise<InForce> {
   const { log, observer, files } = options;
-  const authorizer = same(before.config.authz, config.authz)
+  const authorizer = same(authorizerSettings(before.config), authorizerSettings(config))
     ? before.authorizer
-    : await loadAuthorizer(config.authz, { log, metrics: observer.policy });
+    : await loadServerPolicies(config, options);
   const authenticator = same(authenticatorSettings(before.config), authenticatorSettings(config))
     ? before.authenticator
     : buildAuthenticator(config, options, authServer);
@@ -63,11 +65,33 @@ export async function makeInForce(
   }
 }
 
+/** Builds the authenticator from changed files. Returns the former one if the files cannot be used. */
+export function renewAuthenticator(inForce: InForce, options: GatewayOptions): Authenticator {
+  try {
+    return buildAuthenticator(inForce.config, options, inForce.authServer);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { message: reason } = error;
+    options.log.error('changed files of the incoming authentication cannot be used; the former stay', { reason });
+    return inForce.authenticator;
+  }
+}
+
 /** It is not wanted after all. */
 export async function unmakeInForce({ authenticator, backends, rateLimits }: InForce, before: InForce): Promise<void> {
   if (authenticator !== before.authenticator) authenticator.close();
   rateLimits.abandon(before.rateLimits);
   await Promise.all(backends.leave(before.backends).map((backend) => backend.close()));
+}
+
+/** Loads the policies of the server. @throws ConfigError */
+export function loadServerPolicies(config: RunConfig, { log, observer }: GatewayOptions): Promise<Authorizer> {
+  const { authz, usersAreNamed } = authorizerSettings(config);
+  return loadAuthorizer(authz, { log, metrics: observer.policy, usersAreNamed });
+}
+
+function authorizerSettings({ authz, embedded_auth_server_config: authServer }: RunConfig) {
+  return { authz, usersAreNamed: namesUsers(authServer) };
 }
 
 function same(a: unknown, b: unknown): boolean {

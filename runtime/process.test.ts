@@ -87,7 +87,8 @@ describe('a process that cannot start', () => {
       backends: [{ name: 'a', transport: 'streamable-http', url: `http://127.0.0.1:${backend.port}/mcp` }],
     });
     await expect(start()).rejects.toThrow(/cannot be had/);
-    await sleep(100);
+    // Probes under way end first, also on a slow machine.
+    await sleep(1_000);
     const probed = backend.connections();
     // One that answers nothing is probed again after a second.
     await sleep(1_300);
@@ -123,7 +124,8 @@ describe('a gateway that is closed while it takes a run configuration over', () 
     const applied = gateway.apply(config).catch((error: unknown) => error);
     await gateway.close();
     expect(await applied).toBeInstanceOf(ConfigError);
-    await sleep(100);
+    // Probes under way end first, also on a slow machine.
+    await sleep(1_000);
     const probed = backend.connections();
     await sleep(1_300);
     expect(backend.connections()).toBe(probed);

@@ -18,7 +18,7 @@ import { followSseEndpoint } from '#runtime/mcp/sse-endpoint/follow-sse-endpoint
 import { loginPage, openLogins } from '#runtime/open-logins';
 import type { LocalLogins } from '#runtime/remote-login/local-logins';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
-import { publicServer, renewCertificate } from '#runtime/public-server';
+import { publicServer, readCertificate, renewCertificate, serveCertificate } from '#runtime/public-server';
 import { createRoutes } from '#runtime/routes';
 import { authServerSnapshot, bufferedIn, createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
@@ -120,7 +120,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   gate.open(route);
   await followed.follow({
     apply: async (next) => {
-      await takeOver(next.config, options, { gateway, observer });
+      await takeOver(next.config, options, { server, gateway, observer });
       route = createRoutes(gateway, listening, await sse());
     },
     refused: () => observer.configReloaded('failure'),
@@ -149,9 +149,10 @@ function closeAtOnce(server: Server): Promise<void> {
 async function takeOver(
   next: RunConfig,
   { followed, log }: RuntimeOptions,
-  { gateway, observer }: Pick<Parts, 'gateway' | 'observer'>,
+  { server, gateway, observer }: Pick<Parts, 'server' | 'gateway' | 'observer'>,
 ) {
   checkSamePlace(next, followed.current.config);
+  const certificate = readCertificate(next.listen, followed.files);
   const prepared = await observer.prepare(next);
   try {
     await gateway.apply(next);
@@ -160,6 +161,7 @@ async function takeOver(
     throw error;
   }
   prepared.commit();
+  serveCertificate(server, certificate);
   log.setLevel(next.operational.log_level);
   observer.configReloaded('success');
 }
@@ -267,6 +269,8 @@ function pause(milliseconds: number): Promise<void> {
 
 /** Where the process listens is part of its own shape: whoever started it starts it again for that. */
 function checkSamePlace(next: RunConfig, before: RunConfig): void {
-  if (JSON.stringify(next.listen) === JSON.stringify(before.listen)) return;
-  throw new ConfigError('listen has changed: a running process keeps its ports; start it again to take this over');
+  const placeOf = ({ listen }: RunConfig) => JSON.stringify({ ...listen, tls: listen.tls !== undefined });
+  if (placeOf(next) === placeOf(before)) return;
+  const what = 'a running process keeps its ports, and whether they have TLS';
+  throw new ConfigError(`listen has changed: ${what}; start it again to take this over`);
 }

@@ -1,8 +1,11 @@
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import { createListener, type Route } from '#runtime/http/listener';
+import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 
 interface ServerDeps {
@@ -10,31 +13,47 @@ interface ServerDeps {
   readonly log: Pick<Log, 'error'>;
 }
 
-/** @throws ConfigError for a certificate or key that cannot be served */
-export function publicServer({ followed, log }: ServerDeps, route: Route): Server {
-  const { tls } = followed.current.config.listen;
-  const pair = tls && { cert: followed.files.read(tls.cert_file), key: followed.files.read(tls.key_file) };
+/** A certificate with its chain and its private key, PEM. */
+interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Reads the certificate of the public port. @throws ConfigError where it cannot be served */
+export function readCertificate(
+  { tls }: RunConfig['listen'],
+  { read }: Pick<SecretFiles, 'read'>,
+): Certificate | undefined {
+  if (!tls) return undefined;
+  const certificate = { cert: read(tls.cert_file), key: read(tls.key_file) };
   try {
-    return createListener({
-      tls: pair,
-      route,
-      failed: (error) => log.error('a request failed without an answer', { error }),
-    });
+    createSecureContext(certificate);
+    return certificate;
   } catch (cause) {
-    const files = `${tls?.cert_file ?? ''} and ${tls?.key_file ?? ''}`;
+    const files = `${tls.cert_file} and ${tls.key_file}`;
     const remedy = 'write a certificate in PEM form with its chain, and its private key without passphrase';
     throw new ConfigError(`listen.tls: ${files} cannot be served: ${remedy}`, { cause });
   }
+}
+
+/** @throws ConfigError for a certificate or key that cannot be served */
+export function publicServer({ followed, log }: ServerDeps, route: Route): Server {
+  const failed = (error: unknown) => log.error('a request failed without an answer', { error });
+  return createListener({ tls: readCertificate(followed.current.config.listen, followed.files), route, failed });
+}
+
+/** Serves the next connections with this certificate. */
+export function serveCertificate(server: Server, certificate: Certificate | undefined): void {
+  if (certificate && server instanceof TlsServer) server.setSecureContext(certificate);
 }
 
 /** A certificate that was renewed serves the next connections. */
 export function renewCertificate(server: Server, { followed, log }: ServerDeps, changed: readonly string[]): void {
   const { current, files } = followed;
   const { tls } = current.config.listen;
-  if (!tls || !(server instanceof TlsServer)) return;
-  if (!changed.includes(tls.cert_file) && !changed.includes(tls.key_file)) return;
+  if (!tls || (!changed.includes(tls.cert_file) && !changed.includes(tls.key_file))) return;
   try {
-    server.setSecureContext({ cert: files.read(tls.cert_file), key: files.read(tls.key_file) });
+    serveCertificate(server, readCertificate(current.config.listen, files));
   } catch (error) {
     // A certificate may come a moment before its key.
     log.error('the renewed certificate cannot be served; the former one stays', { error });

@@ -100,8 +100,8 @@ function warningsOf(
     ...policyWarnings('incomingAuth.authzConfig', authorizer),
     ...backends.all.flatMap((backend) => policyWarnings(`authzConfig of ${backend.name}`, backend.authorizer)),
     ...catalogues.warnings(),
-    ...describeUnknownPolicyNames('incomingAuth.authzConfig', authorizer.names, (kind) =>
-      catalogues.all(kind)?.map(({ name }) => name),
+    ...describeUnknownPolicyNames('incomingAuth.authzConfig', authorizer.names, (kind, isOriginal) =>
+      catalogues.all(kind)?.map(({ name, originalName }) => (isOriginal ? originalName : name)),
     ),
     ...(rateLimits?.findUnknown(catalogues.all('tools')) ?? []),
   ];

@@ -45,6 +45,13 @@ export function isPrivateAddress(address: string): boolean {
   return family !== 6 || !global.check(address, 'ipv6') || refused.check(address, 'ipv6');
 }
 
+/** The host of a URL where it is a private address and not a name; else, and of text that is no URL, undefined. */
+export function privateAddressIn(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) !== 0 && isPrivateAddress(host) ? host : undefined;
+}
+
 /** A name or address that the configuration does not allow to be called. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';

@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import { readRedisAddress } from '../parts/redis-address.ts';
 import type { Storage } from '../run-config/storage.ts';
+import { hasCertificate, NO_AUTHORITIES } from './has-certificate.ts';
 import { redisConnector } from './redis-connector.ts';
 
 export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
@@ -11,14 +12,14 @@ const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 const SENTINEL_RECONNECT_MS = 2_000;
 
-/** An address that is none. The message names it and says what to write. */
-export class NoRedisAddress extends Error {
-  override readonly name = 'NoRedisAddress';
+/** Settings with which no connection can be tried. The message says what to write. */
+export class UnusableRedisSettings extends Error {
+  override readonly name = 'UnusableRedisSettings';
 }
 
 /**
  * Where the one Redis is, or the Sentinels that name the master, and who signs in there. `attempt` counts from 0: each begins with another
- * Sentinel. @throws NoRedisAddress, and what `readSecret` throws
+ * Sentinel. @throws UnusableRedisSettings, and what `readSecret` throws
  */
 export function redisOptions(config: RedisConfig, readSecret: ReadSecret, attempt: number): RedisOptions {
   return {
@@ -63,12 +64,19 @@ function tlsOptions(tls: NonNullable<RedisConfig['tls']>, readSecret: ReadSecret
   const { ca_cert_file, insecure_skip_verify } = tls;
   return {
     rejectUnauthorized: !insecure_skip_verify,
-    ...(ca_cert_file !== undefined && { ca: readSecret(ca_cert_file) }),
+    ...(ca_cert_file !== undefined && { ca: readAuthorities(ca_cert_file, readSecret) }),
   };
+}
+
+/** With an empty text, Node trusts its usual authorities. @throws UnusableRedisSettings */
+function readAuthorities(file: string, readSecret: ReadSecret): string {
+  const text = readSecret(file);
+  if (hasCertificate(text)) return text;
+  throw new UnusableRedisSettings(`${file} ${NO_AUTHORITIES}`);
 }
 
 function parseAddress(address: string, port: number): { host: string; port: number } {
   const read = readRedisAddress(address, port);
-  if (!read) throw new NoRedisAddress(`${JSON.stringify(address)} is no address; write host:port`);
+  if (!read) throw new UnusableRedisSettings(`${JSON.stringify(address)} is no address; write host:port`);
   return read;
 }

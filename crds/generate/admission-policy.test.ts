@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { namesAt, referencesOf } from '#crds/generate/admission-policy';
+import { admissionPolicies, namesAt, referencesOf } from '#crds/generate/admission-policy';
 import { nodesOf } from '#crds/generate/schema-node';
 import { jsonSchemaOf } from '#crds/generate/structural';
 import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
@@ -37,6 +37,16 @@ describe('the references that the admission policies ask about', () => {
     expect(namesAt('spec.podTemplateSpec.spec.imagePullSecrets[]')).toMatch(
       /^dyn\(object\)\.\?spec\.\?podTemplateSpec/,
     );
+  });
+
+  it('ask whoever labels pods for the right to create pods', () => {
+    const asking = admissionPolicies('vmcp.dev', 'vmcp', {}).filter((object) =>
+      JSON.stringify(object).includes("resource('pods')"),
+    );
+    expect(asking).toMatchObject(
+      ['virtualmcpservers', 'mcpservers'].map((plural) => ({ metadata: { name: `vmcp-references-${plural}` } })),
+    );
+    expect(JSON.stringify(asking[1])).toContain('.?proxyDeployment.?podLabels.orValue({}) == {}');
   });
 
   it('count the same name once within a list or a map', () => {

@@ -3,6 +3,7 @@ import { KIND_NAMES, type KindName } from '../kinds/kind-names.ts';
 import { VERSION } from '../kinds/resource.ts';
 import { OBJECTS } from '../kinds/schemas.ts';
 import { TEMPLATE_PULL_SECRETS } from '../parts/pod.ts';
+import { POD_LABELS } from '../parts/pod-labels.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf } from './structural.ts';
 
@@ -111,7 +112,11 @@ const demands = (group: string): Demand[] => [
  */
 const MOST_NAMES = 20;
 
-function check({ group, plural, verb }: Pick<Demand, 'group' | 'plural' | 'verb'>, name?: string): string {
+interface Right extends Pick<Demand, 'group' | 'plural'> {
+  verb: Demand['verb'] | 'create';
+}
+
+function check({ group, plural, verb }: Right, name?: string): string {
   const named = name === undefined ? '' : `.name(${name})`;
   return `authorizer.group('${group}').resource('${plural}').namespace(request.namespace)${named}.check('${verb}').allowed()`;
 }
@@ -158,15 +163,37 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   };
 }
 
-/** Who writes an MCPExternalAuthConfig says where the tokens of others go to be exchanged, without any reference. */
+/** What whoever writes a resource decides about others who name it, without any reference. */
+const DECIDES: Partial<Record<KindName, string>> = {
+  MCPExternalAuthConfig: 'where credentials go',
+  MCPOIDCConfig: 'who is let in',
+};
+
 function ruleOfItself(kind: KindName, group: string): object[] {
-  if (kind !== 'MCPExternalAuthConfig') return [];
+  const decides = DECIDES[kind];
+  if (decides === undefined) return [];
   const { plural } = KIND_NAMES[kind];
   const name = 'object.metadata.name';
   return [
     {
       expression: check({ group, plural, verb: 'use' }, name),
-      messageExpression: `request.userInfo.username + ' may not use ${kind} ' + ${name} + ', and whoever writes it decides where credentials go; ask for the verb use on it'`,
+      messageExpression: `request.userInfo.username + ' may not use ${kind} ' + ${name} + ', and whoever writes it decides ${decides}; ask for the verb use on it'`,
+      reason: 'Forbidden',
+    },
+  ];
+}
+
+/** Asks a writer of pod labels for the right to create pods: Services and NetworkPolicies of others select by labels. */
+function ruleOfLabels(kind: KindName): object[] {
+  const spec = jsonSchemaOf(OBJECTS[kind]).properties?.spec ?? {};
+  const fields = new Set([...nodesOf(spec satisfies SchemaNode, 'spec')].map(([path]) => path));
+  const maps = POD_LABELS.filter(([field]) => fields.has(`spec.${field}`)).map((steps) => `spec.${steps.join('.')}`);
+  if (maps.length === 0) return [];
+  const absent = maps.map((path) => `${optional(rootOf(path), path)}.orValue({}) == {}`);
+  return [
+    {
+      expression: `${absent.join(' && ')} || ${check({ group: '', plural: 'pods', verb: 'create' })}`,
+      messageExpression: `request.userInfo.username + ' may not create pods, and labels of pods decide which Services and NetworkPolicies take them; ask for the verb create on pods, or remove the labels of the pods of this ${kind}'`,
       reason: 'Forbidden',
     },
   ];
@@ -177,7 +204,11 @@ function policyOf(kind: KindName, group: string, name: string, labels: object): 
   const { plural } = KIND_NAMES[kind];
   const references = referencesOf(kind);
   const rules = demands(group).map((demand) => rulesOf(kind, demand, references));
-  const validations = [...rules.flatMap((rule) => rule.validations), ...ruleOfItself(kind, group)];
+  const validations = [
+    ...rules.flatMap((rule) => rule.validations),
+    ...ruleOfItself(kind, group),
+    ...ruleOfLabels(kind),
+  ];
   if (validations.length === 0) return [];
   const metadata = { name: `${name}-references-${plural}`, labels };
   const policy = {

@@ -47,3 +47,12 @@ export function* nodesOf(node: SchemaNode, path = ''): Generator<[path: string, 
   for (const child of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])])
     yield* nodesOf(child, path);
 }
+
+/** A node that holds no other field: a scalar, or an object of unknown fields. */
+export const isLeaf = ({ properties, items, additionalProperties }: SchemaNode): boolean =>
+  properties === undefined && items === undefined && typeof additionalProperties !== 'object';
+
+/** The fields below a node that hold no other field, by path. */
+export function leavesOf(node: SchemaNode, path = ''): Map<string, SchemaNode> {
+  return new Map([...nodesOf(node, path)].filter(([, inner]) => isLeaf(inner)));
+}

@@ -158,3 +158,12 @@ export const VirtualMCPServerStatus = z.object({
 /** One MCP endpoint for a group of MCP servers. */
 export const VirtualMCPServer = resource('VirtualMCPServer', VirtualMCPServerSpec, VirtualMCPServerStatus);
 export type VirtualMCPServer = z.infer<typeof VirtualMCPServer>;
+
+/**
+ * Returns the spec of a VirtualMCPServer for one machine: without `incomingAuth` it is anonymous there, as endpoints listen on
+ * loopback only. A cluster refuses it.
+ */
+export function specForOneMachine(spec: unknown): unknown {
+  const isWithout = typeof spec === 'object' && spec !== null && !('incomingAuth' in spec);
+  return isWithout ? { ...spec, incomingAuth: { type: 'anonymous' } } : spec;
+}

@@ -121,20 +121,6 @@ const primaryIsRequired: Rule<Providers> = {
   cel: 'self.upstreamProviders.size() == 0 || self.upstreamProviders.exists(p, (!has(p.required) || p.required) && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))',
 };
 
-const primaryYieldsSubject: Rule<Providers> = {
-  at: ['upstreamProviders'],
-  message: 'the primary provider of type oauth2 cannot say who the user is; write its userInfo or identityFromToken',
-  holds: ({ upstreamProviders, primaryUpstreamProvider }) => {
-    const primary = upstreamProviders.find(
-      ({ name, required }) => required && name === (primaryUpstreamProvider ?? name),
-    )?.oauth2Config;
-    return primary === undefined || primary.userInfo !== undefined || primary.identityFromToken !== undefined;
-  },
-  cel:
-    'self.upstreamProviders.filter(p, (!has(p.required) || p.required) && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))' +
-    '.map(p, !has(p.oauth2Config) || has(p.oauth2Config.userInfo) || has(p.oauth2Config.identityFromToken)).indexOf(false) != 0',
-};
-
 const UPSTREAM_URLS = [
   ['oidcConfig', 'issuerUrl'],
   ['oidcConfig', 'userInfoOverride', 'endpointUrl'],
@@ -164,7 +150,6 @@ const rules = [
   secureUrl(['authorizationEndpointBaseUrl'], ['insecureAllowHTTP']),
   secureUpstreams,
   primaryIsRequired,
-  primaryYieldsSubject,
 ] as const;
 
 /** The embedded authorization server of a VirtualMCPServer. */

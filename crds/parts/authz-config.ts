@@ -14,6 +14,15 @@ export const InlineAuthz = z.strictObject({
 });
 export type InlineAuthz = z.infer<typeof InlineAuthz>;
 
+/** Reads a `cedarv1` document, the form of authorization configurations in records of workloads, as an inline block. */
+export const InlineOfCedarDocument = z
+  .strictObject({
+    version: z.literal('1.0').default('1.0'),
+    type: z.literal('cedarv1').default('cedarv1'),
+    cedar: z.strictObject({ policies: InlineAuthz.shape.policies, entities_json: InlineAuthz.shape.entitiesJson }),
+  })
+  .transform(({ cedar: { policies, entities_json: entitiesJson } }): InlineAuthz => ({ policies, entitiesJson }));
+
 /** Who may do what after authentication. Absent: every authenticated caller may do everything. */
 export const AuthzConfig = oneBlockPerType(
   z.strictObject({
@@ -25,7 +34,9 @@ export const AuthzConfig = oneBlockPerType(
     inline: InlineAuthz.optional().describe('The policies, written here.'),
     configMap: configMapKeyRef('authz.json')
       .optional()
-      .describe('A ConfigMap key that holds the inline block as YAML or JSON.'),
+      .describe(
+        'A ConfigMap key that holds the inline block, or a document with `version`, `type: cedarv1` and `cedar`, as YAML or JSON.',
+      ),
   }),
   { inline: { block: 'inline' }, configMap: { block: 'configMap' } },
 ).describe(

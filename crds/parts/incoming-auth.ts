@@ -4,7 +4,10 @@ import { OidcConfig, OidcConfigRef, ResourceUrl } from './oidc-config.ts';
 import { HostPattern, text } from './primitives.ts';
 import { agree, type Rule, withRules } from './rule.ts';
 
-const Fields = z.strictObject({
+const MISSING =
+  'required field is missing; write type: oidc with its issuer, or type: anonymous, which lets every caller in: development only';
+
+const members = {
   type: z
     .enum(['anonymous', 'oidc'])
     .describe(
@@ -34,7 +37,9 @@ const Fields = z.strictObject({
     .optional()
     .describe("Origin headers that are accepted besides the endpoint's own; they get CORS."),
   requiredTyp: text(64).optional().describe('The only accepted `typ` header of tokens, e.g. at+jwt.'),
-});
+};
+
+const Fields = z.strictObject(members, { error: ({ input }) => (input === undefined ? MISSING : undefined) });
 
 const issuerRule: Rule<z.infer<typeof Fields>> = {
   at: ['type'],

@@ -80,7 +80,7 @@ export const LimitsConfig = z.strictObject({
   ),
   sessionsPerReplica: Sessions.default(DEFAULTS.sessionsPerReplica).describe('Sessions of one replica.'),
   listDeadline: Deadline.default(DEFAULTS.listDeadline).describe(
-    'Longest time to wait for the lists of a backend, where it is below 2 s, and for a new session there.',
+    'Longest time to wait for the lists of a backend, where it is below 2 s, for its first list when a call needs it, and for a new session there.',
   ),
   connectTimeout: Deadline.default(DEFAULTS.connectTimeout).describe('Longest time to connect to a backend.'),
   maxRequestBytes: Bytes.default(DEFAULTS.maxRequestBytes).describe('Largest request body.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DEFAULTS } from './defaults.ts';
 import { Deadline } from './bounded-duration.ts';
 import { oneBlockPerType } from './one-block-per-type.ts';
-import { text } from './primitives.ts';
+import { DnsLabel, text } from './primitives.ts';
 import { isRedisAddress } from './redis-address.ts';
 import { SecretKeyRef } from './references.ts';
 import { exactlyOne, needs, notBoth, type Rule, withRules } from './rule.ts';
@@ -19,17 +19,35 @@ const Tls = z.strictObject({
   insecureSkipVerify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
 });
 
+const SentinelConfig = withRules(
+  z.strictObject({
+    masterName: text(256).describe('Name of the master as the Sentinels know it.'),
+    sentinelAddrs: z.array(Address).min(1).max(32).optional().describe('host:port of the Sentinels.'),
+    sentinelService: z
+      .strictObject({
+        name: DnsLabel.describe('Name of the Service.'),
+        namespace: DnsLabel.optional().describe('Its namespace; absent: the one of this resource.'),
+        port: z.int().min(1).max(65_535).default(26_379).describe('Its port.'),
+      })
+      .optional()
+      .describe('The Service of the Sentinels, in a cluster.'),
+    db: Database.default(0).describe('Database number.'),
+  }),
+  exactlyOne('sentinelAddrs', 'sentinelService'),
+);
+type SentinelConfig = z.infer<typeof SentinelConfig>;
+
+/** Returns host:port of the Sentinels, wherever they are written. */
+export function sentinelAddresses({ sentinelAddrs, sentinelService }: SentinelConfig): string[] {
+  if (!sentinelService) return sentinelAddrs ?? [];
+  const { name, namespace, port } = sentinelService;
+  return [`${namespace === undefined ? name : `${name}.${namespace}.svc`}:${port}`];
+}
+
 /** A Redis: one address, or the master that Sentinels name. */
 export const Redis = withRules(
   z.strictObject({
-    sentinelConfig: z
-      .strictObject({
-        masterName: text(256).describe('Name of the master as the Sentinels know it.'),
-        sentinelAddrs: z.array(Address).min(1).max(32).describe('host:port of the Sentinels.'),
-        db: Database.default(0).describe('Database number.'),
-      })
-      .optional()
-      .describe('Find the master through Sentinels.'),
+    sentinelConfig: SentinelConfig.optional().describe('Find the master through Sentinels.'),
     addr: Address.optional().describe('host:port of one Redis.'),
     db: Database.optional().describe('Database number, with addr; 0 where it is left out.'),
     aclUserConfig: z

@@ -1,10 +1,6 @@
-import {
-  checkParseEntities,
-  type CedarValueJson,
-  type EntityJson,
-  type TypeAndId,
-} from '@cedar-policy/cedar-wasm/nodejs';
+import type { CedarValueJson, EntityJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 import { z } from 'zod';
+import { cedar } from './cedar.ts';
 import { checkAncestry } from './check-ancestry.ts';
 import { CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES, RESOURCE_TYPES } from './vocabulary.ts';
 
@@ -94,7 +90,7 @@ export function readEntities(text: string): ReadEntities {
   if (problems.length > 0) return fail(...problems);
   const tooMuch = checkAncestry(entities);
   if (tooMuch !== undefined) return fail(tooMuch);
-  const checked = checkParseEntities({ entities });
+  const checked = cedar().checkParseEntities({ entities });
   if (checked.type === 'failure') return fail(...checked.errors.map(({ message }) => `entitiesJson: ${message}`));
   return { entities, problems: [] };
 }

@@ -3,7 +3,9 @@ import { validatePolicySet } from './validate.ts';
 
 function namesIn(policy: string, entities: unknown[] = []): unknown {
   const result = validatePolicySet({ policies: [policy], entitiesJson: JSON.stringify(entities) });
-  return result.ok ? result.set.names.map(({ type, id }) => [type, id]) : result.problems;
+  return result.ok
+    ? result.set.names.map(({ type, id, isOriginal }) => (isOriginal ? [type, id, 'original'] : [type, id]))
+    : result.problems;
 }
 
 const when = (condition: string) => `permit(principal, action, resource) when { ${condition} };`;
@@ -27,6 +29,15 @@ describe('findNamedResources', () => {
       [
         [undefined, 'a'],
         [undefined, 'b'],
+        [undefined, 'c', 'original'],
+      ],
+    ],
+    [
+      when('resource.name != "a" && ["b", "c"].contains(resource.name) && resource.backend == "d"'),
+      [
+        [undefined, 'a'],
+        [undefined, 'b'],
+        [undefined, 'c'],
       ],
     ],
     [when('principal in Group::"a" && resource.name like "a*"'), []],
@@ -34,9 +45,9 @@ describe('findNamedResources', () => {
     expect(namesIn(policy)).toEqual(names);
   });
 
-  it('passes over a tool that stands for a group of tools', () => {
+  it('passes over a tool that stands for a group of tools, and finds the tools of the group', () => {
     const entities = [{ uid: { type: 'Tool', id: 'a' }, attrs: {}, parents: [{ type: 'Tool', id: 'all' }] }];
-    expect(namesIn('permit(principal, action, resource in Tool::"all");', entities)).toEqual([]);
+    expect(namesIn('permit(principal, action, resource in Tool::"all");', entities)).toEqual([['Tool', 'a']]);
   });
 
   it('names the policy', () => {

@@ -1,10 +1,5 @@
-import {
-  policySetTextToParts,
-  policyToJson,
-  type DetailedError,
-  type Effect,
-  type PolicyJson,
-} from '@cedar-policy/cedar-wasm/nodejs';
+import type { DetailedError, Effect, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
+import { cedar } from './cedar.ts';
 import { checkNesting } from './check-nesting.ts';
 import { normalisePolicy } from './normalise-policy.ts';
 
@@ -61,7 +56,7 @@ function splitText(text: string, place: string): { policies: readonly string[]; 
   const refuse = (problem: string) => ({ policies: [], problems: [problem] });
   const tooDeep = checkNesting(text);
   if (tooDeep !== undefined) return refuse(`${place} ${tooDeep}`);
-  const parts = policySetTextToParts(text);
+  const parts = cedar().policySetTextToParts(text);
   if (parts.type === 'failure') {
     return {
       policies: [],
@@ -83,7 +78,7 @@ function whereIn(text: string, { sourceLocations: [at] = [] }: DetailedError): s
 }
 
 function parseOne(text: string, where: string, key: string): ParsedPolicy | string {
-  const parsed = policyToJson(text);
+  const parsed = cedar().policyToJson(text);
   if (parsed.type === 'failure') return `${where}: ${parsed.errors.map(describeError).join('; ')}`;
   const id = parsed.json.annotations?.id ?? '';
   const advice = parsed.json.annotations?.advice;

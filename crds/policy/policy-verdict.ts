@@ -1,3 +1,4 @@
+import { findLoginReads } from './find-login-reads.ts';
 import { readsCaller } from './mentions.ts';
 import { type PolicySetSource, validatePolicySet } from './validate.ts';
 
@@ -5,13 +6,23 @@ import { type PolicySetSource, validatePolicySet } from './validate.ts';
 export interface PolicyVerdict {
   /** What is wrong; empty: nothing. */
   readonly problems: readonly string[];
+  /** Policies and conditions that can never apply. */
+  readonly warnings: readonly string[];
   /** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
   readonly readsCaller: boolean;
+  /** Policies that read what only a caller with a login has. */
+  readonly loginReads: readonly string[];
 }
 
 /** Validates a policy set. */
 export function readPolicies(source: PolicySetSource): PolicyVerdict {
   const read = validatePolicySet(source);
-  if (!read.ok) return { problems: read.problems, readsCaller: true };
-  return { problems: [], readsCaller: readsCaller(read.set.mentions) };
+  if (!read.ok) return { problems: read.problems, warnings: [], readsCaller: true, loginReads: [] };
+  const { mentions, policies } = read.set;
+  return {
+    problems: [],
+    warnings: read.warnings,
+    readsCaller: readsCaller(mentions),
+    loginReads: findLoginReads(policies),
+  };
 }

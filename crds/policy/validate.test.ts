@@ -38,7 +38,26 @@ describe('policies', () => {
     expect(meant('principal.role == "x"')).toContain('(did you mean `claim_role`?)');
     expect(meant('principal.role == "x" && principal.claim_email like "*"')).toContain('(did you mean `claim_role`?)');
     expect(meant('context.path == "x"')).toContain('(did you mean `arg_path` or `claim_path`?)');
-    expect(meant('resource.role == "x"')).not.toContain('claim_');
+    expect(meant('resource.role == "x"')).not.toContain('did you mean');
+    expect(meant('principal.Claim_role == "x"')).toContain('(did you mean `claim_role`?)');
+    expect(meant('principal.claims.role == "x"')).toContain('(did you mean `claim_<name>`?)');
+    expect(meant('context.args.path == "x"')).toContain('(did you mean `arg_<name>`?)');
+    expect(meant('principal.getTag("role") == "x"')).toMatch(
+      /tag `"role"` .*`Client` \(did you mean `claim_role`\?\)$/,
+    );
+  });
+
+  it('suggests where a claim, an argument or an attribute of the resource stands', () => {
+    const meant = (condition: string) => problemsOf([when(condition)])[0];
+    expect(meant('principal.arg_path == "x"')).toContain('(did you mean `context.arg_path`?)');
+    expect(meant('resource.claim_role == "x"')).toContain('(did you mean `principal.claim_role`?)');
+    expect(meant('resource.nme == "x"')).toContain('(did you mean `name`?)');
+  });
+
+  it('names the types of entities where none is near the one that a policy names', () => {
+    const [problem] = problemsOf(['permit(principal is User, action, resource);']);
+    expect(problem).toContain('`User` (requests have Client, Group, Backend, Tool, Prompt, Resource)');
+    expect(problemsOf(['permit(principal, action, resource == tool::"a");'])[0]).toContain('did you mean `Tool`?');
   });
 
   it('keeps the suggestion of an attribute that a user entity has', () => {
@@ -52,12 +71,19 @@ describe('policies', () => {
       'forbid(principal, action, resource) when { principal has role && principal has claim_role };',
       when('!(context has path)'),
       when('principal has team || context has arg_path'),
+      'forbid(principal, action, resource) unless { resource has readonlyHint || resource has owner };',
+      when('!principal.hasTag("role") || !resource.hasTag("kind")'),
     ];
-    const entities = [{ uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] }];
+    const entities = [
+      { uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] },
+      { uid: { type: 'Tool', id: 'a' }, attrs: { owner: 'red' }, parents: [], tags: { kind: 'risky' } },
+    ];
     const result = validatePolicySet({ policies, entitiesJson: JSON.stringify(entities) });
-    expect(result.ok && result.warnings.filter((warning) => warning.includes('has'))).toEqual([
+    expect(result.ok && result.warnings.filter((warning) => warning.includes('never true'))).toEqual([
       'policies[0]: `principal has role` is never true (did you mean `claim_role`?)',
       'policies[1]: `context has path` is never true (did you mean `arg_path` or `claim_path`?)',
+      'policies[3]: `resource has readonlyHint` is never true (did you mean `readOnlyHint`?)',
+      'policies[4]: `principal.hasTag("role")` is never true (did you mean `claim_role`?)',
     ]);
   });
 
@@ -77,7 +103,7 @@ describe('policies', () => {
     [when('context.foo == 1'), 'policies[0]: attribute `foo` in context not found'],
     [
       `@id("x") ${when('principal in Team::"a"')}`,
-      'policy "x": unrecognized entity type `Team` (did you mean `Tool`?)',
+      'policy "x": unrecognized entity type `Team` (requests have Client, Group, Backend, Tool, Prompt, Resource)',
     ],
     [
       when('action == Action::"call"'),

@@ -1,16 +1,17 @@
-import { validate, type SchemaJson, type ValidationError } from '@cedar-policy/cedar-wasm/nodejs';
+import type { SchemaJson, ValidationError } from '@cedar-policy/cedar-wasm/nodejs';
+import { cedar } from './cedar.ts';
 import { countOperators } from './check-nesting.ts';
 import { checkWeight } from './check-weight.ts';
 import { readEntities, type UserEntity } from './entities.ts';
 import { shapeEntities, type EntityShapes } from './entity-types.ts';
-import { findImpossibleHas, suggestPrefix } from './explain-attributes.ts';
+import { explainUnknown, findImpossibleHas, type KnownAttributes } from './explain-attributes.ts';
 import { inferTypes, type Reading } from './infer-types.ts';
 import { findMentions, type Mentions } from './mentions.ts';
 import { findNamedResources, type NamedResource } from './named-resources.ts';
 import { describeError, nameOf, parsePolicies, type ParsedPolicy } from './parse.ts';
 import { buildSchema } from './schema.ts';
 import { writeType, type ValueType } from './value-type.ts';
-import { CLIENT } from './vocabulary.ts';
+import { CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 
 /** How many ways to give types to disputed attributes are tried: fewer of a set that takes long to validate once. */
 const MAX_ASSIGNMENTS = 32;
@@ -69,8 +70,15 @@ export function validatePolicySet(source: PolicySetSource): PolicySetValidation 
   };
 }
 
-function knownAttributes(shapes: EntityShapes): { principal: string[]; context: string[] } {
-  return { principal: [...(shapes.get(CLIENT)?.attributes.keys() ?? [])], context: [] };
+function knownAttributes(shapes: EntityShapes): KnownAttributes {
+  const of = (types: readonly string[]) => {
+    const known = types.flatMap((type) => shapes.get(type) ?? []);
+    return {
+      attributes: known.flatMap(({ attributes }) => [...attributes.keys()]),
+      hasTags: known.some(({ tags }) => tags !== undefined),
+    };
+  };
+  return { principal: of([CLIENT]), resource: of(Object.values(RESOURCE_TYPES)), context: of([]) };
 }
 
 function attemptsFor(policies: readonly string[]): number {
@@ -108,16 +116,17 @@ interface Check {
 
 function check(policies: readonly ParsedPolicy[], shapes: EntityShapes, types: ReadonlyMap<string, ValueType>): Check {
   const build = (required: boolean) => buildSchema({ shapes, requestAttributes: types, required });
-  const always = runValidator(policies, build(true));
-  const sometimes = runValidator(policies, build(false));
+  const known = knownAttributes(shapes);
+  const always = runValidator(policies, build(true), known);
+  const sometimes = runValidator(policies, build(false), known);
   // Attributes need no guard, so what Cedar says about a missing guard is no problem. All else it finds is.
   const guarded = sometimes.problems.filter((problem) => !/safety of access|same optionality/.test(problem));
   return { problems: [...new Set([...always.problems, ...guarded])], warnings: sometimes.warnings };
 }
 
-function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<string>): Check {
+function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<string>, known: KnownAttributes): Check {
   const staticPolicies = Object.fromEntries(policies.map(({ key, json }) => [key, json]));
-  const answer = validate({ schema, policies: { staticPolicies } });
+  const answer = cedar().validate({ schema, policies: { staticPolicies } });
   if (answer.type === 'failure') return { problems: answer.errors.map(describeError), warnings: [] };
   const names = new Map(policies.map((policy) => [policy.key, nameOf(policy)]));
   const order = [...names.keys()];
@@ -126,7 +135,7 @@ function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<stri
     findings
       .map(({ policyId, error }) => ({
         at: order.indexOf(policyId),
-        text: `${names.get(policyId) ?? policyId}: ${suggestPrefix(simplify(describeError(error)))}`,
+        text: `${names.get(policyId) ?? policyId}: ${explainUnknown(simplify(describeError(error)), known)}`,
       }))
       .sort((a, b) => a.at - b.at || (a.text < b.text ? -1 : 1))
       .map(({ text }) => text);

@@ -11,6 +11,9 @@ const Url = z.url().max(2048);
 const Scopes = z.array(z.string().min(1).max(256)).max(64);
 const Names = z.array(z.string().min(1).max(256)).max(16);
 
+/** Longest reason for which a provider is out of service. */
+export const LONGEST_REASON = 4096;
+
 const wanted = UserInfoConfig.shape;
 const UserInfo = z.strictObject({
   endpoint_url: meaning(wanted.endpointUrl, Url),
@@ -38,6 +41,14 @@ const upstream = {
     z.record(z.string().max(256), z.string().max(2048)).default({}),
   ),
   ca_bundle_file: File.optional().describe('Certificate authorities that are trusted besides the usual ones.'),
+  out_of_service: z
+    .string()
+    .min(1)
+    .max(LONGEST_REASON)
+    .optional()
+    .describe(
+      'Why it is out of service: a secret or certificate authorities that it needs cannot be used, and stand here in no file. Logins that need it fail.',
+    ),
 };
 const client = {
   client_id: Oidc.shape.clientId,
@@ -178,3 +189,19 @@ export const AuthServer = z.strictObject({
     .describe('Bounds.'),
 });
 export type AuthServer = z.infer<typeof AuthServer>;
+
+/** The providers of a server, in a document as written or as read. */
+type Providers = Pick<z.input<typeof AuthServer>, 'upstreams' | 'primary_upstream_provider'>;
+
+/** The provider that says who a user is: the named one, else the first that is required. */
+export function primaryOf({ upstreams, primary_upstream_provider: named }: Providers) {
+  return upstreams.find(({ name, required }) => (named === undefined ? required !== false : name === named));
+}
+
+/** Whether the primary provider says who a user is. OAuth 2.0 itself does not (RFC 6749). Without a server: true. */
+export function namesUsers(server: Providers | undefined): boolean {
+  const primary = server && primaryOf(server);
+  if (primary?.type !== 'oauth2') return true;
+  const { userinfo, identity_from_token: paths } = primary.oauth2_config;
+  return userinfo !== undefined || paths !== undefined;
+}

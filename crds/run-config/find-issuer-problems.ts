@@ -1,12 +1,33 @@
+import { privateAddressIn } from '../connections/private-address.ts';
 import { urlIsSecure } from '../parts/oidc-config.ts';
 import type { AuthServer } from './auth-server.ts';
 import { type DocumentProblem, httpProblems } from './document-problem.ts';
 import type { OidcIncoming } from './incoming.ts';
 
+const hasKeys = ({ embedded, jwks, jwks_file: file }: OidcIncoming) =>
+  embedded || jwks !== undefined || file !== undefined;
+
 /** Boundary 1 calls these, unless its keys are at hand. */
 function calledUrls(incoming: OidcIncoming): ('jwks_url' | 'introspection_url')[] {
-  const hasKeys = incoming.embedded || incoming.jwks !== undefined || incoming.jwks_file !== undefined;
-  return [...(hasKeys ? [] : (['jwks_url'] as const)), 'introspection_url'];
+  return [...(hasKeys(incoming) ? [] : (['jwks_url'] as const)), 'introspection_url'];
+}
+
+/** Discovery at the issuer finds what is not written. */
+function isDiscovered(incoming: OidcIncoming): boolean {
+  const findsKeys = !hasKeys(incoming) && incoming.jwks_url === undefined;
+  return findsKeys || (incoming.client_secret_file !== undefined && incoming.introspection_url === undefined);
+}
+
+/** Names are looked up when they are called. */
+function findPrivateAddresses(incoming: OidcIncoming): DocumentProblem[] {
+  if (incoming.jwks_allow_private_ip) return [];
+  const called = [...(isDiscovered(incoming) ? (['issuer'] as const) : []), ...calledUrls(incoming)];
+  return called.flatMap((field) => {
+    if (field === 'introspection_url' && incoming.protected_resource_allow_private_ip) return [];
+    const address = privateAddressIn(incoming[field] ?? '');
+    if (address === undefined) return [];
+    return [{ path: [field], message: `${address} is a private address; set jwksAllowPrivateIP to allow it` }];
+  });
 }
 
 /** Returns why boundary 1 could let no token in. Paths begin at `incoming`. `authServer`: that of the same document. */
@@ -19,6 +40,7 @@ export function findIssuerProblems(incoming: OidcIncoming, authServer: AuthServe
       if (problems.length > 0 || allowHttp || urlIsSecure.holds(incoming[field])) return problems;
       return [{ path: [field], message: 'http is called on loopback only; write an https URL' }];
     }),
+    ...findPrivateAddresses(incoming),
     ...(incoming.client_secret_file !== undefined && incoming.client_id === undefined
       ? [{ path: ['client_secret_file'], message: 'needs incoming.client_id beside it; write client_id' }]
       : []),

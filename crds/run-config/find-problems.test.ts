@@ -66,6 +66,18 @@ describe('findProblems', () => {
       upstreams([oidc({ issuer_url: FAR })], { insecure_allow_http: true }),
     ],
     ['a provider over http on loopback', upstreams([oidc({ issuer_url: 'http://127.0.0.1:1' })])],
+    [
+      'keys at a private address where that is allowed',
+      issuer({ jwks_url: 'https://10.0.0.7/k', jwks_allow_private_ip: true }),
+    ],
+    [
+      'introspection alone at a private address where that is allowed',
+      issuer({ introspection_url: 'https://10.0.0.7/i', protected_resource_allow_private_ip: true }),
+    ],
+    [
+      'an issuer at a private address that nothing calls',
+      { incoming: { type: 'oidc', issuer: 'https://10.0.0.7', jwks: { keys: [] } } },
+    ],
     ['an issuer over http where that is allowed', issuer({ jwks_url: FAR, insecure_allow_http: true })],
     ['spans that are not sent', tracing({ tracingEnabled: false, endpoint: 'ftp://a' })],
   ])('accepts %s', (_case, document) => {
@@ -202,6 +214,21 @@ describe('findProblems', () => {
       'a key set over http',
       issuer({ jwks_url: FAR }),
       ['incoming.jwks_url: http is called on loopback only; write an https URL'],
+    ],
+    [
+      'a key set at a private address',
+      issuer({ jwks_url: 'https://10.0.0.7/keys' }),
+      ['incoming.jwks_url: 10.0.0.7 is a private address; set jwksAllowPrivateIP to allow it'],
+    ],
+    [
+      'an issuer at a private address, where keys are found by discovery',
+      { incoming: { type: 'oidc', issuer: 'https://[fd00::1]' } },
+      ['incoming.issuer: fd00::1 is a private address; set jwksAllowPrivateIP to allow it'],
+    ],
+    [
+      'introspection at a private address',
+      issuer({ introspection_url: 'https://192.168.0.1/i' }),
+      ['incoming.introspection_url: 192.168.0.1 is a private address; set jwksAllowPrivateIP to allow it'],
     ],
     [
       'a client secret of boundary 1 without client',

@@ -8,6 +8,7 @@ import { applicantsOf, buildWorld } from '#operator/local/build-world';
 import type { Outcome, Rendered } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { contentHash, GENERATED_SECRETS, type GeneratedSecret, type Manifest, type World } from '#operator/world';
+import { listFiles } from '#runtime/list-files';
 import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
 import { SEEDS } from './seeds.ts';
 import { type ReadSource, serveDocument } from './serve-document.ts';
@@ -58,11 +59,31 @@ function plannedOf(world: World): Outcome[] {
   return named.map((key) => plan({ ...key, namespace: 'default' }, world, '2026-01-01T00:00:00Z'));
 }
 
+/** Fields whose files hold no credential, to the key of the Secret with a value that can be used there. */
+const USABLE: Record<string, string> = {
+  signing_key_file: 'signing',
+  fallback_key_files: 'signing',
+  ca_cert_file: 'tls.crt',
+  client_cert_file: 'tls.crt',
+  cert_file: 'tls.crt',
+  client_key_file: 'tls.key',
+  key_file: 'tls.key',
+};
+
+/** For each file, the keys of the Secret with values that can be used where the document names it. */
+function usableKeys({ document }: Rendered): Map<string, ReadonlySet<string>> {
+  const keys = new Map<string, ReadonlySet<string>>();
+  for (const { file, path } of listFiles(document)) {
+    const field = path.find((step) => typeof step === 'string' && /_files?$/.test(step)) ?? '';
+    keys.set(file, new Set([...(keys.get(file) ?? []), USABLE[field] ?? 'long']));
+  }
+  return keys;
+}
+
 /** In a cluster the planner sees no value, so each is one that can be used at its place. */
-function usableValue({ document, secretDirectory }: Rendered, file: string): string {
-  const { signing_key_config: keys } = document.embedded_auth_server_config ?? {};
-  const signs = [keys?.signing_key_file, ...(keys?.fallback_key_files ?? [])].includes(`${secretDirectory}/${file}`);
-  return (signs ? SECRET.signing : SECRET.long) ?? '';
+function usableValue(rendered: Rendered, file: string): string {
+  const [key = 'long'] = usableKeys(rendered).get(`${rendered.secretDirectory}/${file}`) ?? [];
+  return SECRET[key] ?? '';
 }
 
 async function refusalOf(rendered: Rendered, mode: World['platform']['mode']): Promise<string | undefined> {
@@ -79,12 +100,7 @@ async function refusalOf(rendered: Rendered, mode: World['platform']['mode']): P
 }
 
 /** A value of a Secret that is named as key and as credential can be only one of them. */
-function hasValues({ document, text }: Rendered): boolean {
-  const { signing_key_config: keys } = document.embedded_auth_server_config ?? {};
-  const files = keys ? [keys.signing_key_file, ...(keys.fallback_key_files ?? [])] : [];
-  const signing = files.reduce((count, file) => count + files.filter((one) => one === file).length, 0);
-  return files.reduce((count, file) => count + text.split(file).length - 1, 0) === signing;
-}
+const hasValues = (rendered: Rendered): boolean => [...usableKeys(rendered).values()].every(({ size }) => size === 1);
 
 const folders = fc.record({
   mode: fc.constantFrom('local' as const, 'cluster' as const),

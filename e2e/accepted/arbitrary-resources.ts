@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import {
   MCPExternalAuthConfigSpec,
@@ -14,6 +15,7 @@ import { UpstreamProvider } from '#crds/parts/upstream-provider';
 import type { Snapshot } from '#operator/local/manifest-folder';
 import type { Kind, Manifest } from '#operator/world';
 import { arbitraryValue, type Known } from './arbitrary-value.ts';
+import { AUTHORITY } from '#operator/plan/testdata/authority';
 
 /** One folder of resources. */
 export interface Resources {
@@ -29,6 +31,9 @@ const pem = (type: 'private' | 'public', pair: ReturnType<typeof generateKeyPair
   String(pair[`${type}Key`].export({ type: type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }));
 const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
+const loopback = (file: string) =>
+  readFileSync(new URL(`../../runtime/incoming/testdata/loopback-${file}.pem`, import.meta.url), 'utf8');
+
 /** Keys of the one Secret, for all that a value may be. */
 export const SECRET: Readonly<Record<string, string>> = {
   plain: 'sesame',
@@ -38,12 +43,16 @@ export const SECRET: Readonly<Record<string, string>> = {
   signing: pem('private', p256),
   public: pem('public', p256),
   curve: pem('private', generateKeyPairSync('ec', { namedCurve: 'secp256k1' })),
+  'tls.crt': loopback('cert'),
+  'tls.key': loopback('key'),
 };
 
 const ISSUER = 'https://mcp.example';
 const ENDPOINT = `${ISSUER}/mcp`;
 const refs = Object.keys(SECRET).map((key) => ({ name: 'secret', key }));
-const [plain, long, signing] = ['plain', 'long', 'signing'].map((key) => ({ name: 'secret', key }));
+const [plain, long, signing, certificate, privateKey] = ['plain', 'long', 'signing', 'tls.crt', 'tls.key'].map(
+  (key) => ({ name: 'secret', key }),
+);
 const often = <T>(value: T, times: number): T[] => Array.from({ length: times }, () => value);
 const bundles = [{ name: 'config' }, { configMapRef: { name: 'config', key: 'ca.crt' } }];
 
@@ -70,6 +79,12 @@ const KNOWN: Known = {
     valueSecretRef: [...often(plain, 6), ...refs],
     clientSecretRef: [...often(plain, 6), ...refs],
     caBundleRef: bundles,
+    caCertSecretRef: [...often(certificate, 6), ...refs],
+    clientCertSecretRef: [...often(certificate, 6), ...refs],
+    clientKeySecretRef: [...often(privateKey, 6), ...refs],
+    secretRef: [{ name: 'secret' }],
+    replicas: [...often(1, 6), 2],
+    allowedHosts: [['mcp.example', '*.example', '[::1]:4483', 'a:99999']],
     configMap: [
       { name: 'config', key: 'authz.json' },
       { name: 'config', key: 'oidc.json' },
@@ -127,25 +142,14 @@ const KNOWN: Known = {
       '*.example',
       'a.example:70000',
     ],
+    // Names of tools that look like names of fields with files.
+    ...['list_files', 'key_file'],
     ...['30s', '1h30m', '1.5h', '0s', '400d', '1ms', '/mcp', '/', '//a', '/%', '/a?b', '{workload}_', '/tmp/x'],
   ],
   // Pods are no part of a document, and files of the machine that runs the test no part of the test.
   without: new Set([
     ...['podTemplateSpec', 'resourceOverrides', 'resources', 'volumes', 'autoscaling', 'podDisruptionBudget'],
-    ...[
-      'envFileDir',
-      'permissionProfile',
-      'logFile',
-      'publish',
-      'suspend',
-      'secretRef',
-      'clientCertSecretRef',
-      'clientKeySecretRef',
-      'replicas',
-      'backendReplicas',
-      'allowedHosts',
-      'allowedServers',
-    ],
+    ...['envFileDir', 'permissionProfile', 'logFile', 'publish', 'suspend', 'backendReplicas', 'allowedServers'],
   ]),
 };
 
@@ -175,11 +179,13 @@ export const arbitraryResources: fc.Arbitrary<Resources> = fc.record({
   backends: fc.record({ alpha: specs(MCPServerSpec), beta: specs(MCPServerSpec) }),
   auth: fc.record({ 'auth-a': specs(MCPExternalAuthConfigSpec), 'auth-b': specs(MCPExternalAuthConfigSpec) }),
   issuer: specs(MCPOIDCConfigSpec),
-  configMap: fc.tuple(specs(InlineAuthz), specs(InlineOidc)).map(([authz, oidc]) => ({
-    'authz.json': JSON.stringify(authz),
-    'oidc.json': JSON.stringify(oidc),
-    'ca.crt': 'no certificate',
-  })),
+  configMap: fc
+    .tuple(specs(InlineAuthz), specs(InlineOidc), fc.constantFrom(AUTHORITY, 'none'))
+    .map(([authz, oidc, authorities]) => ({
+      'authz.json': JSON.stringify(authz),
+      'oidc.json': JSON.stringify(oidc),
+      'ca.crt': authorities,
+    })),
 });
 
 function manifest(kind: Kind, name: string, spec: unknown): Manifest {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { type ReadSecret, redisOptions } from '#crds/connections/redis-options';
 import { pathText } from '#crds/parts/explain';
 import { findProblems } from '#crds/run-config/find-problems';
 import type { RunConfig } from '#crds/run-config/run-config';
@@ -10,6 +11,7 @@ import { createAuthServer } from '#runtime/authserver/create-auth-server';
 import { buildAuthenticator } from '#runtime/build-authenticator';
 import { buildHostOriginCheck } from '#runtime/build-host-origin-check';
 import { backendDeps, type GatewayOptions } from '#runtime/gateway-options';
+import { publicServer } from '#runtime/public-server';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { loadRunConfig } from '#runtime/load-run-config';
 import { createBackend } from '#runtime/mcp/backends/create-backend';
@@ -71,10 +73,28 @@ async function serveAuthServer(config: RunConfig, { files, observer }: GatewayOp
       ...{ sharedLogins: () => [], now: Date.now, random: randomBytes },
     },
   );
-  const out = server.warnings.find((warning) => warning.includes('out of service'));
+  // The planner has said so already of a provider whose Secret is missing.
+  const planned = wanted.upstreams.flatMap(({ out_of_service: reason }) => reason ?? []);
+  const out = server.warnings.find(
+    (warning) => warning.includes('out of service') && !planned.some((reason) => warning.endsWith(reason)),
+  );
   if (out === undefined) return server;
   await server.close();
   throw new Error(out);
+}
+
+/** Logins at remote servers are kept in memory. */
+function withoutStore(settings: RunConfig['backends'][number]): RunConfig['backends'][number] {
+  const { auth } = settings;
+  if (auth.type !== 'remote_auth') return settings;
+  return { ...settings, auth: { ...auth, storage: { type: 'memory' } } };
+}
+
+/** Checks the settings of each Redis. Opens no connection. */
+function checkStores({ session_storage: sessions, embedded_auth_server_config: logins }: RunConfig, read: ReadSecret) {
+  for (const storage of [sessions, logins?.storage]) {
+    if (storage?.type === 'redis') redisOptions(storage.redis, read, 0);
+  }
 }
 
 /** Makes each backend as the runtime does, without calling it. Processes are not started, and no store is opened. */
@@ -87,8 +107,7 @@ async function serveBackends(config: RunConfig, options: GatewayOptions, userTok
   };
   try {
     for (const settings of config.backends) {
-      if (settings.auth.type === 'remote_auth') continue;
-      await (await createBackend(settings, deps)).close();
+      await (await createBackend(withoutStore(settings), deps)).close();
     }
   } finally {
     deadlines.close();
@@ -110,6 +129,8 @@ export async function serveDocument(rendered: Rendered, read: ReadSource, folder
   try {
     buildHostOriginCheck(config, listening);
     new LimitTable(config);
+    publicServer({ followed: { current: { config, digest: '', files: [] }, files }, log: quiet }, () => undefined);
+    checkStores(config, files.read);
     createSecretRing(
       config.sealing_secret_files.map((one) => ({ file: one, content: files.readBytes(one) })),
       { now: Date.now, random: randomBytes },

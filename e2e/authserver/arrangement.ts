@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveWhoami } from '../fakes/whoami/serve.ts';
 import type { RunningFake } from '../fakes/mcp/serve.ts';
-import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
+import { serveGateway, type ServedGateway, type ServeOptions } from '../gateway/serve-gateway.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
 import { OAuthClient } from './oauth-client.ts';
@@ -32,6 +32,7 @@ export interface ArrangementOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Backends besides those that each provider has. */
   readonly backends?: readonly BackendDocument[];
+  readonly observe?: ServeOptions['observe'];
 }
 
 /** A gateway with the embedded authorization server in this process, its providers, and a `whoami` behind each. */
@@ -102,7 +103,7 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
     const files = { ...options.files };
     const tls = options.tls && { cert_file: options.tls.certFile, key_file: options.tls.keyFile };
     const config = { ...world.configOf(changes), listen: { port, private_port: 0, ...(tls && { tls }) } };
-    const gateway = await serveGateway(config, { files });
+    const gateway = await serveGateway(config, { files, ...(options.observe && { observe: options.observe }) });
     started.push(gateway);
     return gateway;
   };

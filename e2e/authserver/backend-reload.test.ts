@@ -30,3 +30,37 @@ describe('a reload', () => {
     expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
   });
 });
+
+const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', options: { refresh: 'none' } };
+
+describe('a provider that the document has out of service', () => {
+  /** The gateway starts anew with this provider out of service. */
+  const startWithout = async (name: string, more: object = {}) => {
+    const world = closing(await arrange({ providers: [OKTA, GITHUB], storage: 'sqlite' }));
+    const alice = await (await world.client()).login({ user: 'alice' });
+    const server = world.configOf().embedded_auth_server_config!;
+    const upstreams = server.upstreams.map((one) =>
+      one.name === name ? { ...one, ...more, out_of_service: 'its Secret does not exist' } : one,
+    );
+    await world.restart({ embedded_auth_server_config: { ...server, upstreams } });
+    const { back } = await (await world.client()).authorize({ user: 'bob' });
+    return { world, alice, back: back.searchParams };
+  };
+
+  it.each(['okta', 'github'])(
+    'fails logins that need it, and those who have logged in are served: %s',
+    async (name) => {
+      const { world, alice, back } = await startWithout(name);
+      expect(back.get('code')).toBeNull();
+      expect(back.get('error')).toBe('temporarily_unavailable');
+      const other = name === 'okta' ? 'github' : 'okta';
+      expect(accountAt(world.providers[other]!, await whoIs(world.resource, alice.access_token, other))).toBe('alice');
+    },
+  );
+
+  it('is left out of logins where it is not required', async () => {
+    const { back } = await startWithout('github', { required: false });
+    expect(back.get('error')).toBeNull();
+    expect(back.get('code')).not.toBeNull();
+  });
+});

@@ -15,6 +15,8 @@ export interface ProviderSpec {
   readonly kind: 'real' | 'odd';
   readonly required?: boolean;
   readonly options?: OAuthProviderOptions;
+  /** It does not say who the user is: no user-info is asked. */
+  readonly isUnnamed?: boolean;
   /** Seconds that access tokens of a real one live. */
   readonly tokenLifetime?: number;
   /** What the configuration says besides, e.g. `additional_authorization_params`. */
@@ -67,7 +69,7 @@ async function startReal(
 }
 
 async function startOdd(
-  { name, required = true, options = {}, more }: ProviderSpec,
+  { name, required = true, options = {}, isUnnamed = false, more }: ProviderSpec,
   secretFile: string,
 ): Promise<RunningProvider> {
   const odd = await serveOAuthProvider(options);
@@ -76,7 +78,7 @@ async function startOdd(
     host: odd.host,
     issuer: odd.issuer,
     tokenUrl: `${odd.issuer}/token`,
-    upstream: { ...more, ...upstreamOf(odd, { name, required, options }, secretFile) },
+    upstream: { ...more, ...upstreamOf(odd, { name, required, options, isUnnamed }, secretFile) },
     secret: options.clientSecret ?? CLIENT_SECRET,
     real: undefined,
     odd,
@@ -86,7 +88,12 @@ async function startOdd(
 
 function upstreamOf(
   { issuer }: OAuthProvider,
-  { name, required, options }: { name: string; required: boolean; options: OAuthProviderOptions },
+  {
+    name,
+    required,
+    options,
+    isUnnamed,
+  }: { name: string; required: boolean; options: OAuthProviderOptions; isUnnamed: boolean },
   secretFile: string,
 ): UpstreamDocument {
   const client = { client_id: CLIENT_ID, client_secret_file: secretFile };
@@ -101,7 +108,7 @@ function upstreamOf(
       ...client,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
-      ...(options.answers === 'nested' ? NESTED : withUserInfo(issuer)),
+      ...(options.answers === 'nested' ? NESTED : isUnnamed ? {} : withUserInfo(issuer)),
     },
   };
 }

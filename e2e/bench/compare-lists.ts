@@ -25,7 +25,8 @@ export interface ListPace {
 
 interface Costs {
   readonly first: number;
-  readonly others: number;
+  readonly alike: number;
+  readonly own: number;
 }
 
 const TOOLS = 2_000;
@@ -46,7 +47,11 @@ export async function compareLists({ rounds, principals }: ListPace): Promise<Li
       decided: median(results.map(({ decided }) => pick(decided))),
       ratio: median(results.map(({ plain, decided }) => pick(decided) / pick(plain))),
     });
-    const rows = [row('first principal', ({ first }) => first), row('each further principal', ({ others }) => others)];
+    const rows = [
+      row('first principal', ({ first }) => first),
+      row('each further principal with the same claims', ({ alike }) => alike),
+      row('each further principal with a claim of its own', ({ own }) => own),
+    ];
     return { tools: TOOLS, rows };
   } finally {
     await identity.close();
@@ -61,14 +66,19 @@ interface Arrangement {
 }
 
 async function measureOne(urls: string[], { identity, principals, withPolicies }: Arrangement): Promise<Costs> {
-  const target = await startListing(urls, identity, { principals, withPolicies });
+  const half = Math.floor((principals - 1) / 2);
+  const target = await startListing(urls, identity, { principals, own: half, withPolicies });
   try {
     const sessions: Record<string, string>[] = [];
     for (const token of target.tokens ?? []) sessions.push(await openSession(target.url, token));
     const [first, ...others] = sessions;
-    if (first === undefined || others.length === 0) throw new Error('a round needs two principals');
-    const costs = { first: await cpuOf(target, [first]), others: await cpuOf(target, others) };
-    return { first: costs.first, others: costs.others / others.length };
+    if (first === undefined || half === 0) throw new Error('a round needs three principals');
+    const [alike, own] = [others.slice(0, -half), others.slice(-half)];
+    return {
+      first: await cpuOf(target, [first]),
+      alike: (await cpuOf(target, alike)) / alike.length,
+      own: (await cpuOf(target, own)) / own.length,
+    };
   } finally {
     await target.stop();
   }

@@ -52,7 +52,7 @@ const FULL: Plan = {
   openLoop: { rounds: 7, warmUpMs: 200, measureMs: 1_500, primeMs: 1_000 },
   grid: { rounds: 21, warmUpMs: 100, measureMs: 350, primeMs: 4_000 },
   tokens: { rounds: 15, warmUpMs: 100, measureMs: 500, filled: 10_000 },
-  lists: { rounds: 9, principals: 41 },
+  lists: { rounds: 9, principals: 201 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
   slope: { warmUp: 180, seconds: 180 },
@@ -65,7 +65,7 @@ const QUICK: Plan = {
   openLoop: { rounds: 3, warmUpMs: 100, measureMs: 400, primeMs: 100 },
   grid: { rounds: 3, warmUpMs: 300, measureMs: 400, primeMs: 1_000 },
   tokens: { rounds: 3, warmUpMs: 200, measureMs: 500, filled: 2_000 },
-  lists: { rounds: 3, principals: 21 },
+  lists: { rounds: 3, principals: 101 },
   cells: [
     [1, 10],
     [20, 2_000],

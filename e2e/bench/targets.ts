@@ -106,16 +106,21 @@ function incomingOf(identity: IdentityProvider): GatewayConfig['incoming'] {
   };
 }
 
-function signTokens(identity: IdentityProvider, count: number, claims: object): Promise<string[]> {
-  const users = Array.from({ length: count }, (_, index) => `user-${index}`);
-  return Promise.all(users.map((sub) => identity.sign({ sub, aud: 'bench', scope: 'mcp', level: 3, ...claims })));
+function signTokens(
+  identity: IdentityProvider,
+  count: number,
+  claims: object,
+  levelOf: (index: number) => number = () => 3,
+): Promise<string[]> {
+  const users = Array.from({ length: count }, (_, index) => ({ sub: `user-${index}`, level: levelOf(index) }));
+  return Promise.all(users.map((user) => identity.sign({ ...user, aud: 'bench', scope: 'mcp', ...claims })));
 }
 
-/** JWT only, or with ten policies that show every tool to these principals. */
+/** JWT only, or with ten policies that show every tool to these principals, the last `own` of whom have a claim of their own. */
 export async function startListing(
   urls: string[],
   identity: IdentityProvider,
-  { principals, withPolicies }: { principals: number; withPolicies: boolean },
+  { principals, own, withPolicies }: { principals: number; own: number; withPolicies: boolean },
 ): Promise<Target> {
   const config: GatewayConfig = {
     incoming: incomingOf(identity),
@@ -123,7 +128,9 @@ export async function startListing(
     backends: backendNames(urls),
     limits: LIMITS,
   };
-  const tokens = await signTokens(identity, principals, { groups: ['engineering'], department: 'finance' });
+  const claims = { groups: ['engineering'], department: 'finance' };
+  const levelOf = (index: number) => (index < principals - own ? 3 : index);
+  const tokens = await signTokens(identity, principals, claims, levelOf);
   return asTarget('vmcp lists', await startGateway(config, { prefix: SERVER_CORE }), tokens);
 }
 

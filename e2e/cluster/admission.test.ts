@@ -56,6 +56,7 @@ describeWithCluster('the admission policies', (cluster) => {
     verbs: ['use'],
   });
 
+  const decides = (...names: string[]) => ({ ...uses(...names), resources: ['mcpoidcconfigs'] });
   const joins = (...names: string[]) => ({ ...uses(...names), resources: ['mcpgroups'] });
   const runs = (...names: string[]) => ({ ...uses(...names), apiGroups: [''], resources: ['serviceaccounts'] });
 
@@ -78,12 +79,14 @@ describeWithCluster('the admission policies', (cluster) => {
     expect([applied.code, applied.stderr]).toEqual([0, '']);
     await untilEstablished(cluster, ...KINDS.map((kind) => `crd/${kind}.${group}`));
     for (const user of ['writer', 'owner', 'reader']) await give(user, 'writes', writes);
-    await give('owner', 'uses', uses('github', 'with-secrets', 'exchange'), joins('tools'), gets('key', 'login'));
+    const own = [uses('github', 'with-secrets', 'exchange'), decides('issuer', 'with-secrets'), joins('tools')];
+    await give('owner', 'uses', ...own, gets('key', 'login'));
     await give(
       'reader',
       'gets',
       { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
       uses('other', 'with-secrets'),
+      decides('with-secrets'),
       joins('tools'),
     );
     const probe = resource('MCPServer', 'probe', { image: 'a', externalAuthConfigRef: { name: 'github' } });
@@ -143,6 +146,24 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('owner', pulls('key', 'login'))).toMatchObject({ code: 0 });
   });
 
+  it.each<[string, object, object]>([
+    ['MCPServer', { image: 'a' }, { podTemplateSpec: { metadata: { labels: { app: 'redis' } } } }],
+    ['MCPServer', { image: 'a' }, { resourceOverrides: { proxyDeployment: { podLabels: { app: 'redis' } } } }],
+    [
+      'VirtualMCPServer',
+      { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } },
+      { podTemplateSpec: { metadata: { labels: { app: 'redis' } } } },
+    ],
+  ])('refuse labels of pods of a %s to a writer who may not create pods', async (kind, own, labels) => {
+    const labelled = resource(kind, 'labelled', { ...own, ...labels });
+    const refusal = expect.stringContaining('owner may not create pods, and labels of pods decide which Services');
+    expect(await applyAs('owner', labelled)).toMatchObject({ code: 1, stderr: refusal });
+    const annotated = { ...own, podTemplateSpec: { metadata: { annotations: { 'prometheus.io/scrape': 'true' } } } };
+    expect(await applyAs('owner', resource(kind, 'annotated', annotated))).toMatchObject({ code: 0 });
+    await give('podder', 'labels', writes, joins('tools'), { apiGroups: [''], resources: ['pods'], verbs: ['create'] });
+    expect(await applyAs('podder', labelled)).toMatchObject({ code: 0 });
+  });
+
   it('refuse a changed or replaced MCPExternalAuthConfig to a writer without use of it', async () => {
     const exchange = (tokenUrl: string, name = 'exchange') =>
       resource('MCPExternalAuthConfig', name, { type: 'tokenExchange', tokenExchange: { tokenUrl, audience: 'a' } });
@@ -151,6 +172,17 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('writer', exchange('https://evil.example/token'))).toMatchObject({ code: 1, stderr: refusal });
     await cluster.kubectl(['delete', '-n', namespace.name, `mcpexternalauthconfigs.${group}`, 'exchange']);
     expect(await applyAs('writer', exchange('https://evil.example/token'))).toMatchObject({ code: 1, stderr: refusal });
+  });
+
+  it('refuse a changed or replaced MCPOIDCConfig to a writer without use of it', async () => {
+    const issuer = (url: string) => resource('MCPOIDCConfig', 'issuer', { type: 'inline', inline: { issuer: url } });
+    expect(await applyAs('owner', issuer('https://login.example'))).toMatchObject({ code: 0 });
+    const refusal = expect.stringContaining(
+      'writer may not use MCPOIDCConfig issuer, and whoever writes it decides who is let in',
+    );
+    expect(await applyAs('writer', issuer('https://evil.example'))).toMatchObject({ code: 1, stderr: refusal });
+    await cluster.kubectl(['delete', '-n', namespace.name, `mcpoidcconfigs.${group}`, 'issuer']);
+    expect(await applyAs('writer', issuer('https://evil.example'))).toMatchObject({ code: 1, stderr: refusal });
   });
 
   it('let who may use it, and who may do everything', async () => {
@@ -419,10 +451,12 @@ describeWithCluster('the admission policies', (cluster) => {
 
   it('ask about 20 Secrets, a configuration, a group and an account of one MCPServer', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
-    await give('whole', 'whole', writes, gets(...names), uses('github'), joins('tools'), runs('robot'));
+    const pods = { apiGroups: [''], resources: ['pods'], verbs: ['create'] };
+    await give('whole', 'whole', writes, gets(...names), uses('github'), joins('tools'), runs('robot'), pods);
     const secrets = names.map((name, index) => ({ name, key: 'k', targetEnvName: `K${index}` }));
     const config = { externalAuthConfigRef: { name: 'github' }, groupRef: 'tools', serviceAccount: 'robot' };
-    const text = resource('MCPServer', 'whole', { image: 'a', secrets, ...config });
+    const podTemplateSpec = { metadata: { labels: { team: 'a' } } };
+    const text = resource('MCPServer', 'whole', { image: 'a', secrets, ...config, podTemplateSpec });
     expect(await applyAs('whole', text)).toMatchObject({ code: 0 });
   });
 

@@ -109,14 +109,15 @@ describeWithCluster('an installation of the chart', (cluster) => {
           ['create', 'mcpservers'],
           ['use', 'mcpexternalauthconfigs'],
           ['use', 'mcpgroups'],
+          ['use', 'mcpoidcconfigs'],
         ].map(([verb = '', kind = '']) => may(user, verb, kind)),
       );
     await eventually(
       () => answers('own-edit'),
-      (told) => told.join() === 'yes,yes,yes,yes',
+      (told) => told.join() === 'yes,yes,yes,yes,yes',
       30_000,
     );
-    expect(await answers('own-view')).toEqual(['yes', 'no', 'no', 'no']);
+    expect(await answers('own-view')).toEqual(['yes', 'no', 'no', 'no', 'no']);
   });
 
   it('refuses an unknown field by name, with the nearest known one, as soon as its operators have a certificate', async () => {

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { ProxySettings } from '#crds/connections/proxy';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
-import { followRunConfig } from '#runtime/follow-run-config';
+import { FollowedRunConfig } from '#runtime/follow-run-config';
+import { loadRunConfig } from '#runtime/load-run-config';
+import { createSecretFiles } from '#runtime/secret-files';
 import { startRuntime, type RunningRuntime } from '#runtime/process';
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createLog } from '#runtime/telemetry/create-log';
@@ -37,6 +39,8 @@ export interface ServeOptions {
   readonly probed?: boolean;
   /** As the variables of the environment name it. */
   readonly proxy?: ProxySettings;
+  /** What the runtime reads in place of its first configuration, such as a recording of each access. */
+  readonly observe?: (config: RunConfig) => RunConfig;
 }
 
 function documentOf(config: GatewayConfig): RunConfigDocument {
@@ -53,7 +57,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
 export async function serveGateway(
   config: GatewayConfig,
-  { files = {}, lookUp, drain = 500, proxy, evictableAfter, probed = true }: ServeOptions = {},
+  { files = {}, lookUp, drain = 500, proxy, evictableAfter, probed = true, observe }: ServeOptions = {},
 ): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
@@ -67,7 +71,11 @@ export async function serveGateway(
     },
   });
   const log = createLog('debug', stream);
-  const followed = await followRunConfig({ file, log, now: Date.now, interval: 50, debounce: 10 });
+  const secretFiles = createSecretFiles({ folder, log });
+  const loaded = await loadRunConfig(file, secretFiles.read);
+  const first = { ...loaded, config: observe?.(loaded.config) ?? loaded.config };
+  const following = { file, listed: undefined, log, now: Date.now, interval: 50, debounce: 10 };
+  const followed = new FollowedRunConfig(following, secretFiles, first);
   const runtime = await startRuntime({
     followed,
     log,

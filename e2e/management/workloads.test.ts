@@ -36,8 +36,13 @@ const answers = (): Promise<boolean> =>
 describe('a workload that runs', () => {
   it('is told to run, and has a log', async () => {
     expect((await becomes('whoami', 'running')).status_context).toBe('');
-    const { workloads } = (await (await api.call('GET', '/workloads')).json()) as { workloads: { name: string }[] };
-    expect(workloads.map(({ name }) => name)).toEqual(['whoami']);
+    const listed = async () => {
+      const { workloads } = (await (await api.call('GET', '/workloads')).json()) as { workloads: { name: string }[] };
+      return workloads.map(({ name }) => name);
+    };
+    // The list has what runs, and this one starts again when the server has probed it.
+    await eventually(listed, (names) => names.includes('whoami'), 60_000);
+    expect(await listed()).toEqual(['whoami']);
     const { status, headers } = await api.call('GET', '/workloads/whoami/logs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
   });

@@ -337,6 +337,21 @@ describeWithRedis('a session that one replica opened', () => {
     second.close();
   });
 
+  it('keeps the stream that its client opened last where replicas hear late of both', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    expect((await requestAt(b, client, 'ping')).answer.result).toEqual({});
+    await redis!.command('CLIENT', 'PAUSE', '500', 'WRITE');
+    await client.stream();
+    const second = await openStream(b.url, client.headers);
+    const streamAt = ({ runtime }: typeof a) =>
+      runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
+    await until('the end of the first stream', () => Promise.resolve(streamAt(a) === undefined));
+    await until('word of the second', () => Promise.resolve(streamAt(b)?.isTold === true));
+    second.close();
+  });
+
   it('answers a backend’s question at another replica than the one that asks it', async () => {
     const [backend, sharing] = [closing(await serveEverything()), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];

@@ -80,13 +80,25 @@ describe('the warnings of /status', () => {
     const forbid = (...ids: string[]) => ids.map((id) => `forbid(principal, action, resource == ${id});`);
     const server = await startSdkServer('new');
     closing({ close: () => server.stop() });
-    const own = forbid('Tool::"ecko"', 'Tool::"pol_echo"', 'Prompt::"great"', 'Resource::"sdk://oen"');
+    const named = (attribute: string, name: string) =>
+      `forbid(principal, action, resource) when { ["${name}"].contains(resource.${attribute}) };`;
+    const own = [
+      ...forbid('Tool::"ecko"', 'Tool::"pol_echo"', 'Prompt::"great"', 'Resource::"sdk://oen"'),
+      named('original_name', 'say'),
+      named('original_name', 'echo'),
+    ];
     const listed = forbid('Tool::"echo"', 'Prompt::"greet"', 'Resource::"sdk://one"', 'Resource::"sdk://items/7"');
     const configOf = (policies: string[], ofServer: string[]) =>
-      configTo({ pol: { url: server.url, authz: { policies } } }, { authz: { policies: ofServer } });
-    const gateway = closing(
-      await serveGateway(configOf([...own, ...listed], forbid('Tool::"pol_ecko"', 'Tool::"pol_echo"'))),
-    );
+      configTo(
+        { pol: { url: server.url, tools_override: { count: { name: 'say' } }, authz: { policies } } },
+        { authz: { policies: ofServer } },
+      );
+    const ofServer = [
+      ...forbid('Tool::"pol_ecko"', 'Tool::"pol_echo"'),
+      named('name', 'echo'),
+      named('original_name', 'pol_echo'),
+    ];
+    const gateway = closing(await serveGateway(configOf([...own, ...listed], ofServer)));
     const { warned, notWarned } = warningsAt(gateway);
     await warned(
       /^authzConfig of pol names no tool that is listed: "ecko" in policies\[0\] \(did you mean "echo"\?\), "pol_echo" in policies\[1\][^,]*; correct or remove it$/,
@@ -96,7 +108,13 @@ describe('the warnings of /status', () => {
     await warned(
       /^incomingAuth.authzConfig names no tool that is listed: "pol_ecko" in policies\[0\] \(did you mean "pol_echo"\?\); correct or remove it$/,
     );
-    await gateway.reconfigure(configOf(listed, forbid('Tool::"pol_echo"')));
+    const original = 'names no original name of a tool, prompt or resource that is listed';
+    await warned(new RegExp(`^authzConfig of pol ${original}: "say" in policies.4.[^,]*; correct or remove it$`));
+    await warned(
+      /^incomingAuth.authzConfig names no tool, prompt or resource .* "echo" .* \(did you mean "pol_echo"\?\)/,
+    );
+    await warned(new RegExp(`^incomingAuth.authzConfig ${original}: "pol_echo" .* \\(did you mean "echo"\\?\\)`));
+    await gateway.reconfigure(configOf(listed, [...forbid('Tool::"pol_echo"'), named('original_name', 'echo')]));
     await notWarned(/names no/);
   });
 

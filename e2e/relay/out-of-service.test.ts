@@ -16,7 +16,7 @@ afterEach(closeAll);
 const bearer = (token_file: string): Settings => ({ auth: { type: 'bearer_token', token_file } });
 
 interface Case {
-  readonly settings: Settings;
+  readonly settings: object;
   readonly files?: Record<string, string>;
   readonly reason: RegExp;
 }
@@ -43,6 +43,11 @@ const CASES: Record<string, Case> = {
     settings: { ca_bundle_file: 'none.pem' },
     reason: /none\.pem: there/,
   },
+  'certificate authorities that are none': {
+    settings: { ca_bundle_file: 'token' },
+    files: { token: 'none' },
+    reason: /token has no certificate; write certificates of authorities in PEM form/,
+  },
   'policies that cannot be read': {
     settings: { authz: { policies: ['permit(principal, action, resource'] } },
     reason: /.+/,
@@ -51,6 +56,21 @@ const CASES: Record<string, Case> = {
     settings: { webhooks: [{ name: 'w', url: 'https://127.0.0.1:1/', hmac_secret_file: 'token' }] },
     files: { token: '' },
     reason: /webhook w: token is empty/,
+  },
+  // With an empty text Node would trust the usual authorities.
+  'a webhook without its authorities': {
+    settings: {
+      webhooks: [
+        { name: 'w', url: 'https://127.0.0.1:1/', failure_policy: 'ignore', tls: { ca_bundle_file: 'token' } },
+      ],
+    },
+    files: { token: '' },
+    reason: /webhook w: token has no certificate/,
+  },
+  'a variable that no process gets': {
+    settings: { transport: 'stdio', url: undefined, command: 'node', env_files: { TOKEN: 'token' } },
+    files: { token: 'a\0b' },
+    reason: /token has a NUL character/,
   },
   'a webhook whose client key is none': {
     settings: {
@@ -101,7 +121,8 @@ async function expectOutOfService(gateway: ServedGateway, reason: RegExp): Promi
 describe.each(Object.entries(CASES))('a backend with %s', (_title, { settings, files = {}, reason }) => {
   it('takes itself alone out of service, at start and on reload', async () => {
     const { good, bad } = await startTwo();
-    const broken = { good, bad: { ...bad, ...settings } };
+    // JSON has no fields that are undefined.
+    const broken = { good, bad: JSON.parse(JSON.stringify({ ...bad, ...settings })) as typeof bad };
     const atStart = await gatewayTo(broken, {}, { files });
     await expectOutOfService(atStart, reason);
     await atStart.reconfigure(configTo({ good, bad }));
@@ -124,6 +145,30 @@ describe('a backend that is out of service', () => {
   });
 });
 
+describe('boundary 1', () => {
+  const incoming = { type: 'oidc', issuer: 'https://idp.example', audience: 'a', jwks_file: 'keys' } as const;
+  const KEYS = '{"keys":[]}';
+
+  it.each([
+    ['keys', { keys: 'none' }, {}, /incoming\.jwks_file: keys is no key set/],
+    ['the secret', { keys: KEYS, secret: '' }, { client_id: 'a', client_secret_file: 'secret' }, /secret is empty/],
+    ['authorities', { keys: KEYS, ca: 'none' }, { ca_bundle_file: 'ca' }, /incoming\.ca_bundle_file: ca has no cert/],
+  ])('does not start with a file without %s', async (_title, files, more, reason) => {
+    const started = gatewayTo({}, { incoming: { ...incoming, ...more } }, { files });
+    await expect(started).rejects.toThrow(reason);
+  });
+
+  it('keeps its former keys while their file holds none, and mended backends serve', async () => {
+    const { bad } = await startTwo();
+    const files = { keys: KEYS, token: '' };
+    const gateway = await gatewayTo({ bad: { ...bad, ...bearer('token') } }, { incoming }, { files });
+    await writeFile(join(gateway.folder, 'keys'), 'none');
+    await writeFile(join(gateway.folder, 'token'), 'secret');
+    await until('the backend serves', async () => (await statusOf(gateway)).backends[0]?.phase === 'ready');
+    expect(gateway.log()).toContain('changed files of the incoming authentication cannot be used; the former stay');
+  });
+});
+
 describe('a backend in service', () => {
   it('keeps its former settings while a file of its new ones is missing', async () => {
     const { good, bad } = await startTwo();
@@ -136,5 +181,41 @@ describe('a backend in service', () => {
     await writeFile(join(gateway.folder, 'next'), 'other');
     await until('the new settings are in force', async () => (await formerSettings(gateway)).length === 0);
     expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
+  });
+
+  const NEW_CHECKS: Record<string, Settings> = {
+    policies: { authz: { policies: ['forbid(principal, action, resource);'] } },
+    'a webhook': { webhooks: [{ name: 'w', url: 'https://127.0.0.1:1/', hmac_secret_file: 'next' }] },
+    'another credential': bearer('next'),
+    'fewer tools': { tools_filter: [] },
+  };
+
+  it.each(Object.entries(NEW_CHECKS))(
+    'leaves service while its new settings have %s and a file that is missing',
+    async (_title, checks) => {
+      const { good, bad } = await startTwo();
+      const gateway = await gatewayTo({ good, bad });
+      expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
+      const forwarded = { header_forward: { add_header_files: { 'x-key': 'next' } } };
+      await gateway.reconfigure(configTo({ good, bad: { ...bad, ...forwarded, ...checks } }));
+      await expectOutOfService(gateway, /next: there is no such file/);
+      expect(await formerSettings(gateway)).toEqual([]);
+      await writeFile(join(gateway.folder, 'next'), 'secret');
+      await until('its new settings are in force', async () => {
+        const { backends } = await statusOf(gateway);
+        return backends.every(({ message }) => !message.startsWith('out of service'));
+      });
+    },
+  );
+
+  it('keeps its former settings while a file that adds no check is missing', async () => {
+    const { good, bad } = await startTwo();
+    const gateway = await gatewayTo({ good, bad });
+    const forwarded = { header_forward: { add_header_files: { 'x-key': 'next' } } };
+    await gateway.reconfigure(configTo({ good, bad: { ...bad, ...forwarded } }));
+    expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
+    expect(await formerSettings(gateway)).toHaveLength(1);
+    await gateway.reconfigure(configTo({ good, bad }));
+    expect(await formerSettings(gateway)).toEqual([]);
   });
 });

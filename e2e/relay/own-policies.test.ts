@@ -39,6 +39,31 @@ describe("a backend's own policies and the server's", () => {
   });
 });
 
+describe("a change of a backend's own policies", () => {
+  it('changes the lists of open sessions, also where nothing else changes', async () => {
+    const [a, b] = [await servePlain({ tools: 2 }), await servePlain({ tools: 2 })];
+    open.push(a, b);
+    const configWith = (policies: string[]) => ({
+      incoming: { type: 'anonymous' } as const,
+      authz: { policies: [permitAll] },
+      backends: [
+        { name: 'a', transport: 'streamable-http' as const, url: a.url, authz: { policies } },
+        { name: 'b', transport: 'streamable-http' as const, url: b.url },
+      ],
+    });
+    const gateway = await serveGateway(configWith([permitAll]));
+    open.push(gateway);
+    const client = await SessionClient.open(gateway.url);
+    const seen = [await client.toolNames()];
+    for (const policies of [[only('tool_1')], [permitAll]]) {
+      await gateway.reconfigure(configWith(policies));
+      seen.push(await client.toolNames());
+    }
+    const all = ['a_tool_0', 'a_tool_1', 'b_tool_0', 'b_tool_1'];
+    expect(seen).toEqual([all, all.slice(1), all]);
+  });
+});
+
 /** The backend `pol` with these policies of its own. */
 async function withOwnPolicies(policies: string[]): Promise<RunConfigDocument['backends'][number]> {
   const server = await startSdkServer('new');
@@ -109,6 +134,46 @@ describe.each(Object.keys(ENDPOINTS))("a backend's own policies at %s", (place) 
       await expect(client.readResource({ uri: 'sdk://one' })).rejects.toThrow();
       expect((await client.readResource({ uri: 'sdk://two' })).contents).toMatchObject([{ text: 'resource two' }]);
     }
+  });
+});
+
+describe('a URI in another spelling', () => {
+  it.each([
+    ['the server', ['Resource::"sdk://one"', 'Resource::"sdk://items/7"'], []],
+    ['the backend', [], ['Resource::"sdk://one"', 'Resource::"sdk://items/7"']],
+  ])('does not get around what policies of %s forbid', async (_whose, server, own) => {
+    const forbid = (names: string[]) => names.map((name) => `forbid(principal, action, resource == ${name});`);
+    const backend = await withOwnPolicies([permitAll, ...forbid(own)]);
+    const { clients } = await clientAt('the endpoint of its group', backend, [permitAll, ...forbid(server)]);
+    for (const client of clients) {
+      for (const uri of ['SDK://one', 'sdk://o\nne', 'sdk://items/%37', 'Sdk://items/7'])
+        await expect(client.readResource({ uri })).rejects.toThrow();
+      for (const uri of ['SDK://two', 'sdk://items/%38'])
+        expect((await client.readResource({ uri })).contents).toHaveLength(1);
+    }
+  });
+});
+
+describe('an unlisted URI', () => {
+  const at = async (policies: string[]) =>
+    clientAt('the endpoint of its group', await withOwnPolicies([permitAll]), [permitAll, ...policies]);
+
+  it.each([
+    ['a condition reads arguments', 'resource == Resource::"sdk://one" && !(context has arg_reason)'],
+    ['a policy names an escape', 'resource == Resource::"sdk://items/%7e"'],
+  ])('is forbidden in another spelling where %s', async (_case, condition) => {
+    const { clients } = await at([`forbid(principal, action, resource) when { ${condition} };`]);
+    for (const client of clients) {
+      const uri = condition.includes('one') ? 'SDK://one' : 'SDK://items/%7e';
+      await expect(client.readResource({ uri })).rejects.toThrow();
+      expect((await client.readResource({ uri: 'SDK://items/8' })).contents).toHaveLength(1);
+    }
+  });
+
+  it('is unknown where it is longer than 8,192 characters', async () => {
+    const { clients } = await at([]);
+    for (const client of clients)
+      await expect(client.readResource({ uri: `sdk://${'é'.repeat(8_200)}` })).rejects.toThrow('Unknown resource');
   });
 });
 

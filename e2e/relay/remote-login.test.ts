@@ -241,6 +241,31 @@ describe('a login at a remote server', () => {
     expect((await logIn(gateway)).text).toContain('You are logged in');
     expect(known.counts.get('discovery')).toBeUndefined();
   });
+
+  it('sends the parameters that are written, and no PKCE where that is switched off', async () => {
+    const before = (at: URL) => at.searchParams.has('client_id');
+    const sent = async (more: Partial<RemoteAuth>) => {
+      const { next } = await new Robot().open(await loginUrl(await gatewayOf(authOf(more))), { before });
+      return Object.fromEntries(next?.searchParams ?? []);
+    };
+    expect(await sent({ oauth_params: { prompt: 'consent' } })).toMatchObject({
+      prompt: 'consent',
+      code_challenge: expect.any(String),
+      code_challenge_method: 'S256',
+    });
+    const plain = await sent({ use_pkce: false });
+    expect(plain).toMatchObject({ response_type: 'code' });
+    expect(Object.keys(plain).filter((name) => name.startsWith('code_'))).toEqual([]);
+  });
+
+  it('closes the port of its callback when its timeout is over', async () => {
+    const callback_port = await findFreePort();
+    const gateway = await gatewayOf(authOf({ callback_port, timeout: '1s' }));
+    await new Robot().open(await loginUrl(gateway), { before: (at) => at.searchParams.has('client_id') });
+    const isOpen = () => fetch(`http://127.0.0.1:${callback_port}/callback`).then(Boolean, () => false);
+    expect(await isOpen()).toBe(true);
+    await eventually(isOpen, (open) => !open);
+  });
 });
 
 describe('what begins or ends a login', () => {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { send, sendStateless, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
@@ -87,6 +87,23 @@ describe('the public port with a certificate', () => {
     const answered = new Promise<string>((resolve) => before.socket.once('data', (part) => resolve(String(part))));
     before.socket.write(`GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
     expect(await answered).toMatch(/^HTTP\/1\.1 404/);
+  });
+
+  it('serves a certificate whose file has another name in a new configuration, and refuses one without its key', async () => {
+    const files = {
+      ...{ cert: await pem('loopback-cert.pem'), key: await pem('loopback-key.pem') },
+      ...{ 'cert-2': await pem('renewed-cert.pem'), 'key-2': await pem('renewed-key.pem') },
+    };
+    const listen = (cert_file: string, key_file: string) => ({
+      listen: { port: 0, private_port: 0, tls: { cert_file, key_file } },
+    });
+    const gateway = await gatewayTo({}, listen('cert', 'key'), { files });
+    const { port } = gateway.runtime.address;
+    await gateway.reconfigure(configTo({}, listen('cert-2', 'key')));
+    expect((await openSocket(port)).subject).toBe('vmcp test');
+    expect(gateway.log()).toContain('listen.tls: cert-2 and key cannot be served');
+    await gateway.reconfigure(configTo({}, listen('cert-2', 'key-2')));
+    expect((await openSocket(port)).subject).toBe('vmcp test, renewed');
   });
 });
 

@@ -88,10 +88,18 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
   return (status?.conditions ?? []).filter(fits);
 }
 
-const isProblem = ({ type, status }: Condition): boolean =>
-  (type === 'Stalled' || type === 'Waiting') && status === 'True';
+/** Conditions that say what a resource lacks. */
+const PROBLEMS = ['Stalled', 'Waiting', 'ProviderOutOfService'];
+
+const isProblem = ({ type, status }: Condition): boolean => status === 'True' && PROBLEMS.includes(type);
 const isWarning = ({ type, status }: Condition): boolean =>
-  status === 'True' && !['Ready', 'AllBackendsReady', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
+  status === 'True' && !['Ready', 'AllBackendsReady', 'BackendsResolved', ...PROBLEMS].includes(type);
+
+/** What a condition tells of several things, one by one. */
+function sayEach({ type, reason, message }: Condition): string[] {
+  if (type === 'ProviderOutOfService') return message.split(/; (?=\w+\.upstreamProviders\[)/);
+  return reason === 'NotInGroup' ? message.split('; ') : [message];
+}
 
 /** What a message says of a resource whose name stands before it anyhow. */
 function withoutName(message: string, { kind, name }: ResourceKey): string {
@@ -126,7 +134,8 @@ export async function checkSnapshot(
   const outcomes = cluster
     ? renderObjects(snapshot, apiGroupOf(snapshot), cluster).outcomes
     : planAll(snapshot, context);
-  const told = new Set(snapshot.problems.map(({ file }) => file));
+  const isTold = (file: string, said: string) =>
+    snapshot.problems.some((one) => one.file === file && said.includes(`${one.path}: ${one.message}`));
   const place: PlaceIn = (source, key, said) => placeIn(source, key, said, snapshot);
   const from = (fits: (condition: Condition) => boolean): Problem[] =>
     outcomes.flatMap((outcome) => {
@@ -134,12 +143,9 @@ export async function checkSnapshot(
       const source = snapshot.sources.get(keyText(key));
       const file = source?.file ?? whole;
       return conditionsOf(outcome, fits)
-        .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(file))
-        .flatMap(({ reason, message }) =>
-          (reason === 'NotInGroup' ? message.split('; ') : [message]).map((each) => ({
-            reason,
-            said: withoutName(each, key),
-          })),
+        .filter(({ reason, message }) => reason !== 'InvalidSpec' || !isTold(file, message))
+        .flatMap((condition) =>
+          sayEach(condition).map((each) => ({ reason: condition.reason, said: withoutName(each, key) })),
         )
         .map(({ reason, said }) => ({
           ...(source ? place(source, key, said) : { file, line: 1 }),

@@ -67,6 +67,13 @@ describe('checkFolder', () => {
     ['single quotes', `- '${RIGHT.replace("'", "''")} ${WRONG}'`],
     ['double quotes', `- ${JSON.stringify(`${RIGHT}\n${WRONG}`)}`],
     ['a literal block', `- |\n  // é\n\n    ${RIGHT}\n    ${WRONG}`],
+    ['a folded block', `- >- # folded\n  // é\n\n  ${RIGHT}\n  ${RIGHT}\n    ${WRONG}`],
+    ['a plain text of several lines', `- ${RIGHT}\n  ${RIGHT}\n\n  ${WRONG}`],
+    ['single quotes over several lines', `- '${RIGHT.replace("'", "''")}\n\n  ${WRONG}'`],
+    [
+      'double quotes over several lines',
+      `- "${JSON.stringify(RIGHT).slice(1, -1)}\\n// \\U0001F600 \\x41\\n\\\n  ${WRONG}"`,
+    ],
     ['the second entry', `- ${JSON.stringify(RIGHT)}\n- ${WRONG}`],
   ];
   const written = (policies: string, of: 'server' | 'backend') => {
@@ -101,6 +108,7 @@ describe('checkFolder', () => {
   it.each([
     ['YAML', `authz.json: |\n    policies:\n      - ${RIGHT}\n      - |\n        ${RIGHT}\n        ${WRONG}`],
     ['JSON', `authz.json: '${JSON.stringify({ policies: [WRONG] })}'`],
+    ['cedarv1 document', `authz.json: '${JSON.stringify({ type: 'cedarv1', cedar: { policies: [WRONG] } })}'`],
   ])('tells line and column of a syntax error in the %s of a ConfigMap', async (_form, data) => {
     const configMap = `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: policies }\ndata:\n  ${data}`;
     writeFileSync(join(folder, 'policies.yaml'), configMap);
@@ -113,11 +121,54 @@ describe('checkFolder', () => {
     );
   });
 
-  it('tells the line of the field where YAML folds the policy', async () => {
-    const text = written(`- >\n  ${RIGHT}\n  ${WRONG}`, 'server');
+  it('tells line and column of a syntax error in a policy that an alias repeats', async () => {
+    const annotations = `  annotations:\n    first: &first '${WRONG}'\n`;
+    const text = written('- *first', 'server').replace('spec:\n', `${annotations}spec:\n`);
     const [first] = await said(text);
-    const line = text.slice(0, text.indexOf('authzConfig')).split('\n').length;
-    expect(first).toContain(`server.yaml:${line}: `);
+    const line = text.slice(0, text.indexOf('&first')).split('\n').length;
+    expect(first).toContain(`server.yaml:${line}:${"    first: &first '".length + WRONG.indexOf('resource') + 1}: `);
+  });
+
+  it('tells the line of a policy that reads an attribute which no request has', async () => {
+    const text = written(
+      `- ${RIGHT}\n- |\n  ${RIGHT}\n  permit(principal, action, resource) when { principal.role == "x" };`,
+      'server',
+    );
+    const [first] = await said(text);
+    const before = text.slice(0, text.indexOf('- |\n') + 4).split('\n');
+    expect(first).toContain(`server.yaml:${before.length}:`);
+    expect(first).toContain('policies[1]#2: attribute `role`');
+  });
+});
+
+describe('what keeps an upstream provider out of service', () => {
+  const provider = (name: string) =>
+    `    - name: ${name}\n      type: oidc\n      oidcConfig: { issuerUrl: 'https://${name}.example', clientId: c, clientSecretRef: { name: keys, key: ${name} } }`;
+  const server = (...providers: string[]) =>
+    kind(
+      'demo',
+      'VirtualMCPServer',
+      [
+        '  config: { groupRef: tools }',
+        '  incomingAuth:',
+        '    type: oidc',
+        '    resourceUrl: http://127.0.0.1:4483/mcp',
+        "    oidcConfig: { type: inline, inline: { issuer: 'http://127.0.0.1:4483' } }",
+        '  authServerConfig:',
+        "    issuer: 'http://127.0.0.1:4483'",
+        '    upstreamProviders:',
+        ...providers.map(provider),
+      ].join('\n'),
+    );
+
+  it('is told of each provider, at the list of providers', async () => {
+    const texts = [server('good', 'gone', 'lost'), kind('tools', 'MCPGroup', '  description: all'), SECRET];
+    const said = (name: string) =>
+      new RegExp(`^server.yaml:13 VirtualMCPServer/demo: SecretKeyNotFound: .*"${name}" .*logins that need it fail.$`);
+    expect(await problemsOf({ 'server.yaml': texts.join('\n---\n') })).toEqual([
+      expect.stringMatching(said('gone')),
+      expect.stringMatching(said('lost')),
+    ]);
   });
 });
 

@@ -6,8 +6,8 @@ import { lineIn, type Place } from './find-left-out.ts';
 
 const FIELD = String.raw`^(?:spec\.)?([\w.]+): `;
 const CONFIG_MAP = String.raw`(?:ConfigMap "([^"]+)", key "([^"]+)": )?`;
-const POLICY = String.raw`policies\[(\d+)\]: line (\d+), column (\d+) of its text: `;
-const SYNTAX_ERROR = new RegExp(FIELD + CONFIG_MAP + POLICY);
+const POLICY = String.raw`policies\[(\d+)\](?:#\d+)?:? (?:line (\d+), column (\d+) of its text: )?`;
+const POLICY_ERROR = new RegExp(FIELD + CONFIG_MAP + POLICY);
 
 type Resources = Pick<Snapshot, 'sources' | 'configMaps'>;
 
@@ -20,7 +20,7 @@ interface PolicyError {
 }
 
 function readPolicyError(message: string): PolicyError | undefined {
-  const [whole, path = '', name, key = '', index, line, column] = SYNTAX_ERROR.exec(message) ?? [];
+  const [whole, path = '', name, key = '', index, line = 1, column = 1] = POLICY_ERROR.exec(message) ?? [];
   if (whole === undefined) return undefined;
   return {
     path: path.split('.'),
@@ -30,7 +30,7 @@ function readPolicyError(message: string): PolicyError | undefined {
   };
 }
 
-/** Where the text of a policy begins to be wrong; else the line of the field that a message names. */
+/** Where the text of a policy begins to be wrong, or begins; else the line of the field that a message names. */
 export function placeIn(source: Source, { namespace }: ResourceKey, message: string, resources: Resources): Place {
   const error = readPolicyError(message);
   const found = error && (error.configMap ? inConfigMap(error, namespace, resources) : inSpec(error, source));
@@ -50,7 +50,13 @@ function inConfigMap(
   const { name = '', key = '' } = configMap ?? {};
   const owner = sources.get(keyText({ kind: 'ConfigMap', namespace, name }));
   const text = configMaps.get(`${namespace}/${name}`)?.[key] ?? '';
-  const inBlock = readYamlDocuments({ file: '', text }).documents[0]?.positionOf(policy, within);
+  const inBlock = positionIn(text, policy, within);
   const found = inBlock && owner?.positionOf?.(['data', key], inBlock);
   return owner && found && { file: owner.file, ...found };
+}
+
+/** The position in a block of policies, or in a document whose member `cedar` holds them. */
+function positionIn(text: string, policy: PolicyError['policy'], within: Position): Position | undefined {
+  const [block] = readYamlDocuments({ file: '', text }).documents;
+  return block?.positionOf(policy, within) ?? block?.positionOf(['cedar', ...policy], within);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
+import { resourceUrlOf, specForOneMachine, VirtualMCPServerSpec } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
 import type { Manifest } from '#operator/world';
@@ -36,7 +36,7 @@ function isLoopback(url: string): boolean {
 }
 
 function specOf({ metadata: { name }, spec }: Manifest, { typed }: Typed): z.output<typeof VirtualMCPServerSpec> {
-  const { data } = VirtualMCPServerSpec.safeParse(spec);
+  const { data } = VirtualMCPServerSpec.safeParse(specForOneMachine(spec));
   return data ?? fail(`VirtualMCPServer "${name}" is not valid as it is written now: "${typed('status')}" says why`);
 }
 

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -28,7 +29,7 @@ async function problemsOf(text: string): Promise<string[]> {
 const indented = (text: string) => text.trim().replaceAll(/^/gm, '  ');
 const resource = (kind: string, name: string, spec: string) =>
   `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec:\n${indented(spec)}\n---\n`;
-const secret = `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { short: sesame, lines: "a\\nb" }\n---\n`;
+const secret = `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { short: sesame, lines: "a\\nb", empty: "" }\n---\n`;
 const group = resource('MCPGroup', 'team', 'description: x');
 
 /** A server whose own fields begin at line 6. */
@@ -54,7 +55,15 @@ const backendWith = (auth: string, spec = "remoteUrl: 'https://files.example/mcp
     "incomingAuth: { type: oidc, resourceUrl: 'https://a.example/mcp', oidcConfig: { type: inline, inline: { issuer: 'https://i.example' } } }",
   );
 
+const CERTIFICATE = readFileSync(new URL('../../runtime/incoming/testdata/loopback-cert.pem', import.meta.url), 'utf8');
+const OTHER_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
+const secretOf = (name: string, values: Record<string, string>) =>
+  `apiVersion: v1\nkind: Secret\nmetadata: { name: ${name} }\nstringData: ${JSON.stringify(values)}\n---\n`;
+
 const KEY = /is no private key that can sign tokens: write one in PEM form/;
+const EMPTY = /is empty: write its value/;
 const SHORT = /is shorter than 32 bytes: write random ones/;
 
 describe('validate', () => {
@@ -66,6 +75,56 @@ describe('validate', () => {
       openServer('sessionStorage: { provider: redis, address: r, sealingSecretRefs: [{ name: keys, key: short }] }'),
       7,
       SHORT,
+    ],
+    [
+      'authorities of a Redis that are none',
+      openServer(
+        'sessionStorage: { provider: redis, redis: { addr: r, tls: { caCertSecretRef: { name: keys, key: short } } } }',
+      ),
+      7,
+      /is no certificate: write it/,
+    ],
+    [
+      'an empty secret of an introspection client',
+      authServer('introspectionClients: [{ clientId: a, clientSecretRef: { name: keys, key: empty } }]'),
+      14,
+      EMPTY,
+    ],
+    [
+      'an empty secret of the issuer',
+      server(
+        "incomingAuth:\n  type: oidc\n  resourceUrl: https://a.example/mcp\n  oidcConfig:\n    type: inline\n    inline: { issuer: 'https://i.example', clientId: a, clientSecretRef: { name: keys, key: empty } }",
+      ),
+      11,
+      EMPTY,
+    ],
+    [
+      'a line break in a secret header of traces',
+      openServer(
+        "telemetry: { tracingEnabled: true, endpoint: 'https://o.example', headersFromSecret: { x-a: { name: keys, key: lines } } }",
+      ),
+      7,
+      /has a line break/,
+    ],
+    [
+      'a certificate with the key of another one',
+      openServer('tls: { secretRef: { name: pair } }') +
+        secretOf('pair', { 'tls.crt': CERTIFICATE, 'tls.key': OTHER_KEY }),
+      7,
+      /tls\.secretRef: key "tls\.key" of Secret "pair" is not the private key of the certificate "tls\.crt"/,
+    ],
+    [
+      'a client certificate of a webhook with the key of another one',
+      server('incomingAuth: { type: anonymous }').replace(
+        /^/,
+        resource(
+          'MCPServer',
+          'files',
+          "groupRef: team\nremoteUrl: 'https://files.example/mcp'\nwebhooks:\n  validating:\n    - name: w\n      url: https://w.example\n      tls: { clientCertSecretRef: { name: pair, key: tls.crt }, clientKeySecretRef: { name: pair, key: tls.key } }",
+        ),
+      ) + secretOf('pair', { 'tls.crt': CERTIFICATE, 'tls.key': OTHER_KEY }),
+      8,
+      /webhooks\.validating "w": key "tls\.key" of Secret "pair" is not the private key/,
     ],
     [
       'an AWS region that is none',

@@ -51,6 +51,14 @@ describe('validate', () => {
     expect(code).not.toBe(0);
   });
 
+  it('says what a cluster would refuse beside what is wrong in another resource of the file', async () => {
+    const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
+    const open = group('demo', '{ config: { groupRef: tools } }').replace('MCPGroup', 'VirtualMCPServer');
+    const { err } = await validated(['-'], `${group('one', '{ wrong: 1 }')}---\n${open}`, { cluster });
+    expect(err.match(/unknown field `wrong`/g)).toHaveLength(1);
+    expect(err).toContain('VirtualMCPServer/demo: InvalidSpec: VirtualMCPServer "demo": spec.incomingAuth: required');
+  });
+
   it('says what a cluster would refuse, and does not ask for Secrets that are not in the files', async () => {
     const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
     const resource = (kind: string, name: string, spec: string) =>

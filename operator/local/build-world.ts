@@ -1,6 +1,6 @@
 import { byName } from '#operator/by-name';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
-import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
+import { MCPServerSpec, resourceUrlOf, specForOneMachine, VirtualMCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { mayHaveRuntime } from '#operator/plan/child-names';
@@ -9,7 +9,7 @@ import { runtimeNameOf } from '#operator/plan/object-parts';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
-import { findSecretFlaws } from './find-secret-flaws.ts';
+import { findKeyPair, findSecretFlaws } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
 
 /** What the plan may know besides the manifests. */
@@ -47,7 +47,7 @@ function applicant({ metadata: { namespace } }: Manifest, name: string, claims: 
 /** The public port that the resource asks for by itself. */
 function claimedPort({ kind, spec }: Manifest): number | undefined {
   if (kind === 'VirtualMCPServer') {
-    const { data } = VirtualMCPServerSpec.safeParse(spec);
+    const { data } = VirtualMCPServerSpec.safeParse(specForOneMachine(spec));
     return data?.listen?.port ?? loopbackPort(data && resourceUrlOf(data.incomingAuth));
   }
   const { data } = MCPServerSpec.safeParse(spec);
@@ -113,6 +113,9 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
   };
 }
 
+const withPlace = (place: string, pair: string | undefined): [string, string][] =>
+  pair === undefined ? [] : [[place, pair]];
+
 /** All that the plan reads about one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
   const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
@@ -128,8 +131,8 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     );
     return [name, byName(digests)];
   });
-  const flaws = inside(snapshot.secrets, namespace).flatMap(([name, values]) =>
-    Object.entries(values).map(([key, value]) => [`${name}/${key}`, findSecretFlaws(value)] as const),
+  const values = inside(snapshot.secrets, namespace).flatMap(([name, byKey]) =>
+    Object.entries(byKey).map(([key, value]) => [`${name}/${key}`, value] as const),
   );
   return {
     namespace,
@@ -141,7 +144,8 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
     secrets: byName(secrets),
-    flaws: byName(flaws),
+    flaws: byName(values.map(([place, value]) => [place, findSecretFlaws(value)])),
+    keyPairs: byName(values.flatMap(([place, value]) => withPlace(place, findKeyPair(value)))),
     configMaps: byName(
       inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
     ),

@@ -27,7 +27,7 @@ interface Child {
 
 function tokenOf(child: LocalChild): string {
   if (child.role === 'backend') return child.restartToken;
-  return `${child.host} ${child.port} ${child.privatePort} ${child.restartedAt ?? ''}`;
+  return `${child.host} ${child.port} ${child.privatePort} ${child.tls ?? ''} ${child.restartedAt ?? ''}`;
 }
 
 function portsOf(child: LocalChild): { host: string; port: number }[] {

@@ -1,6 +1,7 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { firstCertificate, hasCertificate } from '#crds/connections/has-certificate';
 import { HEADER_VALUE } from '#crds/parts/primitives';
-import type { SecretFlaw } from '#operator/world';
+import { contentHash, type SecretFlaw } from '#operator/world';
 
 const SHORTEST_SEAL = 32;
 const MIN_RSA_BITS = 2048;
@@ -16,8 +17,19 @@ export function findSecretFlaws(value: string): SecretFlaw[] {
     ...(Buffer.byteLength(text) < SHORTEST_SEAL ? (['short'] as const) : []),
     ...(key ? [] : (['no private key'] as const)),
     ...(key && signs(key) ? [] : (['no signing key'] as const)),
-    ...(isCertificate(text) ? [] : (['no certificate'] as const)),
+    ...(hasCertificate(text) ? [] : (['no certificate'] as const)),
   ];
+}
+
+/** Returns the hash of the public key of a certificate or a private key; undefined: the value is neither, or Node knows no such key. */
+export function findKeyPair(value: string): string | undefined {
+  try {
+    const key = firstCertificate(value)?.publicKey ?? privateKeyOf(value);
+    const publicKey = key?.type === 'private' ? createPublicKey(key) : key;
+    return publicKey && contentHash(publicKey.export({ type: 'spki', format: 'pem' }).toString());
+  } catch {
+    return undefined;
+  }
 }
 
 function privateKeyOf(text: string): KeyObject | undefined {
@@ -33,13 +45,4 @@ function privateKeyOf(text: string): KeyObject | undefined {
 function signs({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
   if (type === 'ec') return CURVES.has(details?.namedCurve ?? '');
   return type === 'ed25519' || (type === 'rsa' && (details?.modulusLength ?? 0) >= MIN_RSA_BITS);
-}
-
-function isCertificate(text: string): boolean {
-  if (!text.includes('CERTIFICATE-----')) return false;
-  try {
-    return new X509Certificate(text).serialNumber !== '';
-  } catch {
-    return false;
-  }
 }

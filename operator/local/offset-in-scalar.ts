@@ -1,53 +1,53 @@
 import { Scalar } from 'yaml';
 import type { Position } from './resource.ts';
 
-type Offset = (raw: string, value: string, within: Position) => number | undefined;
-
-/** Offsets in the text of a scalar, by the way in which it is written. A text that YAML folds is not followed. */
-const OFFSETS: Readonly<Record<string, Offset>> = {
-  [Scalar.PLAIN]: (raw, value, within) => inOneLine(raw, value, within, 0, () => 1),
-  [Scalar.QUOTE_SINGLE]: (raw, value, within) =>
-    inOneLine(raw, value, within, 1, (at) => (raw.startsWith("''", at) ? 2 : 1)),
-  [Scalar.QUOTE_DOUBLE]: (raw, value, within) => inOneLine(raw, value, within, 1, (at) => escapeLength(raw, at)),
-  [Scalar.BLOCK_LITERAL]: inBlock,
+const ANY = /[^]/g;
+/** What stands in a text for one piece of its value, by the style of the scalar. Escaped line breaks stand for nothing. */
+const PIECES: Readonly<Record<string, RegExp>> = {
+  [Scalar.PLAIN]: ANY,
+  [Scalar.QUOTE_SINGLE]: /''|[^]/g,
+  [Scalar.QUOTE_DOUBLE]: /\\(?:x\w{2}|u\w{4}|U\w{8}|[^])|[^]/g,
+  [Scalar.BLOCK_LITERAL]: ANY,
+  [Scalar.BLOCK_FOLDED]: ANY,
 };
+const QUOTES: ReadonlySet<string | undefined> = new Set([Scalar.QUOTE_SINGLE, Scalar.QUOTE_DOUBLE]);
+const BLOCKS: ReadonlySet<string | undefined> = new Set([Scalar.BLOCK_LITERAL, Scalar.BLOCK_FOLDED]);
+/** Escapes of double quotes that stand for white space. */
+const BLANK = /^\\[\s\tntvfrN_LP]$/;
 
-/** Where a position of a scalar's value stands in the text of its file; undefined where that cannot be told. */
-export function offsetInScalar(text: string, node: Scalar, within: Position): number | undefined {
-  const { range, type, value } = node;
-  if (!range || type === undefined || typeof value !== 'string') return undefined;
-  const offset = OFFSETS[type]?.(text.slice(range[0], range[1]), value, within);
-  return offset === undefined ? undefined : range[0] + offset;
+/**
+ * Returns the offset in the text of a file for a position in a scalar's value; undefined if the node has no text. YAML folds and indents
+ * white space only, so all other characters stand in both texts in the same order.
+ */
+export function offsetInScalar(text: string, { range, type, value }: Scalar, within: Position): number | undefined {
+  const pieces = PIECES[type ?? ''];
+  if (!range || pieces === undefined || typeof value !== 'string') return undefined;
+  const raw = text.slice(range[0], range[1]);
+  const start = BLOCKS.has(type) ? raw.indexOf('\n') + 1 : Number(QUOTES.has(type));
+  const end = raw.length - Number(QUOTES.has(type));
+  let left = countVisible(textBefore(value, within));
+  let last = start;
+  for (const { 0: piece, index } of raw.slice(start, end).matchAll(pieces)) {
+    const visible = visibleIn(piece);
+    if (visible === 0) continue;
+    if (left <= 0) return range[0] + start + index;
+    left -= visible;
+    last = start + index + piece.length;
+  }
+  return range[0] + last;
 }
 
-/** `widthAt` says how many characters stand for one character of the value. */
-function inOneLine(
-  raw: string,
-  value: string,
-  { line, column }: Position,
-  start: number,
-  widthAt: (at: number) => number,
-): number | undefined {
-  if (/[\r\n]/.test(raw)) return undefined;
-  const before = value.split('\n').slice(0, line - 1);
-  const index = before.reduce((sum, one) => sum + one.length + 1, column - 1);
-  let at = start;
-  for (let passed = 0; passed < index && at < raw.length; passed++) at += widthAt(at);
-  return at;
+function textBefore(value: string, { line, column }: Position): string {
+  const lines = value.split('\n').slice(0, line);
+  return [...lines.slice(0, -1), lines.at(-1)?.slice(0, column - 1) ?? ''].join('\n');
 }
 
-const ESCAPES: Readonly<Record<string, number>> = { x: 4, u: 6, U: 10 };
+const countVisible = (text: string): number => text.replaceAll(/\s/g, '').length;
 
-function escapeLength(raw: string, at: number): number {
-  return raw[at] === '\\' ? (ESCAPES[raw[at + 1] ?? ''] ?? 2) : 1;
-}
-
-/** The first line of a block is its header; the lines of the value follow, indented. */
-function inBlock(raw: string, value: string, { line, column }: Position): number | undefined {
-  const lines = raw.split('\n');
-  const wanted = value.split('\n')[line - 1];
-  const written = lines[line]?.replace(/\r$/, '');
-  if (wanted === undefined || written?.endsWith(wanted) !== true) return undefined;
-  const before = lines.slice(0, line).reduce((sum, one) => sum + one.length + 1, 0);
-  return before + written.length - wanted.length + column - 1;
+/** Counts the characters other than white space that a piece stands for. */
+function visibleIn(piece: string): number {
+  if (piece.length === 1) return countVisible(piece);
+  if (BLANK.test(piece)) return 0;
+  const code = /^\\[xuU](\w+)$/.exec(piece)?.[1];
+  return code === undefined ? 1 : countVisible(String.fromCodePoint(Number.parseInt(code, 16)));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
+import { KIND_NAMES, type KindName, OBJECTS, specForOneMachine } from '#crds/kinds/index';
 import { explainProblems, type Source } from '#crds/parts/explain';
 import { ObjectMeta } from '#crds/parts/object-meta';
 import { checkApiGroups } from './check-api-groups.ts';
@@ -84,7 +84,8 @@ function readOwn(kind: KindName, file: string, document: YamlDocument): Read {
   const whole = z.record(z.string(), z.unknown()).parse(document.value);
   const written = Object.fromEntries(Object.entries(whole).filter(([field]) => field !== 'status'));
   const schema = OBJECTS[kind];
-  const { error } = schema.safeParse(written);
+  const spec = kind === 'VirtualMCPServer' ? specForOneMachine(written.spec) : written.spec;
+  const { error } = schema.safeParse('spec' in written ? { ...written, spec } : written);
   const problems = error === undefined ? [] : explain(error, schema, file, document);
   const head = z.object({ apiVersion: z.string(), metadata: ObjectMeta }).safeParse(written).data;
   if (head === undefined) return { problems };

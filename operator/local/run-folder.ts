@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
+import { ToldProblems } from '#operator/told-problems';
 import type { LocalFacts, ResourceKey } from '#operator/world';
 import { endLeftovers } from './children-record.ts';
 import { removeNoted } from './containers.ts';
@@ -28,7 +29,7 @@ interface RunOptions {
   secrets: SecretsSource;
   /** Stops waiting for the first round; `stop` of what is returned is still to be called. */
   stop: AbortSignal;
-  /** Told of what could not be brought about, for the log. */
+  /** Receives a problem of a resource once for as long as it stays the same, for the log. */
   onProblem: (key: ResourceKey, problem: unknown) => void;
   /** Opens what serves beside it: when the state folder is this one's, before anything is told to be ready. */
   beside?: (board: StatusBoard) => Promise<Closable | undefined>;
@@ -94,7 +95,15 @@ async function runBeside(
   giveBack: () => void,
 ): Promise<RunningFolder> {
   const platform = new LocalPlatform({ ...options, board, clock: systemClock });
-  const reconciling = await reconcile(platform, systemClock, options.onProblem);
+  const told = new ToldProblems();
+  const onProblem: RunOptions['onProblem'] = (key, problem) => {
+    if (told.note(key, problem)) options.onProblem(key, problem);
+  };
+  const reconciling = await reconcile(platform, systemClock, onProblem, {
+    onWork: (key, result) => {
+      if (result === 'success') told.solved(key);
+    },
+  });
   await Promise.race([reconciling.idle(), aborted(options.stop)]);
   board.settle();
   return {

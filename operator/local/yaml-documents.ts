@@ -113,7 +113,8 @@ function positioned(document: Document.Parsed, text: string, lines: LineCounter)
     line: lineOfNode(document.contents) ?? 1,
     lineOf: (path) => lineOfNode(nodesAt(document, path, pairOf)?.place),
     positionOf(path, within) {
-      const node = nodesAt(document, path, pairOf)?.value;
+      const written = nodesAt(document, path, pairOf)?.value;
+      const node = isAlias(written) ? written.resolve(document) : written;
       const offset = isScalar(node) ? offsetInScalar(text, node, within) : undefined;
       if (offset === undefined) return undefined;
       const { line, col: column } = lines.linePos(offset);

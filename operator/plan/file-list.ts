@@ -1,3 +1,5 @@
+import { hasCertificate } from '#crds/connections/has-certificate';
+import { caBundleOf, type CaBundleRef } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
@@ -131,6 +133,15 @@ export class FileList {
     return this.secret(reference, field, ['empty', 'control characters']);
   }
 
+  /** As `secret`, for a certificate and its private key. Throws `Waiting` where they do not belong together. */
+  pair(certificate: KeyReference, key: KeyReference, field: string): [certificate: string, key: string] {
+    const files = [this.secret(certificate, field, ['no certificate']), this.secret(key, field, ['no private key'])];
+    const pairOf = ({ name, key }: KeyReference) => ownValue(this.#world.keyPairs, `${name}/${key}`);
+    if (pairOf(certificate) === pairOf(key)) return [files[0] ?? '', files[1] ?? ''];
+    const what = `key "${key.key}" of Secret "${key.name}" is not the private key of the certificate "${certificate.key}"`;
+    throw new Waiting('SecretUnusable', `${field}: ${what}: write the key that belongs to it`);
+  }
+
   #refuse({ name, key }: KeyReference, field: string, flaws: readonly SecretFlaw[]): void {
     const found = ownValue(this.#world.flaws, `${name}/${key}`) ?? [];
     const flaw = flaws.find((one) => found.includes(one));
@@ -144,6 +155,17 @@ export class FileList {
     const file = fileName(`${reference.name}.${reference.key}`, contentHash(text));
     this.plainFiles[file] = text;
     return `${this.#directories.config}/${file}`;
+  }
+
+  /** As `configMap`, for certificate authorities. Throws `Waiting` where the text has no certificate. */
+  authorities(reference: CaBundleRef, field: string): string {
+    const place = caBundleOf(reference);
+    if (hasCertificate(configMapText(this.#world, place, field))) return this.configMap(place, field);
+    const remedy = 'write certificates of authorities in PEM form (-----BEGIN CERTIFICATE-----)';
+    throw new Waiting(
+      'ConfigMapUnusable',
+      `${field}: key "${place.key}" of ConfigMap "${place.name}" has no certificate: ${remedy}`,
+    );
   }
 
   /** Path of the file with a secret that the platform made for this server; `of`: for the runtime of that MCPServer. */

@@ -1,5 +1,6 @@
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { urlIsSecure } from '#crds/parts/oidc-config';
+import { namesUsers, primaryOf } from '#crds/run-config/auth-server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { Finding } from './summarise-status.ts';
 
@@ -50,6 +51,16 @@ function loginsInMemory({ storage }: AuthServerDocument): Finding[] {
     'At each restart all logins, registered clients and upstream tokens are lost: write authServerConfig.storage.type redis, ' +
     'or on one machine leave storage out.';
   return [warning('LoginsInMemory', 'StorageMemory', message)];
+}
+
+/** Without a name a user is known for one login. */
+function unnamedUsers(server: AuthServerDocument): Finding[] {
+  if (namesUsers(server)) return [];
+  const message =
+    `The provider "${primaryOf(server)?.name ?? ''}" does not say who a user is. Each login makes a new user, who is known until that login ends: ` +
+    'what is linked for a user ends with the login, limits count each login by itself, audit lines have no name, and policies cannot read the principal or claims. ' +
+    'Write userInfo or identityFromToken for it.';
+  return [warning('UnnamedUsers', 'NoUserInfo', message)];
 }
 
 /** URLs over which secrets, codes and tokens go, by the field that holds them. */
@@ -114,6 +125,7 @@ export function findAuthServerWarnings(document: RunConfigDocument): Finding[] {
     ...openToEveryAccount(document),
     ...ephemeralKeys(server),
     ...loginsInMemory(server),
+    ...unnamedUsers(server),
     ...plainHttp(server),
     ...spelledDifferently(server, document.resource_url),
     ...noNewClients(server),

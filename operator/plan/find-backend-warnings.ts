@@ -1,3 +1,4 @@
+import { transportOf } from '#crds/kinds/index';
 import type { World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { hasOwnEndpoint } from './own-endpoint.ts';
@@ -10,7 +11,9 @@ const warning = (type: string, reason: string, message: string): Finding => ({ t
 /** Settings that only an endpoint of its own has, and that do not ask for one. */
 const OF_OWN_ENDPOINT = [
   'endpointPrefix',
+  'trustProxyHeaders',
   'trustedProxies',
+  'sessionAffinity',
   'sessionStorage',
   'audit',
   'telemetry',
@@ -20,7 +23,7 @@ const OF_OWN_ENDPOINT = [
 ] as const;
 
 function withoutEndpoint(spec: BackendSpec): Finding[] {
-  const written = OF_OWN_ENDPOINT.filter((field) => spec[field] !== undefined);
+  const written = OF_OWN_ENDPOINT.filter((field) => spec[field] !== undefined && spec[field] !== false);
   if (written.length === 0 || hasOwnEndpoint(spec)) return [];
   const message = `It has no endpoint of its own, so ${written.join(', ')} have no effect: write proxyPort to give it one, or write them on the VirtualMCPServer in front of it.`;
   return [warning('NoOwnEndpoint', 'OnlyBehindServer', message)];
@@ -59,6 +62,39 @@ function notConfined(spec: BackendSpec, world: World): Finding[] {
   return [warning('NotConfined', 'PlainProcess', message)];
 }
 
+/** Settings of a program and its pods. */
+const OF_PROGRAM = [
+  'args',
+  'env',
+  'secrets',
+  'mcpPort',
+  'path',
+  'volumes',
+  'permissionProfile',
+  'resources',
+  'serviceAccount',
+  'podTemplateSpec',
+  'backendReplicas',
+] as const;
+
+/** A remote server is reached by its URL only. */
+function withoutProgram(spec: BackendSpec): Finding[] {
+  if (spec.remoteUrl === undefined) return [];
+  const written = OF_PROGRAM.filter((field) => spec[field] !== undefined);
+  if (written.length === 0) return [];
+  const message = `A remote server runs elsewhere, so these settings have no effect: ${written.join(', ')}. Remove them, or write image or command in place of remoteUrl.`;
+  return [warning('NoProgram', 'RemoteServer', message)];
+}
+
+/** Standard input and output have no port, no path and no certificates. */
+function withoutHttp(spec: BackendSpec): Finding[] {
+  if (spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return [];
+  const written = (['mcpPort', 'path', 'caBundleRef'] as const).filter((field) => spec[field] !== undefined);
+  if (written.length === 0) return [];
+  const message = `Nothing is sent by HTTP with transport stdio, so these settings have no effect: ${written.join(', ')}. Remove them, or write another transport.`;
+  return [warning('NoHttp', 'TransportStdio', message)];
+}
+
 /** A container engine of one machine takes these. */
 function withoutEngine(spec: BackendSpec, world: World): Finding[] {
   if (world.platform.mode === 'local' && spec.image !== undefined && !spec.command) return [];
@@ -95,6 +131,8 @@ export function findBackendWarnings(name: string, spec: BackendSpec, world: Worl
     ...forwardingIgnored(spec),
     ...withoutCredentials(spec, world),
     ...withoutGroup(spec, world),
+    ...withoutProgram(spec),
+    ...withoutHttp(spec),
     ...notConfined(spec, world),
     ...withoutEngine(spec, world),
     ...egressOfContainer(name, spec, world),

@@ -1,3 +1,4 @@
+import { readPolicies } from '#crds/policy/policy-verdict';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
@@ -71,10 +72,37 @@ function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
   return isEnforced(authz) || (backends.length > 0 && backends.every((backend) => isEnforced(backend.authz)));
 }
 
+const LOGIN_NEEDED = 'write incomingAuth.type oidc, or a policy that does not ask for it';
+
+/** In the words of the runtime, which says the same of a document that it gets without a plan. */
+function neverApplying({ authz, backends, incoming }: RunConfigDocument, { policies: remembered }: World): Finding[] {
+  const places = [
+    { place: 'incomingAuth.authzConfig', set: authz },
+    ...backends.map((backend) => ({ place: `authzConfig of ${backend.name}`, set: backend.authz })),
+  ];
+  const found = places.flatMap(({ place, set }) => {
+    if (!set) return [];
+    const texts = { policies: set.policies, entitiesJson: set.entities_json ?? '[]' };
+    const { warnings, loginReads } = remembered?.verdictOf(texts) ?? readPolicies(texts);
+    const reads = incoming.type === 'anonymous' ? loginReads : [];
+    return [...warnings, ...reads.map((text) => `${text}: ${LOGIN_NEEDED}`)].map((text) => `${place}: ${text}`);
+  });
+  return found.length === 0 ? [] : [warning('PolicyNeverApplies', 'ImpossibleCondition', found.join('; '))];
+}
+
 function nothingAudited({ audit_config: audit }: RunConfigDocument): Finding[] {
   if (audit?.enabled !== true || audit.eventTypes?.length !== 0) return [];
   const message = 'audit.eventTypes is an empty list, so no event is recorded: name event types, or remove it for all.';
   return [warning('NothingAudited', 'NoEventTypes', message)];
+}
+
+/** Writes of logins wait for a replica; writes of sessions do not. */
+function acknowledgedByNone({ session_storage: sessions, backends }: RunConfigDocument): Finding[] {
+  if (sessions?.type !== 'redis' || sessions.redis.require_replica_ack !== true) return [];
+  if (backends.some(({ auth }) => auth?.type === 'remote_auth')) return [];
+  const message =
+    'sessionStorage.redis.requireReplicaAck: sessions are kept without waiting for a replica, and no backend logs in by remoteAuth: remove it, or write it under authServerConfig.storage.redis';
+  return [warning('ReplicaAckIgnored', 'SessionsOnly', message)];
 }
 
 const REMEDY = 'write incomingAuth.type oidc for all but development.';
@@ -105,5 +133,7 @@ export function findWarnings(
     ...usersUnknown(document),
     ...tokenOfKeySet(document, world),
     ...nothingAudited(document),
+    ...acknowledgedByNone(document),
+    ...neverApplying(document, world),
   ];
 }

@@ -43,6 +43,8 @@ export interface RuntimeProcess {
   host: string;
   port: number;
   privatePort: number;
+  /** Whether the public port has TLS, which a running process neither takes up nor gives up. */
+  tls?: true;
   /** When a person asked for a restart; another one means a restart. */
   restartedAt?: string;
 }

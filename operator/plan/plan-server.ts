@@ -1,4 +1,4 @@
-import { VirtualMCPServer } from '#crds/kinds/index';
+import { specForOneMachine, VirtualMCPServer } from '#crds/kinds/index';
 import type { Manifest, ResourceKey, World } from '../world.ts';
 import { findGroupMembers } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
@@ -14,7 +14,9 @@ import { summariseServer } from './summarise-status.ts';
 /** A VirtualMCPServer: its document, its runtime, its status. */
 export function planServer(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   try {
-    const spec = readSpec(VirtualMCPServer, manifest);
+    const isLocal = world.platform.mode === 'local';
+    const written = isLocal ? { ...manifest, spec: specForOneMachine(manifest.spec) } : manifest;
+    const spec = readSpec(VirtualMCPServer, written);
     const { config } = spec;
     const { rendered, findings } = resolveRuntime(
       manifest,

@@ -11,6 +11,7 @@ import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import type { Manifest, World } from '#operator/world';
+import { AUTHORITY } from './testdata/authority.ts';
 
 const folder = join(import.meta.dirname, 'testdata');
 const input = (name: string) => readFileSync(join(folder, `${name}.in.yaml`), 'utf8');
@@ -118,7 +119,7 @@ describe('what a status says', () => {
       resources: { kind: string; metadata: { generation?: number }; data?: Record<string, string> }[];
     };
     const authorities = whole.resources.find(({ kind }) => kind === 'ConfigMap')!;
-    authorities.data = { 'ca.crt': 'y'.repeat(1_000_000) };
+    authorities.data = { 'ca.crt': AUTHORITY.padEnd(1_000_000, 'y') };
     const { action, children, rendered, status } = outcomeOf(stringify(whole));
     expect([action, children, rendered]).toEqual(['keep', [], undefined]);
     const said = Object.fromEntries(status!.conditions.map((condition) => [condition.type, condition]));

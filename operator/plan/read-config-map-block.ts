@@ -6,8 +6,8 @@ import { configMapText, type KeyReference } from './file-list.ts';
 /** What a text says, or why nobody can use it: each problem says where and what to do. */
 export type Read<T> = { data: T } | { problems: string[] };
 
-/** A block that is written as YAML or JSON. */
-export function readBlock<T>(schema: Schema<T>, text: string): Read<T> {
+/** Reads a block that is written as YAML or JSON; where it has several forms, its value chooses the schema. */
+export function readBlock<T>(schema: Schema<T> | ((value: unknown) => Schema<T>), text: string): Read<T> {
   const refused = refusalOfBlock(text);
   if (refused !== undefined) return { problems: [`it is not read: ${refused}`] };
   let value: unknown;
@@ -16,7 +16,7 @@ export function readBlock<T>(schema: Schema<T>, text: string): Read<T> {
   } catch {
     return { problems: ['it is neither YAML nor JSON: write the inline block as one of them'] };
   }
-  return readValue(schema, value);
+  return readValue(typeof schema === 'function' ? schema(value) : schema, value);
 }
 
 /** The block that a ConfigMap key holds. Throws `Waiting` (not there) and `Stalled` (not valid). */

@@ -4,6 +4,7 @@ import { ValidatingWebhook } from '#crds/run-config/backend';
 import { FileList } from '#operator/plan/file-list';
 import { renderWebhook } from '#operator/plan/render-backend';
 import type { World } from '#operator/world';
+import { AUTHORITY } from './testdata/authority.ts';
 
 const world: World = {
   namespace: 'default',
@@ -15,7 +16,7 @@ const world: World = {
   mcpExternalAuthConfigs: {},
   mcpOidcConfigs: {},
   secrets: { mtls: { crt: 'c'.repeat(16), key: 'k'.repeat(16) }, sign: { hmac: 'h'.repeat(16) } },
-  configMaps: { ca: { 'ca.crt': 'PEM' } },
+  configMaps: { ca: { 'ca.crt': AUTHORITY } },
   generated: {},
   documents: {},
   observed: {},

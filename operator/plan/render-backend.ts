@@ -1,4 +1,3 @@
-import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { checkBackendDocument } from './check-document.ts';
 import { checkSameCallers } from './check-same-callers.ts';
@@ -9,7 +8,7 @@ import type { BackendPlaces } from './field-of-document.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { placeOf, reachBackend } from './reach-backend.ts';
 import { renderRateLimiting } from './render-operational.ts';
-import { resolveAuthz } from './resolve-authz.ts';
+import { checkCallersNamed, resolveAuthz } from './resolve-authz.ts';
 import { type OutgoingContext, resolveOutgoingAuth } from './resolve-outgoing-auth.ts';
 
 export type BackendDocument = RunConfigDocument['backends'][number];
@@ -27,18 +26,21 @@ interface RenderedBackend {
 export function renderWebhook(webhook: Webhook, place: string, files: FileList): WebhookDocument {
   const field = `${place} webhooks.validating "${webhook.name}"`;
   const { tls } = webhook;
+  const { clientCertSecretRef: certificateRef, clientKeySecretRef: keyRef } = tls ?? {};
+  const hmac = webhook.hmacSecretRef && files.credential(webhook.hmacSecretRef, field);
+  const [certificate, key] = certificateRef && keyRef ? files.pair(certificateRef, keyRef, field) : [];
   return defined({
     name: webhook.name,
     url: webhook.url,
     timeout: webhook.timeout,
     failure_policy: webhook.failurePolicy,
-    hmac_secret_file: webhook.hmacSecretRef && files.credential(webhook.hmacSecretRef, field),
+    hmac_secret_file: hmac,
     tls:
       tls &&
       defined({
-        ca_bundle_file: tls.caBundleRef && files.configMap(caBundleOf(tls.caBundleRef), field),
-        client_cert_file: tls.clientCertSecretRef && files.secret(tls.clientCertSecretRef, field, ['no certificate']),
-        client_key_file: tls.clientKeySecretRef && files.secret(tls.clientKeySecretRef, field, ['no private key']),
+        ca_bundle_file: tls.caBundleRef && files.authorities(tls.caBundleRef, field),
+        client_cert_file: certificate,
+        client_key_file: key,
         insecure_skip_verify: tls.insecureSkipVerify || undefined,
       }),
   });
@@ -47,16 +49,13 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
 /** The policies of an MCPServer. Throws `Stalled` and `Waiting`. */
 function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContext) {
   if (!spec.authzConfig) return undefined;
-  const { world, incoming, byItself } = context;
+  const { world, incoming, byItself, usersAreNamed } = context;
   const groupsClaim = incoming.type === 'oidc' ? incoming.groups_claim : undefined;
-  const { document, readsCaller } = resolveAuthz(
-    spec.authzConfig,
-    `MCPServer "${name}" authzConfig`,
-    groupsClaim,
-    world,
-  );
-  if (readsCaller && !byItself) checkSameCallers(name, spec, context);
-  return document;
+  const place = `MCPServer "${name}" authzConfig`;
+  const resolved = resolveAuthz(spec.authzConfig, place, groupsClaim, world);
+  if (!usersAreNamed) checkCallersNamed(place, resolved);
+  if (resolved.readsCaller && !byItself) checkSameCallers(name, spec, context);
+  return resolved.document;
 }
 
 /** What an MCPServer says about what it offers, whatever its transport. */
@@ -101,7 +100,7 @@ function renderEntry(
     return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType, places };
   const http = {
     header_forward: renderHeaders(spec.headerForward, place, files),
-    ca_bundle_file: spec.caBundleRef && files.configMap(caBundleOf(spec.caBundleRef), `${place} caBundleRef`),
+    ca_bundle_file: spec.caBundleRef && files.authorities(spec.caBundleRef, `${place} caBundleRef`),
   };
   return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(spec, reach), authType, places };
 }

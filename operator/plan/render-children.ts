@@ -41,5 +41,6 @@ export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: R
   const { host, port, private_port: privatePort } = listenOf(manifest, spec, world);
   const at = restartedAt(manifest);
   const restart = at === '' ? {} : { restartedAt: at };
-  return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort, ...restart }];
+  const tls = spec.tls ? { tls: true as const } : {};
+  return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort, ...tls, ...restart }];
 }

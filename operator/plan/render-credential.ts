@@ -1,6 +1,5 @@
 import type { MCPExternalAuthConfig } from '#crds/kinds/index';
 import { nearest } from '#crds/parts/nearest';
-import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { defined } from './defined.ts';
@@ -64,7 +63,7 @@ function renderTokenExchange(source: Source): AuthDocument {
     subject_provider_name:
       provider === undefined ? undefined : knownProvider(provider, 'tokenExchange.subjectProviderName', source),
     external_token_header_name: config.externalTokenHeaderName,
-    ca_bundle_file: config.caBundleRef && files.configMap(caBundleOf(config.caBundleRef), `${place} caBundleRef`),
+    ca_bundle_file: config.caBundleRef && files.authorities(config.caBundleRef, `${place} caBundleRef`),
   });
 }
 

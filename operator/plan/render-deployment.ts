@@ -81,8 +81,10 @@ function pullSecrets(spec: ServerSpec, { imagePullSecrets = [] }: ClusterFacts):
 function renderTemplate(manifest: Manifest, spec: ServerSpec, rendered: Rendered, cluster: ClusterFacts, world: World) {
   const child = childOf(manifest);
   const selector = runtimeSelector(manifest);
+  // A running process cannot begin or end TLS, so the annotation replaces the pods.
+  const tls = spec.tls ? { [`${world.apiGroup}/tls`]: 'public-port' } : {};
   return {
-    metadata: { labels: selector, annotations: podAnnotations('vmcp', manifest, world) },
+    metadata: { labels: selector, annotations: { ...podAnnotations('vmcp', manifest, world), ...tls } },
     spec: defined({
       serviceAccountName: spec.serviceAccount ?? child,
       automountServiceAccountToken: false,

@@ -1,6 +1,5 @@
 import { KUBERNETES_ISSUER } from '#crds/parts/defaults';
 import type { SharedKubernetesOidc, SharedOidc } from '#crds/parts/oidc-config';
-import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled, Waiting } from '../errors.ts';
 import type { World } from '../world.ts';
@@ -23,11 +22,11 @@ export function renderInlineIssuer(
     type: 'oidc' as const,
     issuer: issuer.issuer,
     client_id: issuer.clientId,
-    client_secret_file: issuer.clientSecretRef && files.secret(issuer.clientSecretRef, `${field}.clientSecretRef`),
+    client_secret_file: issuer.clientSecretRef && files.credential(issuer.clientSecretRef, `${field}.clientSecretRef`),
     introspection_url: issuer.introspectionUrl,
     jwks_url: issuer.jwksUrl,
     jwks_auth_token_file: issuer.jwksAuthTokenPath,
-    ca_bundle_file: issuer.caBundleRef && files.configMap(caBundleOf(issuer.caBundleRef), `${field}.caBundleRef`),
+    ca_bundle_file: issuer.caBundleRef && files.authorities(issuer.caBundleRef, `${field}.caBundleRef`),
     insecure_allow_http: trueOnly(issuer.insecureAllowHTTP),
     jwks_allow_private_ip: trueOnly(allowPrivateIp ?? issuer.jwksAllowPrivateIP),
     protected_resource_allow_private_ip: trueOnly(issuer.protectedResourceAllowPrivateIP),

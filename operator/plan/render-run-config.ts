@@ -108,10 +108,8 @@ function uidOf(manifest: Manifest, world: World): string {
 function renderTls(spec: ServerSpec, files: FileList) {
   if (!spec.tls) return undefined;
   const { name } = spec.tls.secretRef;
-  return {
-    cert_file: files.secret({ name, key: 'tls.crt' }, 'tls.secretRef', ['no certificate']),
-    key_file: files.secret({ name, key: 'tls.key' }, 'tls.secretRef', ['no private key']),
-  };
+  const [certificate, key] = files.pair({ name, key: 'tls.crt' }, { name, key: 'tls.key' }, 'tls.secretRef');
+  return { cert_file: certificate, key_file: key };
 }
 
 /** The file that keeps sessions over a restart: on one machine, where no other storage is written. */

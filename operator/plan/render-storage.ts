@@ -1,4 +1,4 @@
-import type { AuthServerStorage, Redis, SessionStorage } from '#crds/parts/storage';
+import { type AuthServerStorage, type Redis, sentinelAddresses, type SessionStorage } from '#crds/parts/storage';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
@@ -12,7 +12,8 @@ type Tls = NonNullable<Redis['tls']>;
 
 function renderTls(tls: Tls, field: string, files: SecretFiles) {
   return defined({
-    ca_cert_file: tls.caCertSecretRef && files.secret(tls.caCertSecretRef, `${field}.caCertSecretRef`),
+    ca_cert_file:
+      tls.caCertSecretRef && files.secret(tls.caCertSecretRef, `${field}.caCertSecretRef`, ['no certificate']),
     insecure_skip_verify: tls.insecureSkipVerify,
   });
 }
@@ -24,7 +25,7 @@ function renderRedis(redis: Redis, keyPrefix: string, field: string, files: Secr
     db: redis.db,
     sentinel_config: sentinel && {
       master_name: sentinel.masterName,
-      sentinel_addrs: sentinel.sentinelAddrs,
+      sentinel_addrs: sentinelAddresses(sentinel),
       db: sentinel.db,
     },
     acl_user_config:

@@ -1,5 +1,4 @@
 import { readTracesUrl } from '#crds/parts/otlp-endpoint';
-import { caBundleOf } from '#crds/parts/references';
 import type { Telemetry } from '#crds/parts/telemetry';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
@@ -16,11 +15,12 @@ export function renderTelemetry(
   const place = settings.tracingEnabled ? readTracesUrl(settings) : undefined;
   if (place && 'problem' in place) throw new Stalled('InvalidSpec', `telemetry: ${place.problem}`);
   const secret = Object.entries(headersFromSecret).map(
-    ([name, reference]) => [name, files.secret(reference, 'telemetry.headersFromSecret')] as const,
+    ([name, reference]) =>
+      [name, files.secret(reference, 'telemetry.headersFromSecret', ['control characters'])] as const,
   );
   return defined({
     ...settings,
     header_files: secret.length === 0 ? undefined : Object.fromEntries(secret),
-    ca_bundle_file: caBundleRef && files.configMap(caBundleOf(caBundleRef), 'telemetry.caBundleRef'),
+    ca_bundle_file: caBundleRef && files.authorities(caBundleRef, 'telemetry.caBundleRef'),
   });
 }

@@ -1,6 +1,7 @@
-import { caBundleOf } from '#crds/parts/references';
 import type { UpstreamProvider, UserInfo } from '#crds/parts/upstream-provider';
+import { LONGEST_REASON } from '#crds/run-config/auth-server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { Waiting } from '../errors.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 
@@ -73,13 +74,13 @@ export function redirectUriOf(provider: UpstreamProvider, base: string): string 
 }
 
 /** One upstream provider as the run configuration has it. Throws `Waiting` for a secret that is not there. */
-export function renderUpstream(provider: UpstreamProvider, base: string, files: FileList): UpstreamDocument {
+function renderUpstream(provider: UpstreamProvider, base: string, files: FileList): UpstreamDocument {
   const field = `authServerConfig.upstreamProviders[${provider.name}]`;
   const common = defined({
     name: provider.name,
     required: provider.required,
     additional_authorization_params: provider.additionalAuthorizationParams,
-    ca_bundle_file: provider.caBundleRef && files.configMap(caBundleOf(provider.caBundleRef), `${field}.caBundleRef`),
+    ca_bundle_file: provider.caBundleRef && files.authorities(provider.caBundleRef, `${field}.caBundleRef`),
   });
   const uri = redirectUriOf(provider, base);
   if (provider.oauth2Config) {
@@ -88,4 +89,35 @@ export function renderUpstream(provider: UpstreamProvider, base: string, files: 
   }
   if (!provider.oidcConfig) throw new TypeError(`${field} has no block; its kind's schema lets none through`);
   return { type: 'oidc', ...common, oidc_config: renderOidc(provider.oidcConfig, uri, `${field}.oidcConfig`, files) };
+}
+
+function withoutReferences(provider: UpstreamProvider): UpstreamProvider {
+  const { oauth2Config, oidcConfig } = provider;
+  return {
+    ...provider,
+    caBundleRef: undefined,
+    oauth2Config: oauth2Config && { ...oauth2Config, clientSecretRef: undefined },
+    oidcConfig: oidcConfig && { ...oidcConfig, clientSecretRef: undefined },
+  };
+}
+
+/** An upstream provider of a document, and what is missing where it is out of service. */
+export interface ResolvedUpstream {
+  document: UpstreamDocument;
+  missing?: Waiting;
+}
+
+/** One upstream provider. One whose Secret or authorities cannot be used is out of service, and disturbs nothing else. */
+export function resolveUpstream(provider: UpstreamProvider, base: string, files: FileList): ResolvedUpstream {
+  const own = files.part();
+  try {
+    const document = renderUpstream(provider, base, own);
+    files.add(own);
+    return { document };
+  } catch (problem) {
+    if (!(problem instanceof Waiting)) throw problem;
+    const document = renderUpstream(withoutReferences(provider), base, own);
+    const reason = problem.message.slice(0, LONGEST_REASON).toWellFormed();
+    return { document: { ...document, out_of_service: reason }, missing: problem };
+  }
 }

@@ -7,6 +7,7 @@ import { findWarnings } from '#operator/plan/find-warnings';
 import { resolveAuthServer } from '#operator/plan/resolve-auth-server';
 import type { ServerSpec } from '#operator/plan/render-run-config';
 import type { World } from '#operator/world';
+import { AUTHORITY } from './testdata/authority.ts';
 
 const world: World = {
   namespace: 'default',
@@ -18,7 +19,7 @@ const world: World = {
   mcpExternalAuthConfigs: {},
   mcpOidcConfigs: {},
   secrets: { keys: { new: 'n'.repeat(16), old: 'o'.repeat(16), hmac: 'h'.repeat(16), client: 'c'.repeat(16) } },
-  configMaps: { ca: { 'ca.crt': 'PEM' } },
+  configMaps: { ca: { 'ca.crt': AUTHORITY } },
   generated: {},
   documents: {},
   observed: {},

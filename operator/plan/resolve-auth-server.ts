@@ -5,7 +5,8 @@ import type { World } from '../world.ts';
 import { defined } from './defined.ts';
 import type { FileList, KeyReference } from './file-list.ts';
 import { renderAuthServerStorage } from './render-storage.ts';
-import { redirectUriOf, renderUpstream } from './render-upstream.ts';
+import { redirectUriOf, type ResolvedUpstream, resolveUpstream } from './render-upstream.ts';
+import type { Finding } from './summarise-status.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
 
@@ -23,6 +24,7 @@ export interface AuthServerPlace {
 export interface ResolvedAuthServer {
   document: AuthServerDocument;
   redirectUris: Record<string, string>;
+  warnings: Finding[];
 }
 
 function refuse(message: string): never {
@@ -107,7 +109,26 @@ function renderBounds(config: AuthServerConfig) {
   };
 }
 
-/** The embedded authorization server. Throws `Stalled` for what contradicts boundary 1, `Waiting` for missing secrets. */
+/** What logins lack until a person mends it. A login never skips a provider that it needs. */
+function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined): Finding[] {
+  const found = upstreams.flatMap(({ document: { name, required }, missing }) => {
+    if (!missing) return [];
+    const needed = required ? 'logins that need it fail' : 'logins go on without it';
+    const logins = name === primary ? 'nobody can log in' : needed;
+    const effect = `until then provider "${name}" is out of service in every runtime that starts, and ${logins}`;
+    return [{ reason: missing.reason, message: `${missing.message} (${effect})` }];
+  });
+  const [first] = found;
+  if (!first) return [];
+  const reason = found.every((one) => one.reason === first.reason) ? first.reason : 'SeveralProvidersOut';
+  const message = found.map((one) => one.message).join('; ');
+  return [{ type: 'ProviderOutOfService', status: 'True', reason, message }];
+}
+
+/**
+ * The embedded authorization server. Throws `Stalled` for what contradicts boundary 1, `Waiting` for missing secrets of the
+ * server itself; a provider whose secret is missing is out of service.
+ */
 export function resolveAuthServer(
   config: AuthServerConfig,
   incoming: RunConfigDocument['incoming'],
@@ -116,17 +137,20 @@ export function resolveAuthServer(
 ): ResolvedAuthServer {
   const endpoint = checkIncoming(config.issuer, incoming, place.resourceUrl);
   const base = config.authorizationEndpointBaseUrl ?? config.issuer;
+  const primary = config.primaryUpstreamProvider ?? config.upstreamProviders.find(({ required }) => required)?.name;
+  // Files are listed in this order, which pods show.
+  const keys = renderKeys(config, place, files);
+  const upstreams = config.upstreamProviders.map((provider) => resolveUpstream(provider, base, files));
   const document: AuthServerDocument = defined({
     issuer: config.issuer,
     authorization_endpoint_base_url: config.authorizationEndpointBaseUrl,
     insecure_allow_http: config.insecureAllowHTTP,
     allowed_audiences: [endpoint],
     scopes_supported: config.scopesSupported,
-    ...renderKeys(config, place, files),
+    ...keys,
     ...renderBounds(config),
-    primary_upstream_provider:
-      config.primaryUpstreamProvider ?? config.upstreamProviders.find(({ required }) => required)?.name,
-    upstreams: config.upstreamProviders.map((provider) => renderUpstream(provider, base, files)),
+    primary_upstream_provider: primary,
+    upstreams: upstreams.map((upstream) => upstream.document),
     storage: renderStorage(config, place, files),
     cimd: config.cimd,
     registration: defined({
@@ -135,9 +159,9 @@ export function resolveAuthServer(
     }),
     introspection_clients: config.introspectionClients?.map(({ clientId, clientSecretRef }, index) => ({
       client_id: clientId,
-      client_secret_file: files.secret(clientSecretRef, `authServerConfig.introspectionClients[${index}]`),
+      client_secret_file: files.credential(clientSecretRef, `authServerConfig.introspectionClients[${index}]`),
     })),
   });
   const uris = config.upstreamProviders.map((provider) => [provider.name, redirectUriOf(provider, base)] as const);
-  return { document, redirectUris: Object.fromEntries(uris) };
+  return { document, redirectUris: Object.fromEntries(uris), warnings: outOfService(upstreams, primary) };
 }

@@ -1,4 +1,4 @@
-import { type AuthzConfig, InlineAuthz } from '#crds/parts/authz-config';
+import { type AuthzConfig, InlineAuthz, InlineOfCedarDocument } from '#crds/parts/authz-config';
 import { readPolicies } from '#crds/policy/policy-verdict';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
@@ -15,7 +15,10 @@ export interface ResolvedAuthz {
   readonly readsCaller: boolean;
 }
 
-const readAuthz = (text: string) => readBlock(InlineAuthz, text);
+const isCedarDocument = (value: unknown) => typeof value === 'object' && value !== null && 'cedar' in value;
+
+const readAuthz = (text: string) =>
+  readBlock<InlineAuthz>((value) => (isCedarDocument(value) ? InlineOfCedarDocument : InlineAuthz), text);
 
 function placeOf(field: string, configMap: AuthzConfig['configMap']): string {
   return configMap ? `${field}.configMap: ConfigMap "${configMap.name}", key "${configMap.key}"` : field;
@@ -46,4 +49,13 @@ export function resolveAuthz(
     groups_claim: groupsClaim,
   });
   return { document, readsCaller: verdict.readsCaller };
+}
+
+/** Rejects policies that read the caller where each login makes a new user. Throws `Stalled`. */
+export function checkCallersNamed(place: string, { readsCaller }: ResolvedAuthz): void {
+  if (!readsCaller) return;
+  const message =
+    `${place}: its policies read the principal or claims, but the primary provider of authServerConfig does not say who a user is: ` +
+    'write userInfo or identityFromToken for it, or policies that do not read the caller';
+  throw new Stalled('InvalidPolicy', message);
 }

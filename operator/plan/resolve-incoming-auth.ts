@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { renderInlineIssuer, renderKubernetesIssuer } from './render-issuer.ts';
-import { resolveAuthz } from './resolve-authz.ts';
+import { resolveAuthz, type ResolvedAuthz } from './resolve-authz.ts';
 import { type ResolvedIssuer, resolveIssuer } from './resolve-issuer.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -14,7 +14,7 @@ type IncomingDocument = RunConfigDocument['incoming'];
 /** Boundary 1 of one document. */
 export interface ResolvedIncoming {
   incoming: IncomingDocument;
-  authz?: NonNullable<RunConfigDocument['authz']>;
+  authz?: ResolvedAuthz;
   /** Where the issuer is written. */
   place?: string;
   warnings: Finding[];
@@ -29,7 +29,7 @@ const AUDIENCE_NOT_CHECKED: Finding = {
 };
 
 function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefined, world: World) {
-  return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, world).document;
+  return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, world);
 }
 
 /** The schema compares the two places of one resource; the issuer may stand in another one. Throws `Stalled`. */

@@ -28,6 +28,8 @@ export interface OutgoingContext {
   outgoing: OutgoingAuth;
   /** Boundary 1 of the same document: whose callers the policies of MCPServers decide about. */
   incoming: RunConfigDocument['incoming'];
+  /** Whether its authorization server, if there is one, knows a user again at the next login. */
+  usersAreNamed: boolean;
   /** The document is that of an MCPServer's own endpoint. */
   byItself: boolean;
   /** Names of the upstream providers of the authorization server of the same document. */

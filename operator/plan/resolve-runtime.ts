@@ -1,5 +1,6 @@
 import { resourceUrlOf } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
+import { namesUsers } from '#crds/run-config/auth-server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { type Manifest, runtimeFolder, type World } from '../world.ts';
 import { checkDocument } from './check-document.ts';
@@ -14,6 +15,7 @@ import type { LoginPlace } from './render-remote-auth.ts';
 import { endpointOf, keyPrefixOf, renderRunConfig, renderSealing, type ServerSpec } from './render-run-config.ts';
 import { renderSessionStorage } from './render-storage.ts';
 import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
+import { checkCallersNamed } from './resolve-authz.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 import type { BackendFinding, ServerFindings, ServerObserved } from './summarise-status.ts';
@@ -98,16 +100,19 @@ export function resolveRuntime(
   );
   const authServer =
     authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, world), files);
+  const usersAreNamed = namesUsers(authServer?.document);
+  if (authz && !usersAreNamed) checkCallersNamed('incomingAuth.authzConfig', authz);
   const context = {
     outgoing: spec.outgoingAuth,
     providers: authServer?.document.upstreams.map((upstream) => upstream.name) ?? [],
     incoming,
+    usersAreNamed,
     byItself: manifest.kind === 'MCPServer',
     login: loginPlace(manifest, spec, world),
     world,
   };
   const { entries: backends, findings, members } = resolve(context, files);
-  const parts = { manifest, spec, incoming, authz, authServer: authServer?.document, backends };
+  const parts = { manifest, spec, incoming, authz: authz?.document, authServer: authServer?.document, backends };
   const document = renderRunConfig(parts, world, files);
   checkDocument(document, {
     ...defined({ issuer: place }),
@@ -119,7 +124,7 @@ export function resolveRuntime(
       url: endpointOf(manifest, spec, world),
       redirectUris: authServer?.redirectUris,
       backends: findings,
-      warnings: [...warnings, ...findWarnings(spec, document, members, world)],
+      warnings: [...warnings, ...(authServer?.warnings ?? []), ...findWarnings(spec, document, members, world)],
     },
   };
 }

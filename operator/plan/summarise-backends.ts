@@ -138,7 +138,7 @@ export function lookForLists({ conditions }: Status): { requeueAfter?: number } 
 export function allReadyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
   const type = 'AllBackendsReady';
   if (!observed) {
-    const message = 'The runtime does not answer, so no backend is known to: see Ready.';
+    const message = 'Whether the backends answer is not known, as the runtime does not: see Ready.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
   }
   const bad = backends.filter((backend) => !isWell(backend)).map((backend) => `${backend.name} (${backend.phase})`);

@@ -108,14 +108,17 @@ function readyFinding(
   return unlisted ?? { ...allReady, type, status: 'True' };
 }
 
-function phaseOf(ready: Finding, delivery: Finding[], backends: BackendSummary[]): Status['phase'] {
+const isDegrading = ({ type, reason }: Finding) => reason === 'RolloutHangs' || type === 'ProviderOutOfService';
+
+function phaseOf(ready: Finding, others: Finding[], backends: BackendSummary[]): Status['phase'] {
   if (ready.status === 'False') return ready.reason === 'PodsFail' ? 'Failed' : 'Pending';
-  const hangs = delivery.some(({ reason }) => reason === 'RolloutHangs');
-  return backends.every(isWell) && !hangs && !isStalled(delivery) ? 'Ready' : 'Degraded';
+  return backends.every(isWell) && !others.some(isDegrading) && !isStalled(others) ? 'Ready' : 'Degraded';
 }
 
-function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {
-  const said = (observed?.warnings ?? []).slice(0, RUNTIME_WARNINGS);
+/** What the plan says itself is not repeated. */
+function runtimeFindings(observed: ObservedRuntime | undefined, planned: readonly Finding[]): Finding[] {
+  const news = (observed?.warnings ?? []).filter((text) => !planned.some(({ message }) => message.includes(text)));
+  const said = news.slice(0, RUNTIME_WARNINGS);
   if (said.length === 0) return [];
   return [{ type: 'RuntimeWarning', status: 'True', reason: 'RuntimeReported', message: said.join('; ') }];
 }
@@ -172,10 +175,10 @@ export function summariseServer(
     ...loginFindings(backends),
     ...findings.warnings,
     ...findOldSecrets(observed),
-    ...runtimeFindings(observed),
+    ...runtimeFindings(observed, findings.warnings),
   ];
   const status = defined({
-    phase: phaseOf(ready, delivery, backends),
+    phase: phaseOf(ready, [...delivery, ...findings.warnings], backends),
     observedGeneration: manifest.metadata.generation,
     url: findings.url,
     backends: backends.slice(0, LISTED),

@@ -47,7 +47,7 @@ function failureOf(problem: unknown, heard: unknown): RedisFailure {
   return new RedisFailure(word, word === undefined ? (heard ?? problem) : undefined);
 }
 
-/** Connects to the one Redis, or to the master that the Sentinels name. Nothing is tried twice. @throws RedisFailure, NoRedisAddress */
+/** Connects to the one Redis, or to the master that the Sentinels name. Nothing is tried twice. @throws RedisFailure, UnusableRedisSettings */
 export async function openKeys({ config, readSecret, tlsName }: KeyAccess): Promise<RedisKeys> {
   const { tls, ...options } = redisOptions(config, readSecret, 0);
   const redis = new Redis({

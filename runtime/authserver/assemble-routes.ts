@@ -94,11 +94,12 @@ function resourcesOf({ config, resourceUrl }: AssemblyParts): readonly [string, 
   return [first, ...more];
 }
 
-/** The secrets are read once now, so that a missing file is found before anybody asks. */
-function introspectionClients({ config, readFile }: AssemblyParts) {
-  return config.introspection_clients.map(({ client_id: clientId, client_secret_file: file }) => {
-    readFile(file);
-    return { clientId, readSecret: () => readFile(file) };
+/** Reads each secret once at the start, so that an unusable file is found then. Only the client with an empty secret is refused. */
+function introspectionClients({ config, readFile, log }: AssemblyParts) {
+  return config.introspection_clients.map(({ client_id: client, client_secret_file: file }) => {
+    if (readFile(file) === '')
+      log.warn('an introspection client is refused until its secret is written', { client, file });
+    return { clientId: client, readSecret: () => readFile(file) };
   });
 }
 

@@ -367,6 +367,13 @@ describe('the authorization server of a configuration', () => {
     expect(server.warnings).toEqual([]);
   });
 
+  it('serves without a provider whose bundle has no authorities', async () => {
+    files['github-secret'] = 'secret';
+    files.ca = '';
+    await server.update(configOf({ upstreams: [OKTA, { ...GITHUB, ca_bundle_file: 'ca' }] }));
+    expect(server.warnings).toEqual([expect.stringMatching(/^provider github is out of service .*: ca has no cert/)]);
+  });
+
   it('keeps a provider with its former settings while a file of the new ones is missing', async () => {
     files['github-secret'] = 'secret';
     await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
@@ -376,6 +383,44 @@ describe('the authorization server of a configuration', () => {
     files.next = 'secret';
     await server.update(configOf({ upstreams: [OKTA, next] }));
     expect(server.warnings).toEqual([]);
+  });
+
+  it('takes a provider out of service whose new settings are more than a file that is missing', async () => {
+    files['github-secret'] = 'secret';
+    await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
+    const config = {
+      ...GITHUB.oauth2_config,
+      client_secret_file: 'next',
+      token_endpoint: 'https://other.example/token',
+    };
+    await server.update(configOf({ upstreams: [OKTA, { ...GITHUB, oauth2_config: config }] }));
+    expect(server.warnings).toEqual([expect.stringMatching(/^provider github is out of service .*next: there is no/)]);
+  });
+
+  it('takes a provider out of service as the document says, unless the former settings are the same', async () => {
+    const config = { ...GITHUB.oauth2_config, client_secret_file: undefined };
+    const marked = { ...GITHUB, oauth2_config: config, out_of_service: 'its Secret does not exist' };
+    await server.update(configOf({ upstreams: [OKTA, marked] }));
+    expect(server.warnings).toEqual([
+      'provider github is out of service until its configuration is mended: its Secret does not exist',
+    ]);
+    files['github-secret'] = 'secret';
+    await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
+    expect(server.warnings).toEqual([]);
+    await server.update(configOf({ upstreams: [OKTA, marked] }));
+    expect(server.warnings).toEqual([
+      'provider github keeps its former settings until this is mended: its Secret does not exist',
+    ]);
+    await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
+    expect(server.warnings).toEqual([]);
+  });
+
+  it('fails logins at a primary provider that is out of service, and serves who has logged in', async () => {
+    const { client_id, access_token, refresh_token } = await login();
+    await server.close();
+    server = await open(configOf({ upstreams: [{ ...OKTA, out_of_service: 'its Secret does not exist' }] }));
+    expect(await claimsOf(access_token)).toEqual({ groups: ['dev'] });
+    expect((await refresh(client_id, refresh_token)).status).toBe(200);
   });
 
   it('warns where keys and secrets are lost with the process', async () => {

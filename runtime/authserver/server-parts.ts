@@ -74,6 +74,8 @@ export async function openStored(
 interface OpenProvider {
   /** Undefined where its settings cannot be used: it is made anew when a file or the configuration changes. */
   readonly settings: string | undefined;
+  /** The same without files. */
+  readonly fixed: string;
   readonly provider: UpstreamProvider;
   readonly warning?: string;
 }
@@ -81,7 +83,7 @@ export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 
 /**
  * The upstream providers of a configuration; those of the former one that are the same go on. One whose settings cannot be used is
- * out of service; one whose new settings name a file that cannot be read keeps its former ones.
+ * out of service; one that lacks a file, and has no other new settings, keeps its former ones.
  */
 export function openProviders(
   config: AuthServerConfig,
@@ -104,6 +106,14 @@ export function openProviders(
 
 type ProviderRules = Pick<ProviderDeps, 'redirectUri' | 'isPrimary' | 'allowHttp'>;
 
+const MAY_COME_LATER = new Set(['ca_bundle_file', 'client_secret_file', 'out_of_service']);
+
+/** Why a provider cannot be opened: the document says it, or a file cannot be read. */
+function findMissing(upstream: Upstream, readFile: AuthServerOptions['readFile']): ConfigError | undefined {
+  const { out_of_service: reason } = upstream;
+  return reason === undefined ? findUnreadable(upstream, readFile) : new ConfigError(reason);
+}
+
 function openProvider(
   upstream: Upstream,
   rules: ProviderRules,
@@ -112,23 +122,26 @@ function openProvider(
 ): OpenProvider {
   const { name } = upstream;
   const settings = JSON.stringify([upstream, rules]);
-  if (former?.settings === settings) return former;
-  const unreadable = findUnreadable(upstream, readFile);
-  if (unreadable && former?.settings !== undefined) {
-    const warning = `provider ${name} keeps its former settings until this is mended: ${unreadable.message}`;
+  const fixed = JSON.stringify([upstream, rules], (key, value: unknown) =>
+    MAY_COME_LATER.has(key) ? undefined : value,
+  );
+  if (former?.settings === settings) return { settings, fixed, provider: former.provider };
+  const missing = findMissing(upstream, readFile);
+  if (missing && former?.settings !== undefined && former.fixed === fixed) {
+    const warning = `provider ${name} keeps its former settings until this is mended: ${missing.message}`;
     log.warn(warning);
     return { ...former, warning };
   }
   try {
     checkProvider(upstream, rules);
-    if (unreadable) throw unreadable;
-    return { settings, provider: createProvider(upstream, { ...rules, readSecret: readFile, proxy, now }) };
+    if (missing) throw missing;
+    return { settings, fixed, provider: createProvider(upstream, { ...rules, readSecret: readFile, proxy, now }) };
   } catch (error) {
     const message = error instanceof ConfigError ? error.message : 'it cannot be opened';
     const reason = message.replace(`upstream ${name}: `, '');
     const warning = `provider ${name} is out of service until its configuration is mended: ${reason}`;
     log.error(warning, error instanceof ConfigError ? undefined : { error });
-    return { settings: undefined, provider: createOutOfService(name), warning };
+    return { settings: undefined, fixed, provider: createOutOfService(name), warning };
   }
 }
 

@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
-import { AddressRefused, isPrivateAddress, publicLookup } from '#crds/connections/private-address';
+import { AddressRefused, privateAddressIn, publicLookup } from '#crds/connections/private-address';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { trustAlso } from '#runtime/http/trust-also';
@@ -93,12 +92,11 @@ async function openDispatcher(rules: JsonClientRules): Promise<Dispatcher> {
 /** An address in the URL itself never passes the lookup, so it is checked here. Plain http stays on the machine or is asked for. */
 function checkTarget(url: string, rules: JsonClientRules): URL {
   const target = new URL(url);
-  const host = target.hostname.replace(/^\[|\]$/g, '');
   const onMachine = isLoopbackHost(target.hostname);
   if (target.protocol !== 'https:' && !(target.protocol === 'http:' && (rules.allowHttp || onMachine))) {
     throw new IdpUnavailable(`${target.host} is not called over plain http; set insecureAllowHTTP to allow it`);
   }
-  if (!rules.allowPrivateAddress && isIP(host) !== 0 && isPrivateAddress(host)) {
+  if (!rules.allowPrivateAddress && privateAddressIn(url) !== undefined) {
     throw new IdpUnavailable(`${target.host} is a private address; set jwksAllowPrivateIP to allow it`);
   }
   return target;

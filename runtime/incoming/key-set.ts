@@ -14,7 +14,8 @@ export interface KeySet {
 
 const MAX_KEYS = 100;
 const MIN_RSA_BYTES = 256;
-const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(MAX_KEYS) });
+/** A JWKS document (RFC 7517 §5). Its keys may be unusable. */
+export const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(MAX_KEYS) });
 const DEFAULT_ALGORITHM: Record<string, string> = { RSA: 'RS256', EC: 'ES256', OKP: 'EdDSA' };
 const CURVE_ALGORITHM: Record<string, string> = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
 

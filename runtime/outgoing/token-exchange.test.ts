@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -26,6 +27,7 @@ let clock: number;
 let logged: string[];
 let outcomes: string[];
 let secrets: Record<string, string>;
+const AUTHORITY = readFileSync(new URL('../incoming/testdata/loopback-cert.pem', import.meta.url), 'utf8');
 let opened: Credential[];
 let exchanged: ExchangedTokens;
 
@@ -183,6 +185,18 @@ describe('token exchange', () => {
     secrets['/s/client'] = 'rotated';
     expect(await credential.headersFor(identity)).toEqual(['authorization', 'Bearer exchanged-2']);
     expect(Buffer.from(received[1]!.authorization!.slice(6), 'base64').toString()).toBe('c:rotated');
+  });
+
+  it.each([
+    ['client secret', '/s/client'],
+    ['authorities', '/s/ca'],
+  ])('keeps the former %s when the file holds none, and says so once', async (_what, file) => {
+    secrets['/s/ca'] = AUTHORITY;
+    const credential = open({ client_id: 'c', client_secret_file: '/s/client', ca_bundle_file: '/s/ca' });
+    secrets[file] = '';
+    for (const token of ['one', 'two']) await credential.headersFor(caller(token));
+    expect(Buffer.from(received[1]!.authorization!.slice(6), 'base64').toString()).toMatch(/^c:.+/);
+    expect(logged.filter((line) => line.includes('the former stay'))).toHaveLength(1);
   });
 
   it('runs one exchange for sixty parallel calls', async () => {
@@ -352,6 +366,7 @@ describe('token exchange failures', () => {
 describe('token exchange configuration', () => {
   it.each<[string, Record<string, unknown>, RegExp]>([
     ['an empty secret', { client_id: 'c', client_secret_file: '/s/empty' }, /\/s\/empty is empty/],
+    ['a bundle without authorities', { ca_bundle_file: '/s/empty' }, /\/s\/empty has no certificate/],
     ['a stored provider token as subject', { subject_provider_name: 'github' }, /stored tokens of provider github/],
   ])('refuses %s', (_case, auth, message) => {
     expect(() => open(auth)).toThrow(message);

@@ -4,6 +4,7 @@ import type { UserToken } from '#runtime/authserver/user-tokens';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import type { TokenExchange } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
+import { checkAuthorities } from '#runtime/http/check-authorities';
 import type { Identity } from '#runtime/incoming/identity';
 import type { CredentialDeps } from './create-credential.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
@@ -18,12 +19,16 @@ const DEADLINE = 5_000;
 const CONNECT_TIMEOUT = 3_000;
 const CONNECTIONS = 16;
 
-/** The configuration with the values of the files that it names, as of their last change. */
-interface Resolved {
-  /** Names the resolved configuration in keys of the cache. */
-  readonly digest: string;
+/** The values of the files that the configuration names. */
+interface Values {
   readonly clientSecret: string | undefined;
   readonly caBundle: string | undefined;
+}
+
+/** The configuration with values of the files that it names. */
+interface Resolved extends Values {
+  /** Names the resolved configuration in keys of the cache. */
+  readonly digest: string;
   readonly dispatcher: Dispatcher;
 }
 
@@ -53,6 +58,8 @@ class TokenExchangeCredential implements Credential {
   /** The last token of an identity or a stored token, so that a hit hashes nothing. */
   readonly #known = new WeakMap<Subject['holder'], { digest: string; token: ExchangedToken }>();
   readonly #keys = new WeakMap<CredentialHeaders, string>();
+  /** The latest values, usable or not. */
+  #seen: Values;
   #resolved: Resolved;
 
   constructor(auth: TokenExchange, deps: CredentialDeps) {
@@ -61,10 +68,8 @@ class TokenExchangeCredential implements Credential {
     const { subject_provider_name: provider } = auth;
     if (provider !== undefined) this.login = providerTokens('tokenExchange', provider, deps);
     this.#headerName = (auth.external_token_header_name ?? 'authorization').toLowerCase();
-    this.#resolved = this.#resolve();
-    if (this.#resolved.clientSecret === '') {
-      throw new ConfigError(`backend ${deps.backend}: ${auth.client_secret_file ?? ''} is empty`);
-    }
+    this.#seen = this.#read();
+    this.#resolved = this.#resolve(this.#seen);
   }
 
   headersFor(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {
@@ -168,23 +173,38 @@ class TokenExchangeCredential implements Credential {
 
   /** What is in force; made anew when a file changed, so that no token of the old credentials serves the new ones. */
   #current(): Resolved {
-    const { client_secret_file: secretFile, ca_bundle_file: caFile } = this.#auth;
-    if (secretFile === undefined && caFile === undefined) return this.#resolved;
-    const { readSecret } = this.#deps;
-    const sameSecret = secretFile === undefined || readSecret(secretFile) === this.#resolved.clientSecret;
-    const sameCa = caFile === undefined || readSecret(caFile) === this.#resolved.caBundle;
-    if (sameSecret && sameCa) return this.#resolved;
-    void this.#resolved.dispatcher.close();
-    this.#resolved = this.#resolve();
+    const values = this.#read();
+    const { clientSecret, caBundle } = this.#seen;
+    if (values.clientSecret === clientSecret && values.caBundle === caBundle) return this.#resolved;
+    this.#seen = values;
+    try {
+      const { dispatcher } = this.#resolved;
+      this.#resolved = this.#resolve(values);
+      void dispatcher.close();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const { backend, log } = this.#deps;
+      log.warn('changed files of a token exchange cannot be used; the former stay', { backend, reason: error.message });
+    }
     return this.#resolved;
   }
 
-  #resolve(): Resolved {
+  #read(): Values {
     const { client_secret_file: secretFile, ca_bundle_file: caFile } = this.#auth;
-    const clientSecret = secretFile === undefined ? undefined : this.#deps.readSecret(secretFile);
-    const caBundle = caFile === undefined ? undefined : this.#deps.readSecret(caFile);
+    const { readSecret } = this.#deps;
+    return {
+      clientSecret: secretFile === undefined ? undefined : readSecret(secretFile),
+      caBundle: caFile === undefined ? undefined : readSecret(caFile),
+    };
+  }
+
+  /** @throws ConfigError */
+  #resolve({ clientSecret, caBundle }: Values): Resolved {
+    const { backend, proxy } = this.#deps;
+    const { client_secret_file: secretFile = '', ca_bundle_file: caFile = '' } = this.#auth;
+    if (clientSecret === '') throw new ConfigError(`backend ${backend}: ${secretFile} is empty`);
+    if (caBundle !== undefined) checkAuthorities(caBundle, `backend ${backend}: ${caFile}`);
     const digest = hash('sha256', JSON.stringify([this.#auth, clientSecret, caBundle]), 'base64url');
-    const { proxy } = this.#deps;
     const dispatcher = createDispatcher({ caBundle, proxy, connectTimeout: CONNECT_TIMEOUT, connections: CONNECTIONS });
     return { digest, clientSecret, caBundle, dispatcher };
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readsCaller } from '#crds/policy/mentions';
 import { validatePolicySet, type PolicySet } from '#crds/policy/validate';
 import type { Authz } from '#crds/run-config/incoming';
 import { ConfigError } from '#runtime/errors';
@@ -19,7 +20,12 @@ export interface AuthorizerOptions {
   /** Decisions remembered for calls, and as many for lists; 0: none. */
   readonly cacheSize?: number;
   readonly metrics?: Partial<PolicyMetrics>;
+  /** Whether a user is known again at the next login; absent: yes. Otherwise policies cannot read the caller. */
+  readonly usersAreNamed?: boolean;
 }
+
+const UNNAMED =
+  'policies read the principal or claims, but the primary provider does not say who a user is; give it userinfo or identity_from_token';
 
 /**
  * Loads the policies of one boundary. `authz` absent: every authenticated caller gets in; an empty list: nobody.
@@ -34,17 +40,19 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
   for (const warning of validated.warnings) options.log.warn(warning);
 
   const { mentions } = validated.set;
+  if (options.usersAreNamed === false && readsCaller(mentions)) throw new ConfigError(where + UNNAMED);
   const readsArguments = mentions.wholeContext || mentions.args.length > 0;
-  const { decide, decideForLists } = createDeciders(validated.set, authz, options, readsArguments);
+  const { calls, lists } = createDeciders(validated.set, authz, options, readsArguments);
   const audited = authz.mode === 'audit';
   return {
     id: randomUUID(),
     readsArguments,
     names: validated.set.names,
     warnings: validated.warnings,
-    visible: (identity, action, resource) => audited || decideForLists(identity, action, resource, undefined).allowed,
+    visible: (identity, action, resource) => audited || lists.decide(identity, action, resource, undefined).allowed,
+    classOf: lists.classOf,
     decide: (identity, action, resource, args) => {
-      const decision = decide(identity, action, resource, args);
+      const decision = calls.decide(identity, action, resource, args);
       if (decision.allowed) options.metrics?.decided?.('allowed');
       else options.metrics?.decided?.(audited ? 'would_deny' : 'denied');
       return decision.allowed || !audited ? decision : { ...decision, allowed: true, wouldDeny: true };
@@ -56,10 +64,7 @@ function createDeciders(set: PolicySet, authz: Authz, options: AuthorizerOptions
   const { log, metrics = {}, name = 'server', cacheSize = CACHE_SIZE } = options;
   const { policies, entities } = set;
   const shared = { entities, groupsClaim: authz.groups_claim, cacheSize, log, metrics };
-  const decide = createDecider({ ...shared, name, policies });
-  if (!readsArguments) return { decide, decideForLists: decide };
-  return {
-    decide,
-    decideForLists: createDecider({ ...shared, name: `${name} lists`, policies: policiesForLists(policies) }),
-  };
+  const calls = createDecider({ ...shared, name, policies });
+  if (!readsArguments) return { calls, lists: calls };
+  return { calls, lists: createDecider({ ...shared, name: `${name} lists`, policies: policiesForLists(policies) }) };
 }

@@ -27,6 +27,8 @@ export interface Authorizer {
   decide(identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown): Decision;
   /** Whether a list shows this entry to this caller. May show too much, never decides a call. */
   visible(identity: Identity, action: PolicyAction, resource: PolicyResource): boolean;
+  /** Resources of one class are visible to the same callers. Compared by identity. */
+  classOf(resource: PolicyResource): object;
   /** Whether a loaded policy reads `arg_*`: then duplicate keys in `arguments` are refused and they are re-serialised. */
   readonly readsArguments: boolean;
   /** Tools, prompts and resources that the policies name. */

@@ -16,8 +16,10 @@ type Values = Readonly<Record<string, PolicyValue>>;
 export interface Caller {
   /** Whether Cedar can hold the name: it knows no broken Unicode. */
   readonly speakable: boolean;
+  /** Names its class: callers with the same key get the same decisions. */
   readonly key: string;
   readonly uid: TypeAndId;
+  /** Its groups that policies can tell from others. */
   readonly groups: readonly string[];
   /** `claim_<name>` of each mentioned claim. */
   readonly attributes: Values;
@@ -41,32 +43,49 @@ interface CallArguments {
   readonly context: Values;
 }
 
-/** @param groupsClaim the claim that holds the groups for this policy set; absent: those of the identity */
-export function readCaller(identity: Identity, mentions: Mentions, groupsClaim: string | undefined): Caller {
+interface CallerSettings {
+  readonly mentions: Mentions;
+  /** The claim that holds the groups for this policy set; absent: those of the identity. */
+  readonly groupsClaim: string | undefined;
+  /** Ids of entities that policies can tell from others. */
+  readonly ids: ReadonlySet<string>;
+}
+
+export function readCaller(identity: Identity, { mentions, groupsClaim, ids }: CallerSettings): Caller {
   const { claims, subject } = identity;
   const attributes = readValues(claims, mentions.claims, CLAIM);
   const context = mentions.wholeContext ? readValues(claims, Object.keys(claims), CLAIM) : attributes;
+  const groups = readGroups(identity, groupsClaim).filter((group) => ids.has(group));
+  const values = mentions.claims.map((name) => attributes[CLAIM + name]);
+  const whole = mentions.wholeContext ? Object.entries(context) : null;
+  const named = mentions.principal ? [ids.has(subject) ? subject : null, groups] : null;
+  const uid = { type: CLIENT, id: subject };
+  return { speakable: subject.isWellFormed(), key: keyPart([named, values, whole]), uid, groups, attributes, context };
+}
+
+function readGroups({ claims, groups }: Identity, groupsClaim: string | undefined): readonly string[] {
   const own = groupsClaim === undefined ? undefined : claims[groupsClaim];
-  const named = own === undefined ? identity.groups : [own].flat().filter((group) => typeof group === 'string');
-  const groups = [...new Set(named.filter((group) => group.isWellFormed()))].sort();
-  const values = mentions.wholeContext
-    ? Object.entries(context)
-    : mentions.claims.map((name) => attributes[CLAIM + name]);
-  const key = keyPart([mentions.principal ? [subject, groups] : null, values]);
-  return { speakable: subject.isWellFormed(), key, uid: { type: CLIENT, id: subject }, groups, attributes, context };
+  const named = own === undefined ? groups : [own].flat().filter((group) => typeof group === 'string');
+  return [...new Set(named.filter((group) => group.isWellFormed()))].sort();
 }
 
 /** Attributes are passed as far as policies mention them: a resource itself is compared by its uid alone. */
 export function readTarget(resource: PolicyResource, mentions: Mentions, classify: ResourceClassifier): Target {
-  const { name, backend, originalName, annotations } = resource;
+  const { name, backend } = resource;
+  const { resourceAttributes } = mentions;
+  const attributes =
+    resourceAttributes.length === 0 ? {} : readValues(offerAttributes(resource), resourceAttributes, '');
+  const speakable = name.isWellFormed() && backend.isWellFormed();
+  return { speakable, key: keyPart(classify(resource, attributes)), id: name, backend, attributes };
+}
+
+function offerAttributes({ name, backend, originalName, annotations }: PolicyResource): Record<string, unknown> {
   const offered: Record<string, unknown> = { name, backend, original_name: originalName };
   for (const [hint, type] of Object.entries(HINT_TYPES)) {
     const value = annotations?.[hint];
     if (typeof value === type.toLowerCase()) offered[hint] = value;
   }
-  const attributes = readValues(offered, mentions.resourceAttributes, '');
-  const speakable = name.isWellFormed() && backend.isWellFormed();
-  return { speakable, key: keyPart(classify(resource, attributes)), id: name, backend, attributes };
+  return offered;
 }
 
 const NO_ARGUMENTS: CallArguments = { key: '', context: {} };

@@ -1,5 +1,5 @@
 import type { UserEntity } from '#crds/policy/entities';
-import { findMentions, type Mentions } from '#crds/policy/mentions';
+import { findMentions } from '#crds/policy/mentions';
 import { nameOf, type ParsedPolicy } from '#crds/policy/parse';
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
@@ -14,6 +14,7 @@ import {
   type Target,
 } from './cedar-request.ts';
 import { joinKey } from './decision-key.ts';
+import { findNamedIds } from './named-ids.ts';
 import type { PolicyMetrics } from './policy-metrics.ts';
 import { loadPolicies, type CedarRequest } from './policy-engine.ts';
 import { createPairMemory } from './remember-pairs.ts';
@@ -33,31 +34,44 @@ interface DeciderSettings {
   readonly metrics: Partial<PolicyMetrics>;
 }
 
-type Decide = (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
+interface Decider {
+  /** @throws RequestError 503 when Cedar does not answer */
+  readonly decide: (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
+  /** Resources of one class get the same decisions. Compared by identity. */
+  readonly classOf: (resource: PolicyResource) => object;
+}
 
 const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
 
 /**
  * Decides requests by one policy set. A decision that was made before for everything that the policies can read of a request
  * is remembered.
- * @throws PolicyEngineFailed while loading; the function that it returns throws RequestError 503
+ * @throws PolicyEngineFailed while loading
  */
-export function createDecider(settings: DeciderSettings): Decide {
-  const { entities, groupsClaim, metrics, policies } = settings;
+export function createDecider(settings: DeciderSettings): Decider {
+  const { cacheSize, entities, groupsClaim, metrics, policies } = settings;
   const mentions = findMentions(policies, entities);
+  const ids = findNamedIds(policies, entities);
   const buildRequest = createRequestBuilder(entities, mentions);
   const answer = createAnswerer(settings);
-  const memory = createMemory<Decision>(settings.cacheSize);
+  const memory = createMemory<Decision>(cacheSize);
   // Identities and list entries live as long as their token and list; what was read of them is kept no longer.
   const callers = new WeakMap<Identity, Caller>();
-  const readClass = createClassReader(settings, mentions);
+  const callerOfClass = createClassMemory<Caller>(cacheSize);
   const targets = new WeakMap<PolicyResource, Target>();
+  const targetOfClass = createClassMemory<Target>(cacheSize);
+  const classify = createResourceClassifier(policies, ids, mentions);
   const pairs = createPairMemory<Caller, Target>();
   const lookedUp = metrics.lookedUp ?? (() => undefined);
 
-  return (identity, action, resource, args) => {
-    const caller = callers.get(identity) ?? remember(callers, identity, readCaller(identity, mentions, groupsClaim));
-    const target = targets.get(resource) ?? remember(targets, resource, readClass(resource));
+  const callerOf = (identity: Identity) =>
+    callers.get(identity) ??
+    remember(callers, identity, callerOfClass(readCaller(identity, { mentions, groupsClaim, ids })));
+  const classOf = (resource: PolicyResource) =>
+    targets.get(resource) ?? remember(targets, resource, targetOfClass(readTarget(resource, mentions, classify)));
+  const decide: Decider['decide'] = (identity, action, resource, args) => {
+    const caller = callerOf(identity);
+    const target = classOf(resource);
     if (!caller.speakable || !target.speakable) return DENIED;
     const call = readArguments(args, mentions);
     const pair = pairs.get(caller, target);
@@ -70,20 +84,22 @@ export function createDecider(settings: DeciderSettings): Decide {
     lookedUp(remembered !== undefined);
     const decision = remembered ?? answer(buildRequest(action, caller, target, call));
     if (remembered === undefined) memory.set(key, decision);
-    if (settings.cacheSize > 0) pairs.set(caller, target, { action, call: call.key, decision });
+    if (cacheSize > 0) pairs.set(caller, target, { action, call: call.key, decision });
     return decision;
   };
+  return { decide, classOf };
 }
 
-/** Reads a resource as one resource of its class, the same for all: Cedar is asked once for the class. */
-function createClassReader({ cacheSize, entities, policies }: DeciderSettings, mentions: Mentions) {
-  const classify = createResourceClassifier(policies, entities, mentions);
-  const classes = createMemory<Target>(cacheSize);
-  return (resource: PolicyResource): Target => {
-    const read = readTarget(resource, mentions, classify);
+/**
+ * Returns one caller or resource of each class, the same for all: Cedar is asked once for the class. Names and claims may be long,
+ * so a class is held only as long as a caller or resource of it.
+ */
+function createClassMemory<T extends Caller | Target>(cacheSize: number): (read: T) => T {
+  const classes = createMemory<WeakRef<T>>(cacheSize);
+  return (read) => {
     if (!read.speakable) return read;
-    const known = classes.get(read.key);
-    if (known === undefined) classes.set(read.key, read);
+    const known = classes.get(read.key)?.deref();
+    if (known === undefined) classes.set(read.key, new WeakRef(read));
     return known ?? read;
   };
 }

@@ -12,5 +12,6 @@ export function openAuthorizer(): Authorizer {
     warnings: [],
     decide: () => ALLOWED,
     visible: () => true,
+    classOf: () => ALLOWED,
   };
 }

@@ -1,3 +1,6 @@
+import { setImmediate as giveWay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Authz } from '#crds/run-config/incoming';
@@ -6,6 +9,9 @@ import type { Log } from '#runtime/telemetry/log';
 import { createAuthorizer } from './authorize.ts';
 import { joinKey, keyPart } from './decision-key.ts';
 import { createMemory } from './remember-decisions.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 const log: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -30,6 +36,73 @@ describe('a remembered decision', () => {
     expect(ask('b', 'x', { n: '4' })).toBe(false);
     expect(ask('b', 'x', { n: 4 }, 'u')).toBe(true);
     expect(ask('a', 'x', { n: 4 })).toBe(true);
+  });
+});
+
+describe('the classes of callers and resources', () => {
+  const rest = { issuer: '', clientId: undefined, scopes: [], groups: [], token: undefined, expiresAt: Infinity };
+
+  it('hold no claims and no URIs longer than their callers and requests are there', async () => {
+    const policies = ['permit(principal, action, resource) when { principal.claim_uris.contains(resource.name) };'];
+    const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' };
+    const authorizer = createAuthorizer(authz, { log });
+    const decide = (index: number): boolean => {
+      const name = `${index}`.repeat(50_000);
+      const identity: Identity = { ...rest, subject: 'ann', key: 'ann', claims: { uris: [name] } };
+      const resource = { name, backend: 'b', originalName: name };
+      return authorizer.decide(identity, 'read_resource', resource, undefined).allowed;
+    };
+    const heapAfter = async (from: number, to: number): Promise<number> => {
+      for (let index = from; index < to; index++) expect(decide(index)).toBe(true);
+      await giveWay();
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = await heapAfter(100, 105);
+    expect((await heapAfter(105, 155)) - before).toBeLessThan(3_000_000);
+  });
+
+  it('keep claims apart whose names differ in broken Unicode only', () => {
+    const policies = [
+      'permit(principal, action, resource) when { principal has "claim_\ufffd" || {c: context}.c has claim_a };',
+    ];
+    const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' };
+    const authorizer = createAuthorizer(authz, { log });
+    const decide = (claim: string) => {
+      const identity: Identity = { ...rest, subject: 'ann', key: 'ann', claims: { [claim]: 'x' } };
+      return authorizer.decide(identity, 'call_tool', { name: 't', backend: 'b', originalName: 't' }, undefined)
+        .allowed;
+    };
+    expect(['\ufffd', '\ud800', '\ufffd'].map(decide)).toEqual([true, false, true]);
+    expect(['\ud800', '\ufffd'].map((claim) => decide(claim))).toEqual([false, true]);
+  });
+});
+
+describe('callers whom policies do not tell apart', () => {
+  const policies = [
+    'permit(principal in Group::"staff", action, resource);',
+    'forbid(principal == Client::"mallory", action, resource) unless { principal.claim_level > 3 };',
+  ];
+
+  it('share decisions, and no others do', () => {
+    let asked = 0;
+    const metrics = { lookedUp: (remembered: boolean) => (asked += Number(!remembered)) };
+    const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' };
+    const authorizer = createAuthorizer(authz, { log, metrics });
+    const rest = { issuer: '', clientId: undefined, scopes: [], token: undefined, expiresAt: Infinity };
+    const decide = (subject: string, groups: string[], level = 1) => {
+      const identity: Identity = { ...rest, subject, key: subject, groups, claims: { level } };
+      const resource = { name: 't', backend: 'b', originalName: 't' };
+      return authorizer.decide(identity, 'call_tool', resource, undefined).allowed;
+    };
+    expect(['ann', 'bob', 'eve'].map((subject) => decide(subject, ['staff', subject]))).toEqual([true, true, true]);
+    expect(asked).toBe(1);
+    expect([decide('ann', ['guests']), decide('mallory', ['staff']), decide('mallory', ['staff'], 4)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(asked).toBe(4);
   });
 });
 

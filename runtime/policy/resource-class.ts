@@ -1,8 +1,8 @@
 import type { Expr, PatternElem } from '@cedar-policy/cedar-wasm/nodejs';
-import { referencesOf, type UserEntity } from '#crds/policy/entities';
 import { viewExpression } from '#crds/policy/expression';
 import type { Mentions } from '#crds/policy/mentions';
 import type { ParsedPolicy } from '#crds/policy/parse';
+import { readComparison, resourceAttribute } from '#crds/policy/read-comparison';
 import type { PolicyResource } from './authorizer.ts';
 import { createPatternMatcher } from './match-pattern.ts';
 import type { PolicyValue } from './normalise-value.ts';
@@ -23,17 +23,14 @@ interface AttributeTests {
 type Tests = Map<string, AttributeTests>;
 
 /**
- * Puts resources that no policy can tell apart into one class. Cedar compares entities by their uid only and cannot read a uid as
- * text, so resources that neither policies nor user entities name are interchangeable if their parents and attributes are. Of an attribute
- * that is only compared with literals, the outcomes count; of any other attribute, the value counts.
+ * Puts resources that no policy can tell apart into one class: those that have none of the named `ids`, and the same parents and
+ * attributes. Of an attribute that is only compared with literals, the outcomes count; of any other attribute, the value counts.
  */
 export function createResourceClassifier(
   policies: readonly ParsedPolicy[],
-  entities: readonly UserEntity[],
+  ids: ReadonlySet<string>,
   { resourceAttributes }: Mentions,
 ): ResourceClassifier {
-  const ids = new Set(entities.flatMap((entity) => [...referencesOf(entity)].map(({ id }) => id)));
-  for (const { json } of policies) collectIds(json, ids);
   const tests = findTests(policies);
   const classifiers = resourceAttributes.map((attribute) => {
     const classify = createValueClassifier(tests.get(attribute));
@@ -44,13 +41,6 @@ export function createResourceClassifier(
     ids.has(backend) ? backend : null,
     ...classifiers.map((classify) => classify(attributes)),
   ];
-}
-
-/** Adds the id of every entity in a policy's JSON form, of whatever type and wherever it stands. */
-function collectIds(json: unknown, ids: Set<string>): void {
-  if (typeof json !== 'object' || json === null) return;
-  if ('id' in json && typeof json.id === 'string') ids.add(json.id);
-  for (const inner of Object.values(json)) collectIds(inner, ids);
 }
 
 function createValueClassifier(tests: AttributeTests | undefined): (value: PolicyValue | undefined) => unknown {
@@ -81,40 +71,17 @@ function visit(expr: Expr, tests: Tests): void {
   for (const operand of operands) visit(operand, tests);
 }
 
-/** Adds `resource.name == "…"`, `like` and `["…"].contains(resource.name)`. @returns false for any other expression */
+/** Adds what `readComparison` reads, and `like`. @returns false for any other expression */
 function addTest(expr: Expr, tests: Tests): boolean {
   const { head, operands } = viewExpression(expr);
-  const attribute = operands.map(resourceAttribute).find((name) => name !== undefined);
-  if (attribute === undefined) return false;
-  if (head.kind === 'like') {
-    testsOf(tests, attribute).patterns.push(head.pattern);
+  const matched = head.kind === 'like' ? operands.map(resourceAttribute).find((name) => name !== undefined) : undefined;
+  if (head.kind === 'like' && matched !== undefined) {
+    testsOf(tests, matched).patterns.push(head.pattern);
     return true;
   }
-  if (head.kind !== 'operator' || !['==', '!=', 'contains'].includes(head.operator)) return false;
-  const literals = operands.filter((operand) => resourceAttribute(operand) === undefined).map(readStrings);
-  const [values] = literals;
-  if (literals.length !== 1 || values === undefined) return false;
-  for (const value of values) testsOf(tests, attribute).values.add(value);
+  const comparison = readComparison(expr);
+  if (comparison === undefined) return false;
+  const { values } = testsOf(tests, comparison.attribute);
+  for (const value of comparison.values) values.add(value);
   return true;
-}
-
-function resourceAttribute(expr: Expr): string | undefined {
-  const { head, operands } = viewExpression(expr);
-  if (head.kind !== 'get') return undefined;
-  const isOfResource = operands.every((operand) => {
-    const { head: of } = viewExpression(operand);
-    return of.kind === 'variable' && of.name === 'resource';
-  });
-  return isOfResource ? head.attribute : undefined;
-}
-
-/** The strings of a literal or of a set of literals; undefined: it holds something else. */
-function readStrings(expr: Expr): readonly string[] | undefined {
-  const { head, operands } = viewExpression(expr);
-  if (head.kind === 'value') return typeof head.value === 'string' ? [head.value] : undefined;
-  if (head.kind !== 'set') return undefined;
-  const strings = operands.map((operand) => viewExpression(operand).head);
-  return strings.every((each) => each.kind === 'value' && typeof each.value === 'string')
-    ? strings.flatMap((each) => (each.kind === 'value' && typeof each.value === 'string' ? [each.value] : []))
-    : undefined;
 }

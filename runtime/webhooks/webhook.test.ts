@@ -42,6 +42,22 @@ it('a question whose connection is closed is asked once more, and no oftener', a
   expect(asked).toBe(2);
 });
 
+it('signs with its former secret when the file is emptied, so that no check is left out', async () => {
+  const signatures: unknown[] = [];
+  const settings = await serve(
+    ({ headers }, response) => {
+      signatures.push(Object.keys(headers).some((name) => name.includes('signature')));
+      response.end('{"allowed":true}');
+    },
+    { hmac_secret_file: 'secret', failure_policy: 'ignore' },
+  );
+  let secret = 'secret';
+  const webhook = new Webhook(settings, { ...deps, readSecret: () => secret });
+  closing.push(() => webhook.close());
+  secret = '';
+  expect([await webhook.ask(question), signatures]).toEqual([{ allowed: true }, [true]]);
+});
+
 it('of more questions than may wait for one webhook none is asked', async () => {
   const webhook = new Webhook(await serve(() => undefined), deps);
   const waiting = Array.from({ length: 1000 }, () => webhook.ask(question).catch(() => 'ended'));

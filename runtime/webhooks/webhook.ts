@@ -3,6 +3,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';
 import { ConfigError } from '#runtime/errors';
+import { checkAuthorities } from '#runtime/http/check-authorities';
 import { readAnswer } from '#runtime/http/read-answer';
 import { NoVerdict, readVerdict, type Verdict } from './read-verdict.ts';
 import type { Asked } from './render-question.ts';
@@ -35,6 +36,7 @@ export class Webhook {
   readonly #deps: WebhookDeps;
   readonly #dispatcher: Dispatcher;
   #underWay = 0;
+  #signedWith: string | undefined;
 
   /** @throws ConfigError when a file cannot be read, or holds nothing */
   constructor(settings: Settings, deps: WebhookDeps) {
@@ -42,7 +44,7 @@ export class Webhook {
     this.failurePolicy = settings.failure_policy;
     this.#settings = settings;
     this.#deps = deps;
-    this.#secret();
+    this.#signedWith = readSigningSecret(settings, deps);
     this.#dispatcher = createConnections(settings, deps);
   }
 
@@ -80,23 +82,31 @@ export class Webhook {
     return { status: statusCode, body: await readAnswer(answer as AsyncIterable<Buffer>, MAX_ANSWER) };
   }
 
+  /** Returns the former secret while the file is empty, so that requests stay signed. */
   #secret(): string | undefined {
-    const { hmac_secret_file: file, name } = this.#settings;
-    if (file === undefined) return undefined;
-    const secret = this.#deps.readSecret(file);
-    if (secret === '') throw new ConfigError(`webhook ${name}: ${file} is empty`);
-    return secret;
+    const { hmac_secret_file: file } = this.#settings;
+    if (file !== undefined) this.#signedWith = this.#deps.readSecret(file) || this.#signedWith;
+    return this.#signedWith;
   }
+}
+
+/** @throws ConfigError for an empty file */
+function readSigningSecret({ hmac_secret_file: file, name }: Settings, { readSecret }: WebhookDeps) {
+  const secret = file === undefined ? undefined : readSecret(file);
+  if (secret === '') throw new ConfigError(`webhook ${name}: ${file ?? ''} is empty`);
+  return secret;
 }
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** @throws ConfigError for a certificate or key that no connection can use */
+/** @throws ConfigError for authorities, a certificate or a key that no connection can use */
 function createConnections({ name, timeout, tls }: Settings, { readSecret, proxy }: WebhookDeps): Dispatcher {
   const file = (name: string | undefined) => (name === undefined ? undefined : readSecret(name));
-  const [ca, cert, key] = [file(tls?.ca_bundle_file), file(tls?.client_cert_file), file(tls?.client_key_file)];
+  const { ca_bundle_file: bundle, client_cert_file: certificate, client_key_file: privateKey } = tls ?? {};
+  const ca = bundle === undefined ? undefined : checkAuthorities(readSecret(bundle), `webhook ${name}: ${bundle}`);
+  const [cert, key] = [file(certificate), file(privateKey)];
   const connect = {
     timeout,
     ...(ca === undefined ? {} : { ca }),

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** A folder as a layer; absent `at`: the root of the image. The same folder in several images is stored once. */
 export interface Layer {
@@ -76,6 +76,8 @@ export function packImages(archive: string, images: readonly Image[]): void {
     const manifests = images.map(manifestOf);
     writeFileSync(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, mediaType: index, manifests }));
     writeFileSync(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
+    // On a new machine nothing has made its folder yet.
+    mkdirSync(dirname(archive), { recursive: true });
     writeFileSync(`${archive}.new`, tar(layout));
     renameSync(`${archive}.new`, archive);
   } finally {

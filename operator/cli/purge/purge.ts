@@ -1,6 +1,6 @@
 import { keyPrefixOf } from '#operator/plan/render-run-config';
 import { openKeys, RedisFailure, type RedisKeys } from '#operator/storage/redis-keys';
-import { NoRedisAddress } from '#crds/connections/redis-options';
+import { UnusableRedisSettings } from '#crds/connections/redis-options';
 import { confirm } from '../confirm.ts';
 import type { Context, Format } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
@@ -43,7 +43,8 @@ const REFUSED = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM']);
 
 /** What a failure of Redis means for a person. */
 function explained(problem: unknown, { shown, config }: Place, remedy: (host: string) => string): unknown {
-  if (problem instanceof NoRedisAddress) return new CliError(EXIT_CODES.usage, problem.message, { cause: problem });
+  if (problem instanceof UnusableRedisSettings)
+    return new CliError(EXIT_CODES.usage, problem.message, { cause: problem });
   if (!(problem instanceof RedisFailure)) return problem;
   const { word, message } = problem;
   if (word === undefined) {

@@ -2,6 +2,7 @@ import type { Log } from '#operator/log';
 import type { Platform } from '#operator/platform';
 import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
+import { ToldProblems } from '#operator/told-problems';
 import type { ResourceKey } from '#operator/world';
 import type { Lease } from './lease.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -76,27 +77,29 @@ async function after(milliseconds: number): Promise<void> {
 class ProblemLog {
   readonly #metrics: OperatorMetrics;
   readonly #log: Log;
-  readonly #told = new Map<string, string>();
+  readonly #told = new ToldProblems();
 
   constructor(metrics: OperatorMetrics, log: Log) {
     this.#metrics = metrics;
     this.#log = log;
   }
 
-  tell({ kind, namespace, name }: ResourceKey, problem: unknown, retryIn?: number): void {
+  tell(key: ResourceKey, problem: unknown, retryIn?: number): void {
+    const { kind, namespace, name } = key;
     if (retryIn !== undefined) this.#metrics.retried(kind);
-    const resource = `${kind} ${namespace}/${name}`;
-    const text = String(problem);
-    if (this.#told.get(resource) === text) return;
-    this.#told.set(resource, text);
+    if (!this.#told.note(key, problem)) return;
     const message =
       retryIn === undefined
         ? 'it cannot be brought about until something changes'
         : 'it could not be brought about: trying again';
-    this.#log.warn(message, { resource, problem, ...(retryIn !== undefined && { retryIn }) });
+    this.#log.warn(message, {
+      resource: `${kind} ${namespace}/${name}`,
+      problem,
+      ...(retryIn !== undefined && { retryIn }),
+    });
   }
 
-  solved({ kind, namespace, name }: ResourceKey): void {
-    this.#told.delete(`${kind} ${namespace}/${name}`);
+  solved(key: ResourceKey): void {
+    this.#told.solved(key);
   }
 }

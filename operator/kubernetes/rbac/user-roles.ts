@@ -52,6 +52,12 @@ export const USER_ROLES: readonly UserRole[] = [
       },
       {
         group: OWN_GROUP,
+        resources: ['mcpoidcconfigs'],
+        verbs: ['use'],
+        why: 'writes a configuration, which decides who is let in by each server that names it',
+      },
+      {
+        group: OWN_GROUP,
         resources: ['mcpgroups'],
         verbs: ['use'],
         why: "joins a group, or serves it: the right to its members' credentials",

@@ -194,7 +194,8 @@ interface Intervals {
   config?: { operational?: { failureHandling?: { statusReportingInterval?: unknown } } };
 }
 
-function intervalOf(manifest: Manifest | undefined): number {
+/** Milliseconds between two readings of the status of a server. */
+export function intervalOf(manifest: Manifest | undefined): number {
   const spec = manifest?.spec as Intervals | undefined;
   const written = spec?.config?.operational?.failureHandling?.statusReportingInterval;
   if (typeof written !== 'string') return INTERVAL;

@@ -38,6 +38,7 @@ const STATES = new Set([
   'BackendsResolved',
   'Stalled',
   'Waiting',
+  'ProviderOutOfService',
   // Backends may follow.
   'EmptyGroup',
   'UnknownBackendNames',

@@ -31,6 +31,12 @@ outgoingAuth:
   ),
   accepted('a port of its own', openServer('listen: { port: 4600 }')),
   accepted(
+    'Sentinels that are a Service',
+    openServer(
+      'sessionStorage: { provider: redis, redis: { sentinelConfig: { masterName: m, sentinelService: { name: s, namespace: redis, port: 26380 } } } }',
+    ),
+  ),
+  accepted(
     'every hint of a tool',
     server('incomingAuth: { type: anonymous }').replace(
       '{ groupRef: team }',

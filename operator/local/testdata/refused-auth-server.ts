@@ -92,15 +92,6 @@ export const REFUSED_AUTH_SERVER: ManifestCase[] = [
     ],
   },
   {
-    of: 'a primary that cannot say who the user is',
-    text: authServer(
-      "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oauth2, oauth2Config: { authorizationEndpoint: 'https://a.example', tokenEndpoint: 'https://a.example', clientId: a } }",
-    ),
-    problems: [
-      '15 spec.authServerConfig.upstreamProviders: the primary provider of type oauth2 cannot say who the user is; write its userInfo or identityFromToken',
-    ],
-  },
-  {
     of: 'an http provider',
     text: authServer(
       "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oidc, oidcConfig: { issuerUrl: 'http://a.example', clientId: a } }",

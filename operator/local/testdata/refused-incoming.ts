@@ -6,11 +6,6 @@ const inline = (fields: string) => oidc(`oidcConfig: { type: inline, inline: { $
 /** What is refused of boundary 1. */
 export const REFUSED_INCOMING: ManifestCase[] = [
   {
-    of: 'no incomingAuth',
-    text: server('outgoingAuth: { source: discovered }'),
-    problems: ['5 spec.incomingAuth: required field is missing; write a mapping'],
-  },
-  {
     of: 'no type',
     text: server('incomingAuth: { resourceUrl: https://a.example/mcp }'),
     problems: ['7 spec.incomingAuth.type: required field is missing; write one of anonymous, oidc'],

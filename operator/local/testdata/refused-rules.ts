@@ -61,6 +61,15 @@ export const REFUSED_RULES: ManifestCase[] = [
     problems: ['8 spec.sessionStorage.redis.db: not allowed beside sentinelConfig; write db inside sentinelConfig'],
   },
   {
+    of: 'Sentinels at two places',
+    text: openServer(
+      "sessionStorage: { provider: redis, redis: { sentinelConfig: { masterName: m, sentinelAddrs: ['s:1'], sentinelService: { name: s } } } }",
+    ),
+    problems: [
+      '8 spec.sessionStorage.redis.sentinelConfig: needs exactly one of sentinelAddrs and sentinelService; write one of them and remove the others',
+    ],
+  },
+  {
     of: 'an inline block of another type',
     text: server(
       "incomingAuth: { type: oidc, oidcConfig: { type: kubernetes, inline: { issuer: 'https://a.example' } } }",

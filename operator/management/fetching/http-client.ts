@@ -11,8 +11,8 @@ interface HttpClientOptions extends AddressRules {
   proxy: ProxySettings | undefined;
   /** PEM of the certificate authorities to trust in place of the usual ones. */
   certificateAuthorities?: string | undefined;
-  /** Milliseconds for a connection, and then for the head of an answer; without, the end of a call is its signal alone. */
-  patience?: { connect: number; head: number };
+  /** Milliseconds for a connection, and then without a sign of an answer; without, the end of a call is its signal alone. */
+  patience?: { connect: number; silence: number };
 }
 
 interface HttpCall {
@@ -52,8 +52,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       dispatcher ??= openDispatcher(options);
       const sent = { 'user-agent': 'vmcp', ...headers };
       const given = { method, headers: sent, body: body ?? null, signal, dispatcher };
-      const head = options.patience?.head;
-      const answer = await request(target, head === undefined ? given : { ...given, headersTimeout: head });
+      const silence = options.patience?.silence;
+      const limits = silence === undefined ? {} : { headersTimeout: silence, bodyTimeout: silence };
+      const answer = await request(target, { ...given, ...limits });
       return { status: answer.statusCode, headers: answer.headers, url: target, body: answer.body };
     } catch (error) {
       throw failureOf(error, target, options.remedy);

@@ -133,10 +133,18 @@ describe('what is accepted without effect', () => {
     ],
     ['headers', { ...FAR, headers: [{ name: 'X-Key' }] }],
     ['runtime_config', { ...FAR, runtime_config: { builder_image: 'node:24' } }],
+    ['container_name', { ...FAR, container_name: 'box' }],
+    ['container_labels', { ...FAR, container_labels: { tier: 'gold' } }],
     ['ignore_config', { ...FAR, ignore_config: { loadGlobal: true } }],
     ['debug', { ...FAR, debug: true }],
     ['trust_proxy_headers', { ...FAR, proxy_port: 9000, trust_proxy_headers: true }],
     ['publish', { name: 'far', command: ['far'], publish: ['80'] }],
+    ['target_port', { name: 'far', command: ['far'], target_port: 8080 }],
+    ['target_port', { ...FAR, target_port: 8080 }],
+    ['cmd_arguments', { ...FAR, cmd_arguments: ['--fast'] }],
+    ['env_vars', { ...FAR, env_vars: { LEVEL: 'low' } }],
+    ['secrets', { ...FAR, secrets: [{ name: 'company/token', target: 'TOKEN' }] }],
+    ['volumes', { ...FAR, volumes: ['/a:/b'] }],
   ])('stands in the answer and in the status: %s', async (field, sent) => {
     const made = await ask('POST', '/workloads', sent);
     expect(made.status).toBe(201);

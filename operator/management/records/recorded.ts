@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { HttpUrl } from '#crds/parts/primitives';
 
 const Text = z.string().max(4096);
+const Labels = z
+  .record(z.string().max(256), Text)
+  .refine((labels) => Object.keys(labels).length <= 256, 'has more than 256 labels');
 
 /** How images are built of packages elsewhere; vmcp runs packages by their own runner. */
 const RuntimeConfig = z.strictObject({
@@ -33,5 +36,7 @@ export const recordedFields = {
     .optional()
     .describe('API of the registry that its entry came from; recorded.'),
   runtime_config: RuntimeConfig.optional().describe('How its image was built; recorded.'),
+  container_name: z.string().max(256).optional().describe('What its container is called elsewhere; recorded.'),
+  container_labels: Labels.optional().describe('Labels of its container elsewhere; recorded.'),
   ignore_config: IgnoreConfig.optional().describe('Lists of ignored files; recorded, and on one machine only.'),
 };

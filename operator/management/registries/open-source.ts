@@ -22,7 +22,7 @@ export interface SourceDeps {
 }
 
 /** A silent host is given up within 10 s. Milliseconds. */
-const PATIENCE = { connect: 3_000, head: 5_500 };
+const PATIENCE = { connect: 3_000, silence: 5_500 };
 
 /** A source with its connections and its login. */
 export interface OpenSource {

@@ -290,6 +290,8 @@ export const ADDED: Readonly<Record<string, readonly string[]>> = {
     'registry_url',
     'registry_api_url',
     'runtime_config',
+    'container_name',
+    'container_labels',
     'ignore_config',
   ],
 };

@@ -1,22 +1,11 @@
-import { InlineAuthz } from '#crds/parts/authz-config';
+import { InlineOfCedarDocument } from '#crds/parts/authz-config';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import type { InlineOidc } from '#crds/parts/oidc-config';
-import { z } from 'zod';
 import { Problem } from '../problem.ts';
 import type { Fields } from './field.ts';
 import { readReference, referenceText } from './secret-reference.ts';
 import type { WorkloadDetail } from '../records/workload.ts';
 import { mapping, orNothing, present, type Spec, type SpecChange } from './spec.ts';
-
-/** The form in which authorization configurations of workloads are written elsewhere, too. */
-const AuthzDocument = z.strictObject({
-  version: z.literal('1.0').default('1.0'),
-  type: z.literal('cedarv1').default('cedarv1'),
-  cedar: z.strictObject({
-    policies: InlineAuthz.shape.policies,
-    entities_json: InlineAuthz.shape.entitiesJson,
-  }),
-});
 
 /** `configmap:<name>/<key>` stands for policies that a ConfigMap holds. */
 const CONFIG_MAP = /^configmap:([a-z0-9][-.a-z0-9]*)\/([-._A-Za-z0-9]+)$/;
@@ -31,9 +20,9 @@ function readAuthz(text: string): object {
   } catch {
     throw new Problem('bad_request', `body authz_config: not JSON; write ${form}, or configmap:<name>/<key>`);
   }
-  const { data } = AuthzDocument.safeParse(value);
+  const { data } = InlineOfCedarDocument.safeParse(value);
   if (!data) throw new Problem('bad_request', `body authz_config: write ${form}`);
-  return { type: 'inline', inline: { policies: data.cedar.policies, entitiesJson: data.cedar.entities_json } };
+  return { type: 'inline', inline: data };
 }
 
 function writeAuthz({ authzConfig }: Spec): string | undefined {

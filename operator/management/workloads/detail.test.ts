@@ -146,6 +146,8 @@ describe('an edit', () => {
       registry_url: 'https://registry.example/servers.json',
       registry_api_url: 'https://registry.example',
       runtime_config: { builder_image: 'node:24', additional_packages: ['git'] },
+      container_name: 'box',
+      container_labels: { tier: 'gold' },
       ignore_config: { loadGlobal: true, printOverlays: false },
     };
     const made = edit(written, sent);
@@ -157,6 +159,8 @@ describe('an edit', () => {
       registry_url: '',
       registry_api_url: '',
       runtime_config: {},
+      container_name: '',
+      container_labels: {},
       ignore_config: {},
     };
     expect(applyDetail(nothing, stored(made.spec, made.annotations), place)).toEqual({

@@ -21,6 +21,8 @@ export const ENGINE_FIELDS: Fields<
   | 'registry_url'
   | 'registry_api_url'
   | 'runtime_config'
+  | 'container_name'
+  | 'container_labels'
   | 'ignore_config'
 > = {
   publish: same('publish'),
@@ -30,5 +32,7 @@ export const ENGINE_FIELDS: Fields<
   registry_url: recorded('registry_url'),
   registry_api_url: recorded('registry_api_url'),
   runtime_config: recorded('runtime_config'),
+  container_name: recorded('container_name'),
+  container_labels: recorded('container_labels'),
   ignore_config: ofMachine('ignore_config', recorded('ignore_config')),
 };

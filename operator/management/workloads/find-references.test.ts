@@ -25,3 +25,12 @@ it('what a workload refers to needs the rights that the admission policy of a cl
   );
   expect(referenceTouches(spec)).toHaveLength(6);
 });
+
+it.each([
+  ['its template', { podTemplateSpec: { metadata: { labels: { app: 'redis' } } } }, true],
+  ['overrides of its proxy', { resourceOverrides: { proxyDeployment: { podLabels: { app: 'redis' } } } }, true],
+  ['neither', { podTemplateSpec: { metadata: { labels: {}, annotations: { note: 'a' } } } }, false],
+])('asks for the right to create pods where %s labels them', (_where, more, asked) => {
+  const touches = referenceTouches({ image: 'example/x:1', ...more });
+  expect(touches).toEqual(asked ? [{ verb: 'create', group: '', resource: 'pods' }] : []);
+});

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MCPServerSpec } from '#crds/kinds/index';
 import { TEMPLATE_PULL_SECRETS } from '#crds/parts/pod';
+import { POD_LABELS } from '#crds/parts/pod-labels';
 import { valueAt } from '#crds/parts/rule';
 import type { Touch } from '../operation.ts';
 
@@ -35,11 +36,20 @@ function pullSecretsIn(spec: Record<string, unknown>): { kind: string; name: str
   return names.flatMap((name) => (typeof name === 'string' ? [{ kind: 'Secret', name }] : []));
 }
 
+/** Services and NetworkPolicies select pods by labels, so a writer of labels needs the right to create pods. */
+function labelTouches(spec: Record<string, unknown>): Touch[] {
+  const hasLabels = POD_LABELS.some((path) => Object.keys(mapping(valueAt(spec, path))).length > 0);
+  return hasLabels ? [{ verb: 'create', group: '', resource: 'pods' }] : [];
+}
+
 /** Rights to all that a spec refers to, as the admission policy of a cluster asks for them. Each once. */
 export function referenceTouches(spec: Record<string, unknown>): Touch[] {
   const touches = [...referencesIn(SCHEMA, spec), ...pullSecretsIn(spec)].flatMap(({ kind, name }) => {
     const demand = DEMANDS[kind];
     return demand ? [{ ...demand, name }] : [];
   });
-  return [...new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch])).values()];
+  return [
+    ...new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch])).values(),
+    ...labelTouches(spec),
+  ];
 }

@@ -1,5 +1,7 @@
+import { transportOf } from '#crds/kinds/index';
 import { hasOwnEndpoint } from '#operator/plan/own-endpoint';
 import { Problem } from '../problem.ts';
+import { RECORDED_ONLY } from '../records/recorded-only.ts';
 import { sameValue } from '../same-value.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { type Edited, type Place, recordedOf } from './detail.ts';
@@ -31,17 +33,21 @@ function unenforced(spec: Spec, { hasPaths, profile }: Found): string | undefine
 }
 
 function recordedOnly(recorded: Recorded): string[] {
-  const { headers, skip_browser, runtime_config, ignore_config, bearer_token_target, client_secret_target } = recorded;
-  const says = (value: unknown, field: string, why: string) =>
-    orNothing(value) === undefined ? [] : [`${field}: ${why}`];
-  return [
-    ...says(headers, 'headers', 'they describe what the server takes: send header_forward to add a header'),
-    ...says(skip_browser, 'oauth_config.skip_browser', 'a login begins when a person opens its URL (vmcp login)'),
-    ...says(bearer_token_target, 'oauth_config.bearer_token.target', 'the token is sent in the Authorization header'),
-    ...says(client_secret_target, 'oauth_config.client_secret.target', 'the secret goes to the token endpoint alone'),
-    ...says(runtime_config, 'runtime_config', 'vmcp builds no image: packages are run by npx or uvx'),
-    ...says(ignore_config, 'ignore_config', 'vmcp reads no list of ignored files'),
-  ];
+  const { headers, skip_browser, bearer_token_target, client_secret_target } = recorded;
+  const { runtime_config, container_name, container_labels, ignore_config } = recorded;
+  const values: Record<keyof typeof RECORDED_ONLY, unknown> = {
+    headers,
+    'oauth_config.skip_browser': skip_browser,
+    'oauth_config.bearer_token.target': bearer_token_target,
+    'oauth_config.client_secret.target': client_secret_target,
+    runtime_config,
+    container_name,
+    container_labels,
+    ignore_config,
+  };
+  return Object.entries(RECORDED_ONLY).flatMap(([field, why]) =>
+    orNothing(values[field as keyof typeof RECORDED_ONLY]) === undefined ? [] : [`${field}: ${why}`],
+  );
 }
 
 function ofEndpoint(spec: Spec): string[] {
@@ -76,6 +82,18 @@ function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
   );
 }
 
+/** Settings of a program: a remote server is reached by its URL alone, and stdio has no port. */
+function ofProgram(spec: Spec): string[] {
+  const { args, env, secrets, volumes, mcpPort, remoteUrl } = spec;
+  const port = { target_port: mcpPort };
+  const fields = { cmd_arguments: args, env_vars: env, secrets, volumes, ...port };
+  const told = (found: object, why: string) =>
+    Object.entries(found).flatMap(([field, value]) => (orNothing(value) === undefined ? [] : [`${field}: ${why}`]));
+  if (remoteUrl !== undefined)
+    return told(fields, 'a remote server runs elsewhere: send image or command to run one here');
+  return transportOf(spec) === 'stdio' ? told(port, 'transport stdio has no port: send another transport') : [];
+}
+
 const SAID = 'accepted, without effect here: ';
 
 /** What is accepted of a workload and has no effect here, a line each. */
@@ -85,6 +103,7 @@ export function withoutEffect(resource: Pick<StoredResource, 'spec' | 'annotatio
   return [
     ...recordedOnly(recordedOf(resource)),
     ...ofEndpoint(spec),
+    ...ofProgram(spec),
     ...ofEngine(spec, found),
     ...ofProcess(spec, found),
     ...(why === undefined ? [] : [`permission_profile.network: ${why}`]),

@@ -86,6 +86,13 @@ const CASES: Case[] = [
     seen: rests,
     is: ['starting', 'Its pods are being made: wait.'],
   },
+  {
+    name: 'answers, and has an upstream provider out of service',
+    status: statusOf('Degraded', condition('ProviderOutOfService', 'True', 'There is no Secret a.')),
+    seen: runs,
+    backends: [backend('Ready', 'It is well.')],
+    is: ['unhealthy', 'There is no Secret a.'],
+  },
   offered('answers', ['running', ''], backend('Ready', 'It is well.')),
   { name: 'is ready, and nobody offers it', status: READY, seen: runs, is: ['running', ''] },
   {

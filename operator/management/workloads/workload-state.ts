@@ -104,7 +104,9 @@ function hindrance(status: Status, crashed: string | undefined, ready: string | 
   const waiting = conditionOf(status, 'Waiting');
   if (waiting) return state('starting', waiting.message);
   if (status.phase === 'Failed') return state('error', ready);
-  return status.phase === 'Pending' ? state('starting', ready) : undefined;
+  if (status.phase === 'Pending') return state('starting', ready);
+  const provider = conditionOf(status, 'ProviderOutOfService');
+  return provider && state('unhealthy', provider.message);
 }
 
 const phaseState = ({ phase }: Status, message = ''): WorkloadState =>

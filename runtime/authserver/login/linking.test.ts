@@ -117,4 +117,22 @@ describe('a link URL', () => {
     expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one']);
     expect(await linksOf(chain, 'mallory')).toEqual({});
   });
+
+  it('links for a user without a name in the browser of the login alone', async () => {
+    const chain = await startChain([{ fake: { oidc: false } }, { required: false }]);
+    const robot = new Robot();
+    const code = await chain.server.codeOf(backAtClient(await chain.walk(robot, unchecked)));
+    const sub = code?.user.sub ?? '';
+    const follow = async (browser: Robot) => {
+      const ticket = newId();
+      await chain.server.storage.put('ticket', hashId(ticket), { sub, provider: 'two' }, { lifespan: 600_000 });
+      return browser.walk(`${chain.server.connections}/link?ticket=${ticket}`, alice, { at });
+    };
+    const refused = await follow(new Robot());
+    expect(refused).toMatchObject({ status: 403 });
+    expect(refused.text).toContain('Start again from your application');
+    expect(Object.keys(await chain.server.storage.linksOf(sub))).toEqual(['one']);
+    expect((await follow(robot)).url.href).toBe(`${chain.server.connections}?linked=two`);
+    expect(Object.keys(await chain.server.storage.linksOf(sub))).toEqual(['one', 'two']);
+  });
 });

@@ -35,3 +35,12 @@ export function otherUser(): PageError {
       'link, close this page.',
   });
 }
+
+/** The primary provider does not say whether it is the same user. */
+export function cannotRenew(provider: string): PageError {
+  return new PageError({
+    status: 403,
+    title: 'Sign in again from your application',
+    text: `${provider} does not say who signs in, so this sign-in cannot be added to an earlier one. Nothing was changed. Start again from your application.`,
+  });
+}

@@ -1,6 +1,6 @@
 import type { ChainSettings } from './chain-settings.ts';
-import { otherAccount, otherUser } from './refusals.ts';
-import { accountOf, userProfile } from './user-profile.ts';
+import { cannotRenew, otherAccount, otherUser } from './refusals.ts';
+import { accountOf, unnamedUser, userProfile } from './user-profile.ts';
 import { pendingAad } from '../keys/aad.ts';
 import type { LoginRow, UpstreamAccount } from '../storage/rows.ts';
 import type { LegResult, UpstreamProvider } from '../upstream/provider.ts';
@@ -24,8 +24,8 @@ export async function takeLegOver(
     await checkPinned(settings, login, name, account);
     return { ...login, leg: undefined, links };
   }
-  if (identity === undefined) throw new TypeError('the primary provider does not say who the user is');
-  const user = userProfile(identity);
+  if (identity === undefined && login.sub !== undefined) throw cannotRenew(name);
+  const user = identity ? userProfile(identity) : unnamedUser(name);
   if (login.sub !== undefined && login.sub !== user.sub) throw otherUser();
   return { ...login, leg: undefined, links, user };
 }

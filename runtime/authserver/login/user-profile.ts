@@ -1,4 +1,4 @@
-import { hashId } from '../ids.ts';
+import { hashId, newId } from '../ids.ts';
 import type { UpstreamAccount, UserProfile } from '../storage/rows.ts';
 import type { UpstreamIdentity } from '../upstream/provider.ts';
 
@@ -6,6 +6,12 @@ import type { UpstreamIdentity } from '../upstream/provider.ts';
 export function userProfile(identity: UpstreamIdentity): UserProfile {
   const sub = hashId(JSON.stringify([identity.issuer, identity.subject]));
   return { ...accountOf(identity), sub, claims: identity.claims };
+}
+
+/** A user of whom the primary provider says nothing: a new one with each login. */
+export function unnamedUser(provider: string): UserProfile {
+  const account = { issuer: provider, subject: newId(), name: undefined, email: undefined, email_verified: undefined };
+  return userProfile({ ...account, claims: {} });
 }
 
 /** The account without its claims. */

@@ -13,6 +13,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const readSecret = (file: string): string => {
+  if (file === 'empty') return '';
   throw new ConfigError(`${file}: there is no such file`);
 };
 const open = (config: unknown) => {
@@ -39,6 +40,7 @@ describe('the storage of a configuration', () => {
   it.each([
     ['a password file that is missing', redis({ acl_user_config: { password_file: 'password' } })],
     ['a file of authorities that is missing', redis({ tls: { ca_cert_file: 'ca.pem' } })],
+    ['a file of authorities that holds none', redis({ tls: { ca_cert_file: 'empty' } })],
     [
       'a file of authorities of the Sentinels that is missing',
       redis({

@@ -40,7 +40,7 @@ function checkCaller(
   // All are compared, so that the time says nothing about which ids there are.
   const fits = clients.map(({ clientId, readSecret }) => {
     const isSecret = timingSafeEqual(given, digest(readSecret()));
-    return isSecret && clientId === id && secret !== undefined;
+    return isSecret && clientId === id && secret !== undefined && secret !== '';
   });
   if (!fits.includes(true))
     throw new OAuthError('invalid_client', 'Client id and secret are not those of a client that may ask');

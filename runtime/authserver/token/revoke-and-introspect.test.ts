@@ -137,6 +137,7 @@ describe('introspection', () => {
       await server.post('/oauth/introspect', { ...form, ...posted, client_secret: 'x' }),
       await server.post('/oauth/introspect', form, basic('gate', 'x')),
       await server.post('/oauth/introspect', form, basic('other', 's3cret&+ü')),
+      await server.post('/oauth/introspect', form, basic('empty', '')),
     ];
     for (const { status, body } of refused) expect([status, body.error]).toEqual([401, 'invalid_client']);
     expect(refused[3]?.headers['www-authenticate']).toMatch(/^Basic /);

@@ -33,7 +33,7 @@ export interface LegRequest extends LegSecrets {
 /** What comes of a finished leg. */
 export interface LegResult {
   readonly tokens: UpstreamTokens;
-  /** Undefined: this provider does not say who the user is, which only a provider that is not the primary one may. */
+  /** Undefined: this provider does not say who the user is. */
   readonly identity: UpstreamIdentity | undefined;
 }
 

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, request } from 'undici';
+import { hasCertificate } from '#crds/connections/has-certificate';
 import { urlIsSecure } from '#crds/parts/oidc-config';
+import { checkAuthorities } from '#runtime/http/check-authorities';
 import { faultOf, readAnswer } from '#runtime/http/read-answer';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
 import type { ProviderDeps } from './provider-deps.ts';
@@ -35,15 +37,17 @@ type Deps = Pick<ProviderDeps, 'allowHttp' | 'readSecret' | 'proxy' | 'deadline'
   readonly caFile: string | undefined;
 };
 
-/** @throws ConfigError: the CA bundle cannot be read */
+/** @throws ConfigError: the CA bundle cannot be read, or has no certificate */
 export function createUpstreamHttp(deps: Deps): UpstreamHttp {
   let caBundle = readCaBundle(deps);
+  if (caBundle !== undefined) checkAuthorities(caBundle, `upstream ${deps.name}: ${deps.caFile ?? ''}`);
   let dispatcher = openDispatcher(deps, caBundle);
 
   /** Made anew when the CA bundle changed; calls under way end with the former one. */
   function current(): Dispatcher {
     const latest = readCaBundle(deps);
-    if (latest === caBundle) return dispatcher;
+    // A bundle without a certificate does not replace the former one.
+    if (latest === caBundle || latest === undefined || !hasCertificate(latest)) return dispatcher;
     void dispatcher.close();
     caBundle = latest;
     dispatcher = openDispatcher(deps, latest);

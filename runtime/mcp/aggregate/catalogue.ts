@@ -47,8 +47,26 @@ export interface KindCatalogue {
   readonly expiresAt: number;
   readonly ttlMs: number;
   readonly isPublic: boolean;
-  /** What was sent to whom: filtered lists by principal, bounded. */
-  readonly rendered: Map<string, string>;
+  readonly rendered: RenderedLists;
+}
+
+/** The entries of a list in groups that policies cannot tell apart: a caller sees all entries of a group or none. */
+export interface EntryGroups {
+  /** Names the policies by which it was divided. */
+  readonly policies: string;
+  /** One entry of each group. */
+  readonly samples: readonly CatalogueEntry[];
+  /** Index of each entry's group. */
+  readonly groupOf: readonly number[];
+}
+
+/** Texts of one list as callers see it, bounded. */
+export interface RenderedLists {
+  /** By what policies can read of the caller. */
+  readonly byCaller: Map<string, string>;
+  /** The same texts by the groups that they hold: callers who see the same entries share one. */
+  readonly byGroups: Map<string, string>;
+  groups: EntryGroups | undefined;
 }
 
 /** A list that is being made. */

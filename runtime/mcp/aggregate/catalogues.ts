@@ -10,6 +10,7 @@ import {
   type KindCatalogue,
 } from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
+import { countTools } from './count-tools.ts';
 import { connectTools, nameThatWaits } from './connect-tools.ts';
 import { nameThatFailed } from './failed-names.ts';
 import type { BackendList } from './fetch-list.ts';
@@ -22,6 +23,7 @@ const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
 /** A name that is not there may be new: the lists are asked again, but not more often than this. */
 const MISS_REFRESH = 1_000;
+type FoundEntry = CatalogueEntry | undefined;
 
 interface CataloguesOptions extends GatherOptions {
   readonly now: () => number;
@@ -72,12 +74,7 @@ export class Catalogues {
    * The entry of this name, at once where it is known, and else as soon as no list that is still awaited could change it.
    * Undefined: nobody offers it.
    */
-  find(
-    catalogue: Catalogue,
-    kind: ListKind,
-    name: string,
-    asker: Asker,
-  ): CatalogueEntry | undefined | Promise<CatalogueEntry | undefined> {
+  find(catalogue: Catalogue, kind: ListKind, name: string, asker: Asker): FoundEntry | Promise<FoundEntry> {
     const built = catalogue.kinds[kind];
     if (built && !catalogue.stale.has(kind)) {
       const now = this.#options.now();
@@ -98,12 +95,22 @@ export class Catalogues {
     return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : this.#entryOf(list, kind, name);
   }
 
-  async #findEarly(
-    catalogue: Catalogue,
-    kind: ListKind,
-    name: string,
-    asker: Asker,
-  ): Promise<CatalogueEntry | undefined> {
+  /**
+   * Looks a name of a failed list up again once the list has come, or if only the session of another caller ended. Waits until the list
+   * deadline.
+   */
+  async whenListed(entry: FoundEntry, catalogue: Catalogue, kind: ListKind, asker: Asker): Promise<FoundEntry> {
+    const { backends, lists, listDeadline } = this.#options;
+    const backend = entry?.failure && backends().find(({ name }) => name === entry.backend);
+    if (!backend) return entry;
+    const wait = lists.waitLeft(backend, asker, listDeadline());
+    const isOfOneSession = entry.failure.answer.code === 'backend_session_lost';
+    if (!isOfOneSession && !(await lists.comes(backend, kind, asker, wait))) return entry;
+    await catalogue.building[kind]?.built;
+    return this.#entryOf(await this.list(catalogue, kind, asker), kind, entry.name);
+  }
+
+  async #findEarly(catalogue: Catalogue, kind: ListKind, name: string, asker: Asker): Promise<FoundEntry> {
     const { gathered, built } = this.#building(catalogue, kind, asker);
     const decided = await gathered.gathering.decide(name);
     if (decided && (decided.entry || gathered.unlinked.size === 0))
@@ -194,14 +201,7 @@ export class Catalogues {
    * themselves do not count: it would be another number whenever somebody lists.
    */
   toolCount(): number | null {
-    const perUser = new Set(
-      this.#options.backends().flatMap(({ name, credential }) => (credential.perUser ? name : [])),
-    );
-    const isForAll = ({ connects, backend }: CatalogueEntry) => connects === undefined && !perUser.has(backend);
-    const counts = [...this.#catalogues.values()].flatMap(({ kinds }) =>
-      kinds.tools ? kinds.tools.entries.filter(isForAll).length : [],
-    );
-    return counts.length === 0 ? null : Math.max(...counts);
+    return countTools([...this.#catalogues.values()], this.#options.backends());
   }
 
   /** Every entry of a kind; undefined while a list is missing, or where each user has others. */
@@ -265,7 +265,7 @@ export class Catalogues {
       expiresAt: now + ttlMs,
       ttlMs,
       isPublic: sources.every((list) => list.isPublic),
-      rendered: new Map(),
+      rendered: { byCaller: new Map(), byGroups: new Map(), groups: undefined },
     };
     catalogue.kinds[kind] = built;
     return built;

@@ -105,7 +105,7 @@ describe('gatherLists', () => {
     const first = gather();
     expect(await after(1_999, first)).toBeUndefined();
     expect(await after(1, first)).toEqual(['a']);
-    expect(first.failures.get('b')?.message).toContain('did not answer in time');
+    expect(first.failures.get('b')?.message).toContain('did not list what it has in time');
     expect(await after(1, gather())).toEqual(['a']);
     for (const answer of waiting) answer();
     await jest.advanceTimersByTimeAsync(0);

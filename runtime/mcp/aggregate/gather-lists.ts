@@ -2,7 +2,7 @@ import type { Aggregation } from '#crds/run-config/aggregation';
 import type { RequestError } from '#runtime/errors';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import { callFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, NotListed } from '#runtime/mcp/backends/failures';
 import { isAway, serves } from '#runtime/mcp/backends/health';
 import { neededLogin } from '#runtime/mcp/backends/login-needed';
 import type { Log } from '#runtime/telemetry/log';
@@ -118,7 +118,7 @@ function within(
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       isLate();
-      reject(new NoAnswer(callFailure(backend.name, 'timeout', true)));
+      reject(new NoAnswer(callFailure(backend.name, 'timeout', false, new NotListed())));
     }, wait);
   });
   // A list that comes later is not lost: the cache keeps it and says that it arrived.

@@ -189,4 +189,21 @@ describe('ListCache', () => {
     expect(await listFor('{"roots":{}}')).toBe(first);
     expect(await listFor('{"sampling":{}}')).not.toBe(first);
   });
+
+  it('asks anew for a caller that shared the question of a session which ended', async () => {
+    const { cache, script, asker, askerOf } = setUp();
+    const backend = backendNamed('a');
+    script.push(new NoAnswer(callFailure('a', 'session_lost', false)), answer('x'));
+    const [ended, other] = [cache.get(backend, 'tools', asker), cache.get(backend, 'tools', askerOf('bob'))];
+    await expect(ended).rejects.toThrow('no longer knows this session');
+    expect((await other).entries.map(({ name }) => name)).toEqual(['x']);
+  });
+
+  it('does not hand the failure of a session which ended to the next caller', async () => {
+    const { cache, script, asker, askerOf } = setUp();
+    const backend = backendNamed('a');
+    script.push(new NoAnswer(callFailure('a', 'session_lost', false)), answer('x'));
+    await expect(cache.get(backend, 'tools', asker)).rejects.toThrow();
+    expect((await cache.get(backend, 'tools', askerOf('bob'))).entries).toHaveLength(1);
+  });
 });

@@ -54,10 +54,35 @@ export class ListCache {
     const slot = this.#slot(keyOf(backend, kind, asker));
     const now = this.#now();
     if (slot.list && slot.expiresAt > now) return slot.list;
-    if (slot.pending) return slot.pending;
+    if (slot.pending) return this.#ofOther(slot.pending, backend, kind, asker);
     if (slot.retryAt > now) return Promise.reject(asError(slot.failure));
     slot.pending = this.#fetch(backend, kind, asker, slot);
     return slot.pending;
+  }
+
+  /** Returns the list that is fetched for another caller. If the session of that caller ends, this caller asks for itself. */
+  async #ofOther(pending: Promise<BackendList>, backend: Backend, kind: ListKind, asker: Asker): Promise<BackendList> {
+    try {
+      return await pending;
+    } catch (error) {
+      if (!isOfOneSession(error)) throw error;
+      return this.get(backend, kind, asker);
+    }
+  }
+
+  /** Waits for a list that is being fetched. Returns whether it came within `wait` milliseconds; false if none is fetched. */
+  async comes(backend: Backend, kind: ListKind, asker: Asker, wait: number): Promise<boolean> {
+    const pending = this.#slots.get(keyOf(backend, kind, asker))?.pending;
+    if (!pending || wait <= 0) return false;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), wait);
+    });
+    const came = pending.then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([came, late]).finally(() => clearTimeout(timer));
   }
 
   /** The last list, where it may be served while the backend does not answer; `isFresh`: it need not be asked. */
@@ -144,12 +169,7 @@ export class ListCache {
       this.#arrived(backend, kind, list, before);
       return list;
     } catch (error) {
-      if (slot.generation === generation) {
-        slot.pending = undefined;
-        slot.retryAt = this.#now() + RETRY_AFTER;
-        slot.failure = error;
-        if (!isSilence(error)) slot.standsIn = false;
-      }
+      if (slot.generation === generation) noteFailure(slot, error, this.#now());
       throw error;
     }
   }
@@ -184,6 +204,13 @@ export class ListCache {
   }
 }
 
+function noteFailure(slot: Slot, error: unknown, now: number): void {
+  slot.pending = undefined;
+  slot.retryAt = isOfOneSession(error) ? 0 : now + RETRY_AFTER;
+  slot.failure = error;
+  if (!isSilence(error)) slot.standsIn = false;
+}
+
 function doubt(slot: Slot): void {
   slot.generation++;
   slot.expiresAt = 0;
@@ -197,6 +224,11 @@ const REFUSED: ReadonlySet<FailureReason> = new Set(['unauthorized', 'credential
 /** Returns whether the backend did not answer at all; a refusal may mean that the credential no longer holds. */
 export function isSilence(error: unknown): boolean {
   return error instanceof NoAnswer && !REFUSED.has(error.failure.reason);
+}
+
+/** Returns whether the failure concerns the session of the caller that asked, and no other caller. */
+function isOfOneSession(error: unknown): boolean {
+  return error instanceof NoAnswer && error.failure.reason === 'session_lost';
 }
 
 function isSameList(a: BackendList, b: BackendList): boolean {

@@ -30,6 +30,15 @@ describe('describeUnknownPolicyNames', () => {
     ]);
   });
 
+  it('compares original names with those that the backends give', () => {
+    const namesOf: NamesOf = (kind, isOriginal) => (isOriginal && kind === 'tools' ? ['shut'] : LISTS[kind]);
+    const named = ['close', 'shutt'].map((id) => ({ type: undefined, id, isOriginal: true, policy: 'policies[0]' }));
+    expect(describeUnknownPolicyNames('authzConfig of pol', named, namesOf)).toEqual([
+      'authzConfig of pol names no original name of a tool, prompt or resource that is listed: "close" in policies[0], ' +
+        '"shutt" in policies[0] (did you mean "shut"?); correct or remove it',
+    ]);
+  });
+
   it('accepts what is listed, and URIs of templates', () => {
     expect(tell('Tool', ['close', 'open'])).toEqual([]);
     expect(tell('Resource', ['file:///a', 'file:///logs/monday'])).toEqual([]);

@@ -7,20 +7,26 @@ import type { BackendList } from './fetch-list.ts';
 import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 import { presentByItself } from './present-tools.ts';
 
-/** The names of one kind that an endpoint advertises; undefined while a list is not known. */
-export type NamesOf = (kind: ListKind) => Iterable<string> | undefined;
+/** The names of one kind that an endpoint advertises, or those that its backends give; undefined while a list is not known. */
+export type NamesOf = (kind: ListKind, isOriginal: boolean) => Iterable<string> | undefined;
 
 interface Noun {
   readonly type: string | undefined;
   readonly noun: string;
   readonly kinds: readonly ListKind[];
+  readonly isOriginal?: boolean;
 }
+
+type NamesOfKind = (kind: ListKind) => Iterable<string> | undefined;
+
+const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 
 const NOUNS: readonly Noun[] = [
   { type: 'Tool', noun: 'tool', kinds: ['tools'] },
   { type: 'Prompt', noun: 'prompt', kinds: ['prompts'] },
   { type: 'Resource', noun: 'resource', kinds: ['resources', 'templates'] },
-  { type: undefined, noun: 'tool, prompt or resource', kinds: ['tools', 'prompts', 'resources', 'templates'] },
+  { type: undefined, noun: 'tool, prompt or resource', kinds: KINDS },
+  { type: undefined, noun: 'original name of a tool, prompt or resource', kinds: KINDS, isOriginal: true },
 ];
 /** Unknown names for which the nearest name is looked for, and listed names that each is compared with. */
 const EXPLAINED = 5;
@@ -28,12 +34,13 @@ const COMPARED = 2_000;
 
 /** Says which tools, prompts and resources policies name that no list has. `place` names the policy set. */
 export function describeUnknownPolicyNames(place: string, named: readonly NamedResource[], namesOf: NamesOf): string[] {
-  return NOUNS.flatMap(({ type, noun, kinds }) => {
-    const ofType = named.filter((one) => one.type === type);
-    const unlisted = findUnlisted(new Set(ofType.map(({ id }) => id)), kinds, namesOf);
+  return NOUNS.flatMap(({ type, noun, kinds, isOriginal = false }) => {
+    const ofType = named.filter((one) => one.type === type && (one.isOriginal ?? false) === isOriginal);
+    const namesOfKind = (kind: ListKind) => namesOf(kind, isOriginal);
+    const unlisted = findUnlisted(new Set(ofType.map(({ id }) => id)), kinds, namesOfKind);
     const unknown = ofType.filter(({ id }) => unlisted.has(id));
     if (unknown.length === 0) return [];
-    const listed = firstNames(kinds, namesOf);
+    const listed = firstNames(kinds, namesOfKind);
     const said = unknown.map(({ id, policy }, index) => {
       const near = index < EXPLAINED ? (nearest(id, listed) ?? sameWithoutPrefix(id, listed)) : undefined;
       return `"${id}" in ${policy}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
@@ -54,7 +61,7 @@ function hasPrefix(whole: string, name: string): boolean {
 const NONE: ReadonlySet<string> = new Set();
 
 /** Those that no list has; none while a list is not known. A URI that begins as a template does counts as listed. */
-function findUnlisted(ids: Set<string>, kinds: readonly ListKind[], namesOf: NamesOf): ReadonlySet<string> {
+function findUnlisted(ids: Set<string>, kinds: readonly ListKind[], namesOf: NamesOfKind): ReadonlySet<string> {
   for (const kind of kinds) {
     if (ids.size === 0) break;
     const names = namesOf(kind);
@@ -73,7 +80,7 @@ function removeBegun(ids: Set<string>, template: string): void {
   for (const id of ids) if (id.startsWith(beginning)) ids.delete(id);
 }
 
-function firstNames(kinds: readonly ListKind[], namesOf: NamesOf): readonly string[] {
+function firstNames(kinds: readonly ListKind[], namesOf: NamesOfKind): readonly string[] {
   const first = new Set<string>();
   for (const kind of kinds) {
     if (kind === 'templates') continue;
@@ -92,9 +99,9 @@ export function describeUnknownOwnNames(
 ): string[] {
   const { name, authorizer, health } = backend;
   if (authorizer === undefined) return [];
-  return describeUnknownPolicyNames(`authzConfig of ${name}`, authorizer.names, (kind) => {
+  return describeUnknownPolicyNames(`authzConfig of ${name}`, authorizer.names, (kind, isOriginal) => {
     const lists = listsOf(kind);
-    if (lists.length > 0) return ownNames(kind, lists, backend);
+    if (lists.length > 0) return ownNames(kind, lists, backend, isOriginal);
     return health.capabilities?.[LIST_SPECS[kind].capability] === false ? [] : undefined;
   });
 }
@@ -103,11 +110,14 @@ function* ownNames(
   kind: ListKind,
   lists: readonly BackendList[],
   { config }: Pick<Backend, 'config'>,
+  isOriginal: boolean,
 ): Generator<string> {
   for (const { entries } of lists) {
     for (const entry of entries) {
       const name = kind === 'tools' ? presentByItself(config, entry)?.name : entry.name;
-      if (name !== undefined) yield kind === 'tools' || kind === 'prompts' ? ownNameOf(name) : name;
+      if (name === undefined) continue;
+      if (isOriginal) yield entry.name;
+      else yield kind === 'tools' || kind === 'prompts' ? ownNameOf(name) : name;
     }
   }
 }

@@ -1,9 +1,11 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import { pathText } from '#crds/parts/explain';
 import { findBackendProblems } from '#crds/run-config/find-backend-problems';
+import { namesUsers } from '#crds/run-config/auth-server';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { findUnreadable } from '#runtime/find-unreadable';
+import { blankFileNames } from '#runtime/list-files';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { createBackend, type BackendDeps } from './create-backend.ts';
 import type { Backend } from './backend.ts';
@@ -16,6 +18,8 @@ interface Live {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
+  /** The part of it that must never be weaker than what the document says. */
+  readonly checks: string;
   /** Why it keeps its former settings. */
   readonly keepsFormer?: string;
 }
@@ -42,18 +46,21 @@ export interface BuildDeps extends Omit<BackendDeps, 'config'> {
 
 /**
  * Makes the backends of a run configuration. One whose settings are what they were keeps running: its connections, its
- * process, what is known of it. A backend whose settings cannot be used is out of service; one whose new settings name a file that
- * cannot be read keeps its former ones, as configuration and secrets may arrive one after the other.
+ * process, what is known of it. A backend whose settings cannot be used is out of service. One whose new settings name a file that
+ * cannot be read keeps its former ones, as configuration and secrets may arrive one after the other; but only with the same checks.
  */
 export async function buildBackends(config: RunConfig, before: LiveBackends, deps: BuildDeps): Promise<LiveBackends> {
   const live = new Map<string, Live>();
   const fresh: Live[] = [];
   try {
     for (const backend of config.backends) {
-      const made = settingsText(backend, config);
+      const texts = { made: settingsText(backend, config), checks: checksText(backend, config) };
       const known = before.live.get(backend.name);
       const inService = known?.backend.isOutOfService === true ? undefined : known;
-      const one = inService?.made === made ? inService : await renewBackend(backend, made, inService, config, deps);
+      const one =
+        inService?.made === texts.made
+          ? asWritten(inService)
+          : await renewBackend(backend, texts, inService, config, deps);
       if (one.backend !== known?.backend) fresh.push(one);
       live.set(backend.name, one);
     }
@@ -106,10 +113,28 @@ function settingsText(backend: BackendConfig, config: RunConfig): string {
     { ...backend, rate_limiting: undefined },
     // Stored tokens of users come from that server; one without takes none.
     takesStoredTokens(backend) ? authServer?.issuer : undefined,
+    backend.authz && namesUsers(authServer),
     operational.failure_handling,
     operational.concurrency,
     limits.connect_timeout,
     limits.max_response_bytes,
+  ]);
+}
+
+/** It serves with the settings of the document, whatever a document in between said. */
+function asWritten({ backend, watch, made, checks }: Live): Live {
+  return { backend, watch, made, checks };
+}
+
+type SettingsTexts = Pick<Live, 'made' | 'checks'>;
+
+/** Who may call what, as whom. Another name of a file changes none of it. */
+function checksText(backend: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): string {
+  const { auth, authz, webhooks, tools_filter: filter, tools_override: overrides } = backend;
+  return JSON.stringify([
+    blankFileNames({ auth, authz, webhooks, filter, overrides }),
+    takesStoredTokens(backend) ? authServer?.issuer : undefined,
+    authz && namesUsers(authServer),
   ]);
 }
 
@@ -125,25 +150,25 @@ const UNKNOWN = 'it cannot be opened; the log has the reason';
 /** Returns the backend with new settings, or why these cannot be used. `former`: it serves with other settings so far. */
 async function renewBackend(
   settings: BackendConfig,
-  made: string,
+  texts: SettingsTexts,
   former: Live | undefined,
   config: RunConfig,
   deps: BuildDeps,
 ): Promise<Live> {
   const { name } = settings;
   const unreadable = findUnreadable(settings, deps.files.read);
-  if (unreadable && former) {
+  if (unreadable && former?.checks === texts.checks) {
     const keepsFormer = `backend ${name} keeps its former settings until this is mended: ${unreadable.message}`;
     deps.log.warn(keepsFormer);
     return { ...former, keepsFormer };
   }
   try {
     if (unreadable) throw unreadable;
-    return await startBackend(settings, made, config, deps);
+    return await startBackend(settings, texts, config, deps);
   } catch (error) {
     deps.log.error('backend is out of service: its configuration cannot be used', { backend: name, error });
     const reason = error instanceof ConfigError ? error : new ConfigError(UNKNOWN, { cause: error });
-    return { backend: createOutOfService(settings, reason, deps.wallClock), watch: NO_WATCH, made };
+    return { backend: createOutOfService(settings, reason, deps.wallClock), watch: NO_WATCH, ...texts };
   }
 }
 
@@ -158,7 +183,12 @@ function checkBackend(settings: BackendConfig, { embedded_auth_server_config: au
   throw new ConfigError(`backend ${settings.name}: ${texts.join('; ')}`);
 }
 
-async function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Promise<Live> {
+async function startBackend(
+  settings: BackendConfig,
+  texts: SettingsTexts,
+  config: RunConfig,
+  deps: BuildDeps,
+): Promise<Live> {
   checkBackend(settings, config);
   const backend = await createBackend(settings, { ...deps, config });
   const { failure_handling: handling } = config.operational;
@@ -178,7 +208,7 @@ async function startBackend(settings: BackendConfig, made: string, config: RunCo
     watch.nudge();
   });
   backend.onProcess?.((end) => watch.noteProcess(end));
-  return { backend, watch, made };
+  return { backend, watch, ...texts };
 }
 
 async function stop({ backend, watch }: Live): Promise<void> {

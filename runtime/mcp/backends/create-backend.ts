@@ -8,11 +8,14 @@ import type {
   SseBackend as SseConfig,
   StdioBackend as StdioConfig,
 } from '#crds/run-config/backend';
+import { namesUsers } from '#crds/run-config/auth-server';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
+import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { Credential } from '#runtime/outgoing/credential';
+import { checkAuthorities } from '#runtime/http/check-authorities';
 import { addedHeaders } from '#runtime/outgoing/added-headers';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
@@ -107,18 +110,23 @@ async function httpOptions(
     ...(await makeParts(settings, deps)),
     connectTimeout: config.limits.connect_timeout,
     maxStreams: config.limits.sessions_per_replica,
-    ca: ca === undefined ? undefined : files.read(ca),
+    ca: readAuthorities(ca, files),
     ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),
     fixedHeaders: addedHeaders(forward, { backend: settings.name, files, log: deps.log }),
     lookUp: deps.lookUp,
   };
 }
 
+/** @throws ConfigError */
+function readAuthorities(file: string | undefined, files: SecretFiles): string | undefined {
+  return file === undefined ? undefined : checkAuthorities(files.read(file), file);
+}
+
 async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {
   const { config, files, log, environment, version, listChanged } = deps;
   // Loaded when the first process is needed: most servers have none.
   const { createStdioBackend, defaultBackoff } = await import('#runtime/mcp/transports/stdio-backend');
-  const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, files.read(file)] as const);
+  const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, readVariable(file, files)] as const);
   return createStdioBackend({
     ...(await makeParts(settings, deps)),
     config: settings,
@@ -135,6 +143,13 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
     log,
     onListChanged: (method) => listChanged(settings.name, method),
   });
+}
+
+/** @throws ConfigError for a value that no environment can hold */
+function readVariable(file: string, files: SecretFiles): string {
+  const value = files.read(file);
+  if (value.includes('\0')) throw new ConfigError(`${file} has a NUL character, which no process gets; remove it`);
+  return value;
 }
 
 /** What every backend has, whatever its transport. */
@@ -156,7 +171,7 @@ async function makeCredential(settings: BackendConfig, deps: BackendDeps): Promi
     const { url, ca_bundle_file: file } = settings;
     // Loaded where there is such a login: most servers have none.
     const { openRemoteCredential } = await import('#runtime/remote-login/open-remote-credential');
-    const place = { backend, url, ca: file === undefined ? undefined : files.read(file) };
+    const place = { backend, url, ca: readAuthorities(file, files) };
     return openRemoteCredential(auth, { ...place, files, proxy, record: deps.record, log, now });
   }
   return createCredential(auth, {
@@ -183,9 +198,11 @@ async function makeOtherParts(
   const { failure_handling: handling, concurrency } = config.operational;
   const { enabled, failure_threshold: failureThreshold, timeout } = handling.circuit_breaker;
   const { name, authz } = settings;
+  const { policyMetrics: metrics } = deps;
+  const usersAreNamed = namesUsers(config.embedded_auth_server_config);
   return {
     credential,
-    authorizer: authz && (await loadAuthorizer(authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
+    authorizer: authz && (await loadAuthorizer(authz, { log, name: `backend/${name}`, metrics, usersAreNamed })),
     webhooks: await makeWebhooks(settings, deps),
     health: unknownHealth(deps.wallClock),
     breaker: createBreaker({ enabled, failureThreshold, timeout }, deps.now),

@@ -27,6 +27,11 @@ export class NotOpened extends Error {
   override readonly name = 'NotOpened';
 }
 
+/** A call of a backend whose list has not come yet. Nothing was sent. */
+export class NotListed extends Error {
+  override readonly name = 'NotListed';
+}
+
 /** What the client reads, after the name of the backend. Fixed words: nothing that a backend said goes through. */
 const texts: Record<FailureReason, string> = {
   unavailable: 'cannot be reached; try again later',
@@ -50,6 +55,12 @@ const texts: Record<FailureReason, string> = {
 };
 
 const STARTING = 'is starting; try again in a moment';
+const NOT_LISTED = 'did not list what it has in time; try again in a moment';
+
+function textOf(reason: FailureReason, cause: unknown): string {
+  if (cause instanceof StillStarting) return STARTING;
+  return cause instanceof NotListed ? NOT_LISTED : texts[reason];
+}
 
 /**
  * A call that its backend did not answer, as clients see it: a JSON-RPC error at HTTP 200, as some clients hang on an HTTP
@@ -60,7 +71,7 @@ export function callFailure(backend: string, reason: FailureReason, sent: boolea
     {
       status: 200,
       code: `backend_${reason}`,
-      text: `backend ${backend} ${cause instanceof StillStarting ? STARTING : texts[reason]}`,
+      text: `backend ${backend} ${textOf(reason, cause)}`,
       rpc: { code: INTERNAL_ERROR, data: { backend, reason } },
     },
     { cause },

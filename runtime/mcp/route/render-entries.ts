@@ -1,28 +1,78 @@
-import type { Rooms } from '#runtime/rooms';
 import type { Asker } from '../aggregate/asker.ts';
-import type { KindCatalogue } from '../aggregate/catalogue.ts';
+import type { CatalogueEntry, EntryGroups, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
+import type { PolicyRooms } from './policy-rooms.ts';
 import { isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
 
+type Caller = Pick<Asker, 'identity'>;
+type List = Pick<KindCatalogue, 'entries' | 'rendered'>;
+
 /**
  * What policies can read of a caller: two tokens of one person may differ in it. Without policies all callers see the same.
  */
-function viewOf({ identity }: Asker, { authorizer, config, backends }: Rooms): string {
+function viewOf({ identity }: Caller, { config, backends }: PolicyRooms, policies: string): string {
   if (config.authz === undefined && backends.all.every((backend) => backend.authorizer === undefined)) return '';
   const { key, groups, claims, clientId, scopes } = identity;
-  return `${authorizer.id}\n${JSON.stringify([key, groups, claims, clientId, scopes])}`;
+  return `${policies}\n${JSON.stringify([key, groups, claims, clientId, scopes])}`;
+}
+
+/** Names the policies in force, of the server and of each backend: each of them changes by itself with a reload. */
+function policiesOf({ authorizer, backends }: PolicyRooms): string {
+  return [authorizer, ...backends.all.map((backend) => backend.authorizer)].map((each) => each?.id ?? '').join(' ');
 }
 
 /** The members of a list result: the entries that this caller may see, as JSON text. Remembered by what decides. */
-export function renderEntries(kind: ListKind, list: KindCatalogue, asker: Asker, rooms: Rooms): string {
-  const key = viewOf(asker, rooms);
-  const known = list.rendered.get(key);
+export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: PolicyRooms): string {
+  const { byCaller, byGroups } = list.rendered;
+  const policies = policiesOf(rooms);
+  const key = viewOf(asker, rooms, policies);
+  const known = byCaller.get(key);
   if (known !== undefined) return known;
-  const visible = list.entries.filter((entry) => isVisible(kind, entry, asker, rooms));
-  const text = `"${LIST_SPECS[kind].member}":[${visible.map((entry) => entry.text).join(',')}]`;
-  if (list.rendered.size >= MAX_RENDERED) list.rendered.clear();
-  list.rendered.set(key, text);
+  const groups = groupsOf(list, rooms, policies);
+  const shown = groups.samples.map((entry) => isVisible(kind, entry, asker, rooms));
+  const set = `${policies}\n${shown.map(Number).join('')}`;
+  const text = byGroups.get(set) ?? textOf(kind, list, (index) => shown[groups.groupOf[index] ?? -1] === true);
+  if (byCaller.size >= MAX_RENDERED) {
+    byCaller.clear();
+    byGroups.clear();
+  }
+  byCaller.set(key, text);
+  byGroups.set(set, text);
   return text;
+}
+
+function textOf(kind: ListKind, { entries }: List, isShown: (index: number) => boolean): string {
+  const texts = entries.filter((_, index) => isShown(index)).map(({ text }) => text);
+  return `"${LIST_SPECS[kind].member}":[${texts.join(',')}]`;
+}
+
+function groupsOf({ entries, rendered }: List, rooms: PolicyRooms, policies: string): EntryGroups {
+  if (rendered.groups?.policies !== policies) rendered.groups = { policies, ...groupEntries(entries, rooms) };
+  return rendered.groups;
+}
+
+/** Entries with the same class in the policies of the server and in those of their backend are one group. */
+function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends }: PolicyRooms) {
+  const samples: CatalogueEntry[] = [];
+  const indices = new Map<string, number>();
+  const numbers = new Map<object, number>();
+  const numberOf = (key: object): number => known(numbers, key, () => numbers.size);
+  const groupOf = entries.map((entry, index) => {
+    const own = backends.get(entry.backend)?.authorizer?.classOf(entry.own ?? entry) ?? OPEN;
+    const alone = entry.connects === undefined ? '' : String(index);
+    const key = `${numberOf(authorizer.classOf(entry))} ${numberOf(own)} ${alone}`;
+    return known(indices, key, () => samples.push(entry) - 1);
+  });
+  return { samples, groupOf };
+}
+
+/** The class of all entries where a backend has no policies. */
+const OPEN = {};
+
+function known<K>(values: Map<K, number>, key: K, make: () => number): number {
+  const value = values.get(key) ?? make();
+  values.set(key, value);
+  return value;
 }

@@ -6,19 +6,24 @@ import type { Catalogue, CatalogueEntry } from '../aggregate/catalogue.ts';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend } from '../backends/backend.ts';
 import { serves } from '../backends/health.ts';
-import type { PolicyAction } from '#runtime/policy/authorizer';
+import type { Authorizer, PolicyAction, PolicyResource } from '#runtime/policy/authorizer';
 import { mayConnect } from './may-connect.ts';
 import type { PolicyRooms } from './policy-rooms.ts';
+import { spellingsOf } from './normalise-uri.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 import { TemplateSearch } from './template-search.ts';
 
 /** Characters of templates and URI that one request looks at: five milliseconds or so, and more than honest templates need. */
 const MOST_FOR_ONE = 1_000_000;
+/** Characters of a URI that no list has: RFC 9110 §4.1 asks for 8,000. All spellings of it are looked at. */
+const MAX_UNLISTED = 8_192;
 
 /** The backend that a name leads to, and what it is called there. */
 export interface Target {
   readonly entry: CatalogueEntry;
   readonly backend: Backend;
+  /** The entry under other spellings of its URI, as which the server may read it. */
+  readonly others?: readonly CatalogueEntry[];
 }
 
 const actions: Record<ListKind, PolicyAction> = {
@@ -37,8 +42,13 @@ export function resolveName(
   rooms: Rooms,
 ): Target | Promise<Target> {
   const entry = rooms.catalogues.find(catalogue, kind, name, asker);
-  if (entry instanceof Promise) return entry.then((found) => targetOf(found, kind, name, asker, rooms));
-  return targetOf(entry, kind, name, asker, rooms);
+  if (!(entry instanceof Promise) && entry?.failure === undefined) return targetOf(entry, kind, name, asker, rooms);
+  return Promise.resolve(entry).then(async (found) => {
+    // A name that policies hide is refused as fast as one that nothing has.
+    const isAwaited = found?.failure !== undefined && isVisible(kind, found, asker, rooms);
+    const listed = isAwaited ? await rooms.catalogues.whenListed(found, catalogue, kind, asker) : found;
+    return targetOf(listed, kind, name, asker, rooms);
+  });
 }
 
 /** Looks a resource up: by its URI, by a template that matches, else at the only backend that has resources. */
@@ -53,9 +63,12 @@ export async function resolveUri(
   if (listed) return targetOf(listed, 'resources', uri, asker, rooms);
   const backend =
     (await search.first(await templatesOf(catalogue, asker, rooms), uri))?.backend ?? onlyResourceBackend(asker, rooms);
-  const entry =
-    backend === undefined ? undefined : { name: uri, backend, originalName: uri, text: '', annotations: undefined };
-  return targetOf(entry, 'resources', uri, asker, rooms);
+  if (backend === undefined || uri.length > MAX_UNLISTED) throw refuseName('resources', uri, asker, rooms);
+  const [target, ...others] = spellingsOf(uri).map((name) =>
+    targetOf({ name, backend, originalName: name, text: '', annotations: undefined }, 'resources', uri, asker, rooms),
+  );
+  if (target === undefined) throw refuseName('resources', uri, asker, rooms);
+  return { ...target, others: others.map(({ entry }) => entry) };
 }
 
 async function templatesOf(catalogue: Catalogue, asker: Asker, rooms: Rooms): Promise<readonly CatalogueEntry[]> {
@@ -101,27 +114,29 @@ export function isVisible(
   );
 }
 
-/** Decides one call, by the two policy sets of `isVisible`. @throws RequestError 403 when it is denied */
+/** Decides one call, by the two policy sets of `isVisible` and in each spelling. @throws RequestError 403 when it is denied */
 export function authorizeCall(
   kind: ListKind,
-  target: { readonly entry: CatalogueEntry; readonly backend: Pick<Backend, 'name' | 'authorizer'> },
+  target: Pick<Target, 'entry' | 'others'> & { readonly backend: Pick<Backend, 'name' | 'authorizer'> },
   args: unknown,
   asker: Pick<Asker, 'identity'>,
   rooms: Pick<Rooms, 'authorizer' | 'rateLimits'>,
   trail: Pick<Trail, 'target' | 'backend' | 'trace' | 'decision'>,
 ): void {
-  const { entry, backend } = target;
+  const { entry, backend, others = [] } = target;
   trail.target = entry.name;
   trail.backend = backend.name;
-  for (const authorizer of [rooms.authorizer, backend.authorizer]) {
-    if (!authorizer) continue;
+  const decide = (authorizer: Authorizer, resource: PolicyResource): void => {
     const step = trail.trace?.begin('policy');
-    const resource = authorizer === backend.authorizer ? (entry.own ?? entry) : entry;
     const decision = authorizer.decide(asker.identity, actions[kind], resource, args);
     step?.end(decision.allowed ? undefined : 'denied');
     if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
-    if (decision.allowed) continue;
+    if (decision.allowed) return;
     rooms.rateLimits?.charge(asker.identity);
     throw deniedByPolicy(decision);
+  };
+  for (const each of [entry, ...others]) {
+    decide(rooms.authorizer, each);
+    if (backend.authorizer) decide(backend.authorizer, each.own ?? each);
   }
 }

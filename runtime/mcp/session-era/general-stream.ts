@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mayBeAway } from '../backends/failures.ts';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
@@ -28,6 +29,10 @@ interface Upstream {
 
 /** The stream that a client holds open (GET): the streams of all its legs, merged, and what the gateway itself announces. */
 export class GeneralStream {
+  /** By which replicas name it. */
+  readonly id = randomUUID();
+  /** All replicas of the session know of it. */
+  isTold = false;
   readonly #session: Session;
   readonly #identity: Identity;
   readonly #latest: () => Rooms;

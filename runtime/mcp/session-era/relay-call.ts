@@ -64,6 +64,8 @@ class SessionRelay implements AnswerSink, InFlightCall {
     res.on('close', () => this.#clientLeft());
     const { name } = this.#call.backend;
     if (!isWanted) this.cancel();
+    // Its client left while it waited for a list.
+    else if (res.destroyed) this.#clientLeft();
     else if (session.lostAt && rooms.sessions.takeLoss(session, name))
       this.fail(callFailure(name, 'state_lost', false));
     else this.#withLeg();

@@ -12,8 +12,8 @@ export type News =
   /** Fields of a session's record, as they are stored now; empty: gone. */
   | { readonly type: 'changed'; readonly key: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly type: 'ended'; readonly keys: readonly string[] }
-  /** The client opened its stream here: no other replica sends to it any more. */
-  | { readonly type: 'stream'; readonly key: string }
+  /** The client opened this stream: no other sends to it any more. Its own replica hears it, too. */
+  | { readonly type: 'stream'; readonly key: string; readonly stream: string }
   | (CallNews & { readonly key: string })
   /** A backend said so; undefined: all of them may have changed. */
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
@@ -77,7 +77,7 @@ export class ReplicaNews {
   #hear(message: string): void {
     try {
       const { from, news } = JSON.parse(this.#deps.seal.openNews(message)) as { from: string; news: News };
-      if (from !== this.#from) this.#listener.heard(news);
+      if (from !== this.#from || news.type === 'stream') this.#listener.heard(news);
     } catch (error) {
       this.#deps.log.warn('what another replica said cannot be read', { error });
       // It may have been the end of a session.

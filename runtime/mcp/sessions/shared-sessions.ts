@@ -9,6 +9,7 @@ import type { News } from './replica-news.ts';
 import { clearFields, legField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
 import { takeCallNews, type CallNews } from './call-news.ts';
+import { takeStreamNews } from './stream-news.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
@@ -152,8 +153,8 @@ export class SharedSessions {
 
   /** The client opened its stream here. */
   tellStream(session: Session): void {
-    const shared = this.#bySession.get(session);
-    if (shared) this.#deps.tell({ type: 'stream', key: shared.name.key });
+    const key = this.#bySession.get(session)?.name.key;
+    if (key !== undefined && session.stream) this.#deps.tell({ type: 'stream', key, stream: session.stream.id });
   }
 
   /** What happened to a call that may be under way at another replica. */
@@ -165,20 +166,20 @@ export class SharedSessions {
   /** This replica knows the session no longer; others may. */
   forget(session: Session): void {
     const shared = this.#bySession.get(session);
-    if (!shared) return;
+    if (shared) this.#byKey.delete(shared.name.key);
     this.#bySession.delete(session);
-    this.#byKey.delete(shared.name.key);
   }
 
   /** News may have been missed: each session is asked for when it is used next. */
   missed(): void {
     this.#hearing++;
+    for (const { stream } of this.#bySession.keys()) if (stream) stream.isTold = true;
   }
 
   heard(news: News): void {
     if (news.type === 'changed') this.#heardChange(news.key, news.fields);
     else if (news.type === 'ended') for (const key of news.keys) this.#heardEnd(key);
-    else if (news.type === 'stream') this.#byKey.get(news.key)?.session.stream?.close();
+    else if (news.type === 'stream') takeStreamNews(this.#byKey.get(news.key)?.session.stream, news.stream);
     else if (news.type === 'cancelled' || news.type === 'asked' || news.type === 'answered')
       takeCallNews(this.#byKey.get(news.key)?.session, news, this.#deps.now());
   }

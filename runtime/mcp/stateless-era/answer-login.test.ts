@@ -36,7 +36,7 @@ describe('responses to the gateway’s own requests for input', () => {
 });
 
 describe('waiting for a login', () => {
-  function wait(action: string | undefined, ready: () => boolean, { destroyed = false } = {}) {
+  function wait(action: string | undefined, ready: () => boolean, { destroyed = false, longest = 60_000 } = {}) {
     const inputResponses = action === undefined ? {} : { vmcp_connect_github: { action } };
     const { message } = decode({ name: 'x', inputResponses });
     let looks = 0;
@@ -48,7 +48,7 @@ describe('waiting for a login', () => {
       },
     } as unknown as ProviderLogin;
     const request = { message, identity: {}, res: { destroyed } } as unknown as StatelessRequest;
-    return awaitLogin(request, login, { longest: 60, every: 5 }).then((isDone) => ({ isDone, looks }));
+    return awaitLogin(request, login, { longest, every: 5 }).then((isDone) => ({ isDone, looks }));
   }
 
   it('ends when it is done', async () => {
@@ -57,7 +57,7 @@ describe('waiting for a login', () => {
   });
 
   it('ends when it takes too long, or the client has left', async () => {
-    expect((await wait('accept', () => false)).isDone).toBe(false);
+    expect((await wait('accept', () => false, { longest: 60 })).isDone).toBe(false);
     expect(await wait('accept', () => true, { destroyed: true })).toEqual({ isDone: false, looks: 0 });
   });
 

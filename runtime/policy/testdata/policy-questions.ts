@@ -194,8 +194,8 @@ const HINTS = [
   { title: '\ud800' },
 ];
 const question: fc.Arbitrary<Question> = fc.record({
-  subject: fc.constantFrom('a', 'b'),
-  groups: fc.subarray(['g', 'h']),
+  subject: fc.constantFrom('a', 'b', 'c', 'd'),
+  groups: fc.subarray(['g', 'h', 'i', 'j']),
   claims: values('role', 'level', 'tags', 'other'),
   action: fc.constantFrom('call_tool', 'get_prompt'),
   resource: fc.record({
@@ -211,7 +211,7 @@ const question: fc.Arbitrary<Question> = fc.record({
 export const resourceQuestions: fc.Arbitrary<readonly Question[]> = fc
   .tuple(
     fc.record({
-      subject: fc.constantFrom('a', 'b'),
+      subject: fc.constantFrom('a', 'b', 'c'),
       action: fc.constantFrom('call_tool', 'get_prompt'),
       role: fc.constantFrom(...BACKENDS),
       tag: fc.constantFrom(...NAMES),

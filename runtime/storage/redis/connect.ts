@@ -1,5 +1,10 @@
 import type { RedisOptions } from 'ioredis';
-import { NoRedisAddress, type ReadSecret, type RedisConfig, redisOptions } from '#crds/connections/redis-options';
+import {
+  UnusableRedisSettings,
+  type ReadSecret,
+  type RedisConfig,
+  redisOptions,
+} from '#crds/connections/redis-options';
 import { ConfigError } from '#runtime/errors';
 import { RedisConnection, type ConnectionWatch } from './connection.ts';
 
@@ -8,7 +13,7 @@ const KEEP_ALIVE_MS = 10_000;
 
 /**
  * A connection to the one Redis, or to the master that the Sentinels name, whoever that is at the moment.
- * @throws ConfigError where an address is malformed or a file of it cannot be read
+ * @throws ConfigError where an address is malformed or a file of it cannot be used
  */
 export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?: ConnectionWatch): RedisConnection {
   const options = (attempt: number): RedisOptions => ({
@@ -19,7 +24,7 @@ export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?
   try {
     options(0);
   } catch (error) {
-    throw error instanceof NoRedisAddress
+    throw error instanceof UnusableRedisSettings
       ? new ConfigError(`storage.redis: ${error.message}`, { cause: error })
       : error;
   }

@@ -17,6 +17,7 @@ import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@o
 import { readTracesUrl } from '#crds/parts/otlp-endpoint';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
+import { checkAuthorities } from '#runtime/http/check-authorities';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
 import type { TracingDeps } from '#runtime/telemetry/follow-tracing';
@@ -42,7 +43,7 @@ export function createTracing({ server, telemetry_config: settings }: RunConfig,
   const { ca_bundle_file: bundle } = settings;
   // What is missing is found now, not at the first export.
   headersOf(settings, deps);
-  const onlyCaBundle = bundle === undefined ? undefined : deps.files.read(bundle);
+  const onlyCaBundle = bundle === undefined ? undefined : checkAuthorities(deps.files.read(bundle), bundle);
   const connections = { onlyCaBundle, proxy: deps.proxy, connectTimeout: CONNECT_WITHIN, connections: 1 };
   const sender = new SpanSender({
     url: place.url,

@@ -1,6 +1,6 @@
 import type { EmbeddedAuthServer } from '#crds/parts/auth-server-config';
 import type { SecretKeyRef } from '#crds/parts/references';
-import type { Redis } from '#crds/parts/storage';
+import { type Redis, sentinelAddresses } from '#crds/parts/storage';
 import type { UpstreamProvider, UserInfo } from '#crds/parts/upstream-provider';
 import type { z } from 'zod';
 import type { RunAuthServer } from '../../records/run-auth-server.ts';
@@ -68,7 +68,7 @@ function renderStorage({ type, redis }: Config['storage']): Storage {
     }),
     sentinel_config: sentinel && {
       master_name: sentinel.masterName,
-      sentinel_addrs: sentinel.sentinelAddrs,
+      sentinel_addrs: sentinelAddresses(sentinel),
       db: sentinel.db,
     },
     tls: renderTls(redis.tls),

@@ -1,5 +1,6 @@
 import { backendChild } from '#operator/plan/child-names';
 import { transportOf } from '#crds/kinds/index';
+import { sentinelAddresses } from '#crds/parts/storage';
 import type { RunConfiguration } from '../../records/run-configuration.ts';
 import type { WorkloadDetail } from '../../records/workload.ts';
 import { mapping, orNothing, present, type Spec } from '../spec.ts';
@@ -33,7 +34,7 @@ type Redis = NonNullable<Storage['redis']>;
 
 /** One Redis, or the Sentinels that name it. */
 const addressOf = ({ addr, sentinelConfig }: Redis): string | undefined =>
-  addr ?? sentinelConfig?.sentinelAddrs.join(',');
+  addr ?? (sentinelConfig && sentinelAddresses(sentinelConfig).join(','));
 
 function sharedSessions({ address, db, keyPrefix, redis }: Storage) {
   if (address !== undefined) return { address, db: db ?? 0, ...present({ key_prefix: keyPrefix }) };

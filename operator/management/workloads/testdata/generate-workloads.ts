@@ -33,6 +33,8 @@ export const recorded = fc
     runtime_config: optional(
       fc.record({ builder_image: optional(word), additional_packages: optional(fc.array(word)) }),
     ),
+    container_name: optional(word),
+    container_labels: optional(fc.dictionary(name, word, { maxKeys: 3 })),
     ignore_config: optional(fc.record({ loadGlobal: optional(fc.boolean()), printOverlays: optional(fc.boolean()) })),
   })
   .map((value): Record<string, string> => ({ 'vmcp.dev/recorded': JSON.stringify(value), other: 'kept' }));

@@ -142,7 +142,12 @@ function settingsOf(
 }
 
 function mountOn(server: RouteServer, config: Config, settings: TokenSettings, introspection: boolean): void {
-  const clients = introspection ? [{ clientId: 'gate', readSecret: () => 's3cret&+ü' }] : [];
+  const clients = introspection
+    ? [
+        { clientId: 'gate', readSecret: () => 's3cret&+ü' },
+        { clientId: 'empty', readSecret: () => '' },
+      ]
+    : [];
   const urls = [config.issuer, config.authorization_endpoint_base_url ?? config.issuer];
   server.mount(
     {

@@ -45,6 +45,15 @@ describe('giveBackWhenIdle', () => {
     expect(collections).toBe(0);
   });
 
+  it('collects once after the start of the process, where that counts as work', () => {
+    stop();
+    cpu = 10_000;
+    const gc = () => (collections += 1);
+    stop = giveBackWhenIdle({ period: PERIOD, cpuTime: () => cpu, gc, since: 0 });
+    pass(3, 0);
+    expect(collections).toBe(1);
+  });
+
   it('does not collect once it is stopped', () => {
     pass(1, 30_000);
     stop();

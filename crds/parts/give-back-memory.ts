@@ -11,19 +11,27 @@ type CollectOptions = typeof LAST_RESORT;
 interface GiveBackSettings {
   /** Milliseconds. */
   readonly period: number;
-  /** Milliseconds of CPU time of this process so far. */
+  /** As `cpuTimeOfProcess`. */
   readonly cpuTime: () => number;
+  /** CPU time from which work counts; absent: the present one. With 0 the start of the process is work, too. */
+  readonly since?: number;
   /** `globalThis.gc`, which Node's option `--expose-gc` provides. */
   readonly gc: (options: CollectOptions) => unknown;
 }
 
+/** Returns the milliseconds of CPU time of this process so far. */
+export function cpuTimeOfProcess(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
 /**
- * Collects garbage once the process is idle after work, so that V8 returns the pages that it keeps for its next objects. Returns what
- * stops it.
+ * Collects garbage once the process is idle after work, so that V8 returns the pages that it keeps for its next objects. Returns a
+ * function that stops it.
  */
-export function giveBackWhenIdle({ period, cpuTime, gc }: GiveBackSettings): () => void {
+export function giveBackWhenIdle({ period, cpuTime, gc, since }: GiveBackSettings): () => void {
   let before = cpuTime();
-  let collectedAt = before;
+  let collectedAt = since ?? before;
   const timer = setInterval(() => {
     const now = cpuTime();
     const isIdle = now - before < IDLE_SHARE * period;

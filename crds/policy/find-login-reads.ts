@@ -1,0 +1,30 @@
+import { findMentions } from './mentions.ts';
+import { nameOf, type ParsedPolicy } from './parse.ts';
+import { CLAIM, CLIENT } from './vocabulary.ts';
+
+/** The subject of every caller where nobody logs in. */
+const ANONYMOUS = 'anonymous';
+
+/** Returns a text for each policy that reads what only a caller with a login has: claims, or another uid. */
+export function findLoginReads(policies: readonly ParsedPolicy[]): string[] {
+  return policies.flatMap((policy) => {
+    const read = [...claimsOf(policy), ...clientsOf(policy)].map((name) => `\`${name}\``);
+    return read.length === 0
+      ? []
+      : [`${nameOf(policy)}: asks for ${read.join(', ')}, which no anonymous caller has or is`];
+  });
+}
+
+function claimsOf(policy: ParsedPolicy): string[] {
+  return findMentions([policy], []).claims.map((name) => `${CLAIM}${name}`);
+}
+
+function clientsOf(policy: ParsedPolicy): string[] {
+  const { principal } = policy.json;
+  const scope = principal.op === '==' && 'entity' in principal ? [principal.entity] : [];
+  const uids = [...scope, ...findMentions([policy], []).literals].map((uid) =>
+    '__entity' in uid ? uid.__entity : uid,
+  );
+  const others = uids.filter(({ type, id }) => type === CLIENT && id !== ANONYMOUS);
+  return [...new Set(others.map(({ id }) => `${CLIENT}::${JSON.stringify(id)}`))];
+}

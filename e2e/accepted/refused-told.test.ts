@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { contextWith } from '#operator/cli/testdata/context-with';
+import { validate } from '#operator/cli/validate';
+import { locateState } from '#operator/local/state-folder';
+import type { Problem } from '#operator/local/resource';
+import type { ClusterFacts } from '#operator/world';
+import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
+
+/** A tenth of what the property of accepted documents runs. */
+const RUNS = Math.ceil(Number(process.env.RUNS ?? 2_000) / 10);
+const SEED = Number(process.env.SEED ?? 20_261_124);
+
+const CLUSTER: ClusterFacts = { mode: 'cluster', runtimeImage: 'vmcp', allowHostPaths: false };
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vmcp-refused-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function manifestsOf(resources: Resources): string {
+  const { manifests } = snapshotOf(resources, []);
+  const core = [
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'secret' }, stringData: SECRET },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'config' }, data: resources.configMap },
+  ];
+  const written = manifests.map(({ apiVersion, kind, metadata: { name }, spec }) => {
+    return { apiVersion, kind, metadata: { name }, spec };
+  });
+  return [...core, ...written].map((one) => stringify(one, { aliasDuplicateObjects: false })).join('---\n');
+}
+
+async function problemsOf(text: string, cluster: boolean): Promise<Problem[]> {
+  let said = '';
+  const context = contextWith({
+    state: locateState(folder),
+    input: Readable.from([text]),
+    out: { write: (more: string) => (said += more) },
+  });
+  await validate(['-'], { output: 'json', references: 'error', ...(cluster && { cluster: CLUSTER }) }, context);
+  return (JSON.parse(said) as { problems: Problem[] }).problems;
+}
+
+describe('validate', () => {
+  it('tells file, line and remedy of each problem, whatever is written', async () => {
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(arbitraryResources, fc.boolean(), async (resources, cluster) => {
+        const text = manifestsOf(resources);
+        const lines = text.split('\n').length;
+        for (const problem of await problemsOf(text, cluster)) {
+          found += 1;
+          expect(problem).toMatchObject({ file: '-', line: expect.any(Number), path: expect.stringMatching(/./) });
+          expect(problem.line).toBeLessThanOrEqual(lines);
+          // A message says what is wrong, and then what to do.
+          expect(problem.message).toMatch(/.[;:,?] .|\?$/);
+        }
+      }),
+      { seed: SEED, numRuns: RUNS, endOnFailure: true },
+    );
+    expect(found).toBeGreaterThan(RUNS / 10);
+  }, 600_000);
+});

@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { RECORDED_ONLY } from '#crds/run-config/recorded-only';
+import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
+import { serveGateway } from '../gateway/serve-gateway.ts';
+import { closeAll } from '../relay/gateway-to.ts';
+import { plannedDocuments } from './planned-documents.ts';
+import { LEAVES, leavesIn, recordReads } from './record-reads.ts';
+import { SHOWN_ELSEWHERE } from './shown-elsewhere.ts';
+import { TRAFFIC } from './traffic.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+const AUTHZ = { type: 'cedarv1', version: '1.0', policies: [] as string[] } as const;
+/** Writes each field that has a single value. */
+const DOCUMENT: RunConfigDocument = {
+  schema_version: 'v0.1.0',
+  server: { namespace: 'default', name: 'a', uid: 'u' },
+  resource_url: 'https://a.example/mcp',
+  incoming: { type: 'oidc', issuer: 'https://a.example', embedded: true },
+  authz: AUTHZ,
+  backends: [{ name: 'b', transport: 'streamable-http', url: 'https://b.example/mcp', authz: AUTHZ }],
+  embedded_auth_server_config: {
+    schema_version: 'v0.1.0',
+    issuer: 'https://a.example',
+    upstreams: [{ type: 'oidc', name: 'c', oidc_config: { client_id: 'c', issuer_url: 'https://c.example' } }],
+  },
+};
+const ONE_VALUE = [
+  'schema_version',
+  'embedded_auth_server_config.schema_version',
+  ...['authz', 'backends[].authz'].flatMap((parent) => [`${parent}.type`, `${parent}.version`]),
+];
+
+/** Returns the document with another text at a path. */
+function changedAt(path: string): unknown {
+  const steps = path.replaceAll('[]', '.0').split('.');
+  const document = JSON.parse(JSON.stringify(DOCUMENT)) as object;
+  const last = steps.pop() ?? '';
+  const parent = steps.reduce<object>((value, step) => Reflect.get(value, step) as object, document);
+  Reflect.set(parent, last, 'another');
+  return document;
+}
+
+/** Returns the text of a test file and of the files that it imports by a relative path. */
+function textOf(file: string): string {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const imported = [...text.matchAll(/from '(\.[^']+)'/g)].map(([, name = '']) => join(ROOT, dirname(file), name));
+  return [text, ...imported.map((name) => readFileSync(name, 'utf8'))].join('\n');
+}
+
+const nameOf = (field: string) => /(\w+)[^\w]*$/.exec(field)?.[1] ?? '';
+
+let folder: string;
+const reads = new Set<string>();
+const observe = (config: RunConfig) => recordReads(config, reads);
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vmcp-fields-'));
+});
+afterEach(closeAll);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Serves each planned document that writes a field without a recorded read. */
+async function servePlanned(known: ReadonlySet<string>): Promise<void> {
+  for (const { config, files } of plannedDocuments(folder)) {
+    const fields = [...leavesIn(config)];
+    if (fields.every((field) => reads.has(field) || known.has(field))) continue;
+    try {
+      await (await serveGateway(config, { files, probed: false, drain: 0, observe })).close();
+    } catch (error) {
+      // The document names a store that does not answer.
+      if (!(error instanceof ConfigError)) throw error;
+    }
+  }
+}
+
+describe('the fields of a run configuration', () => {
+  it.each(TRAFFIC.map((send) => ({ send, what: send.name })))(
+    // What a request does not reach is missing in the next test.
+    'are read while it is served: $what',
+    async ({ send }) => {
+      await send(observe);
+    },
+  );
+
+  it('are read each, shown by another test, limited to one value, or recorded only', async () => {
+    const others = [...SHOWN_ELSEWHERE.flatMap(({ fields }) => fields), ...ONE_VALUE, ...Object.keys(RECORDED_ONLY)];
+    await servePlanned(new Set(others));
+    const unread = [...LEAVES].filter((field) => !reads.has(field));
+    expect(unread.filter((field) => !others.includes(field))).toEqual([]);
+    expect(others.filter((field) => !unread.includes(field))).toEqual([]);
+    expect(others).toEqual([...new Set(others)]);
+  });
+
+  it.each(SHOWN_ELSEWHERE)('have an effect that $file shows: $test', ({ file, test, fields }) => {
+    expect(existsSync(join(ROOT, file))).toBe(true);
+    expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`it('${test}'`);
+    const words = new Set(textOf(file).match(/\w+/g));
+    expect(fields.filter((field) => !words.has(nameOf(field)))).toEqual([]);
+  });
+
+  it.each(ONE_VALUE)('refuse another value of %s', (field) => {
+    expect(RunConfig.safeParse(DOCUMENT).success).toBe(true);
+    const refused = RunConfig.safeParse(changedAt(field)).error?.issues.map(({ path }) => path.join('.'));
+    expect(refused).toEqual([field.replaceAll('[]', '.0')]);
+  });
+});

@@ -1,0 +1,100 @@
+/** Names a test of fields that the runtime copies before it uses them, or that no request of the traffic reaches. */
+interface Shown {
+  readonly file: string;
+  readonly test: string;
+  readonly fields: readonly string[];
+}
+
+const below = (parent: string, ...names: readonly string[]) => names.map((name) => `${parent}.${name}`);
+
+/** A field stands here once, and only while no read of it is recorded. */
+export const SHOWN_ELSEWHERE: readonly Shown[] = [
+  {
+    file: 'runtime/incoming/key-source.test.ts',
+    test: 'prefers jwks_url, which needs no discovery',
+    fields: ['incoming.jwks_url'],
+  },
+  {
+    file: 'runtime/incoming/key-source.test.ts',
+    test: 'prefers the keys of the document, which need no call',
+    fields: ['incoming.jwks.keys[]{}'],
+  },
+  {
+    file: 'runtime/incoming/key-source.test.ts',
+    test: 'reads a key file again when it changes, and bridges one that cannot be read',
+    fields: ['incoming.jwks_file'],
+  },
+  {
+    file: 'runtime/incoming/key-source.test.ts',
+    test: 'shows the token for the key set to the configured URL and to the issuer, never to a third party',
+    fields: ['incoming.jwks_auth_token_file'],
+  },
+  {
+    file: 'e2e/run-config/single-fields.test.ts',
+    test: 'replaces each hint of a tool: annotations',
+    fields: below(
+      'aggregation.tools[].overrides{}.annotations',
+      ...['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'],
+    ),
+  },
+  {
+    file: 'e2e/run-config/single-fields.test.ts',
+    test: 'starts another process: restarted_at',
+    fields: ['backends[].restarted_at'],
+  },
+  {
+    file: 'e2e/run-config/single-fields.test.ts',
+    test: 'says from which level on lines are logged: log_level',
+    fields: ['operational.log_level'],
+  },
+  {
+    file: 'e2e/authserver/stored-token-exchange.test.ts',
+    test: 'sends the ID token where that type is asked for',
+    fields: ['backends[].auth.subject_token_type'],
+  },
+  {
+    file: 'runtime/outgoing/aws-sts.test.ts',
+    test: 'sign method, path, query, host and body of each request',
+    fields: ['backends[].auth.service'],
+  },
+  {
+    file: 'runtime/outgoing/aws-sts.test.ts',
+    test: 'come from AssumeRoleWithWebIdentity with the caller’s own token',
+    fields: ['backends[].auth.session_duration', 'backends[].auth.role_mappings[].role_arn'],
+  },
+  {
+    file: 'runtime/outgoing/aws-sts.test.ts',
+    test: 'name the session by a claim, in the characters that AWS takes',
+    fields: ['backends[].auth.session_name_claim'],
+  },
+  {
+    file: 'runtime/outgoing/select-role.test.ts',
+    test: 'is that of the matching mapping with the lowest priority, then the first',
+    fields: ['backends[].auth.role_mappings[].priority'],
+  },
+  {
+    file: 'runtime/outgoing/select-role.test.ts',
+    test: 'is the one that role_claim names, and only if that is a role; else the fallback',
+    fields: ['backends[].auth.fallback_role_arn'],
+  },
+  {
+    file: 'e2e/authserver/shared-login.test.ts',
+    test: 'is refused to everybody else, and shown to nobody else',
+    fields: ['backends[].auth.administrators[]'],
+  },
+  {
+    file: 'e2e/relay/webhooks.test.ts',
+    test: 'is told who calls what with what, and never the token, before the call goes out',
+    fields: ['backends[].webhooks[].url'],
+  },
+  {
+    file: 'runtime/authserver/upstream/oidc-provider.test.ts',
+    test: 'takes the subject from another claim',
+    fields: ['embedded_auth_server_config.upstreams[].oidc_config.subject_claim'],
+  },
+  {
+    file: 'runtime/authserver/upstream/oauth2-provider.test.ts',
+    test: 'finds scope, refresh token and address where they are nested, too',
+    fields: ['embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.email_path'],
+  },
+];
