@@ -106,7 +106,7 @@ export interface ClusterFacts {
   scraperNamespaces?: string[];
   /** Secrets of the resource's own namespace with which the runtime image is pulled. */
   imagePullSecrets?: string[];
-  /** Annotations that the writer of a resource may give pods; absent: `POD_ANNOTATIONS` of the plan. */
+  /** Annotations that the writer of a resource may give its pods, Deployments and Services; absent: `POD_ANNOTATIONS` of the plan. */
   podAnnotations?: string[];
   /** VirtualMCPServers, as `namespace/name`, whose templates may bring containers and volumes into the pods. */
   sidecarsOf?: string[];

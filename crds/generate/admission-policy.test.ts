@@ -49,6 +49,18 @@ describe('the references that the admission policies ask about', () => {
     expect(JSON.stringify(asking[1])).toContain('.?proxyDeployment.?podLabels.orValue({}) == {}');
   });
 
+  it.each([
+    ["group('apps').resource('deployments')", 'proxyDeployment.?labels'],
+    ["group('').resource('services')", 'proxyService.?labels'],
+  ])('ask whoever labels objects of an endpoint for the right to create these: %s', (right, map) => {
+    const [asking, ...more] = admissionPolicies('vmcp.dev', 'vmcp', {}).filter((object) =>
+      JSON.stringify(object).includes(right),
+    );
+    expect(more).toEqual([]);
+    expect(asking).toMatchObject({ metadata: { name: 'vmcp-references-mcpservers' } });
+    expect(JSON.stringify(asking)).toContain(`.?resourceOverrides.?${map}.orValue({}) == {} || authorizer.${right}`);
+  });
+
   it('count the same name once within a list or a map', () => {
     expect(namesAt('spec.tls.secretRef')).toBe('[?object.spec.?tls.?secretRef.?name]');
     expect(namesAt('spec.secrets[]')).toContain('s.name == r.name && s.key < r.key');

@@ -2,8 +2,8 @@ import { stringify } from 'yaml';
 import { KIND_NAMES, type KindName } from '../kinds/kind-names.ts';
 import { VERSION } from '../kinds/resource.ts';
 import { OBJECTS } from '../kinds/schemas.ts';
+import { LABELS_OF_CHILDREN } from '../parts/labels-of-children.ts';
 import { TEMPLATE_PULL_SECRETS } from '../parts/pod.ts';
-import { POD_LABELS } from '../parts/pod-labels.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf } from './structural.ts';
 
@@ -183,20 +183,23 @@ function ruleOfItself(kind: KindName, group: string): object[] {
   ];
 }
 
-/** Asks a writer of pod labels for the right to create pods: Services and NetworkPolicies of others select by labels. */
-function ruleOfLabels(kind: KindName): object[] {
+/** Asks a writer of labels of pods, Deployments and Services for the right to create such objects. */
+function rulesOfLabels(kind: KindName): object[] {
   const spec = jsonSchemaOf(OBJECTS[kind]).properties?.spec ?? {};
   const fields = new Set([...nodesOf(spec satisfies SchemaNode, 'spec')].map(([path]) => path));
-  const maps = POD_LABELS.filter(([field]) => fields.has(`spec.${field}`)).map((steps) => `spec.${steps.join('.')}`);
-  if (maps.length === 0) return [];
-  const absent = maps.map((path) => `${optional(rootOf(path), path)}.orValue({}) == {}`);
-  return [
-    {
-      expression: `${absent.join(' && ')} || ${check({ group: '', plural: 'pods', verb: 'create' })}`,
-      messageExpression: `request.userInfo.username + ' may not create pods, and labels of pods decide which Services and NetworkPolicies take them; ask for the verb create on pods, or remove the labels of the pods of this ${kind}'`,
-      reason: 'Forbidden',
-    },
-  ];
+  return LABELS_OF_CHILDREN.flatMap(({ group, plural, effect, maps }) => {
+    const paths = maps.filter(([field]) => fields.has(`spec.${field}`)).map((steps) => `spec.${steps.join('.')}`);
+    if (paths.length === 0) return [];
+    const absent = paths.map((path) => `${optional(rootOf(path), path)}.orValue({}) == {}`);
+    const remedy = `ask for the verb create on ${plural}, or remove the labels of the ${plural} of this ${kind}`;
+    return [
+      {
+        expression: `${absent.join(' && ')} || ${check({ group, plural, verb: 'create' })}`,
+        messageExpression: `request.userInfo.username + ' may not create ${plural}, and labels of ${plural} ${effect}; ${remedy}'`,
+        reason: 'Forbidden',
+      },
+    ];
+  });
 }
 
 /** The policy of one kind and its binding; undefined for a kind that refers to nothing of worth. */
@@ -207,7 +210,7 @@ function policyOf(kind: KindName, group: string, name: string, labels: object): 
   const validations = [
     ...rules.flatMap((rule) => rule.validations),
     ...ruleOfItself(kind, group),
-    ...ruleOfLabels(kind),
+    ...rulesOfLabels(kind),
   ];
   if (validations.length === 0) return [];
   const metadata = { name: `${name}-references-${plural}`, labels };

@@ -164,6 +164,19 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('podder', labelled)).toMatchObject({ code: 0 });
   });
 
+  it.each([
+    ['deployments', 'apps', { proxyDeployment: { labels: { team: 'b' } } }],
+    ['services', '', { proxyService: { labels: { team: 'b' } } }],
+  ])('refuse labels of %s of an endpoint to a writer who may not create these', async (plural, group, overrides) => {
+    const spec = { image: 'a', proxyPort: 9000, resourceOverrides: overrides };
+    const labelled = resource('MCPServer', `labelled-${plural}`, spec);
+    const refusal = expect.stringContaining(`owner may not create ${plural}, and labels of ${plural} decide which`);
+    expect(await applyAs('owner', labelled)).toMatchObject({ code: 1, stderr: refusal });
+    const user = `creates-${plural}`;
+    await give(user, 'labels', writes, { apiGroups: [group], resources: [plural], verbs: ['create'] });
+    expect(await applyAs(user, labelled)).toMatchObject({ code: 0 });
+  });
+
   it('refuse a changed or replaced MCPExternalAuthConfig to a writer without use of it', async () => {
     const exchange = (tokenUrl: string, name = 'exchange') =>
       resource('MCPExternalAuthConfig', name, { type: 'tokenExchange', tokenExchange: { tokenUrl, audience: 'a' } });
@@ -449,14 +462,17 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('reader', named(60))).toMatchObject({ code: 0 });
   });
 
-  it('ask about 20 Secrets, a configuration, a group and an account of one MCPServer', async () => {
+  it('ask about 20 Secrets, a configuration, a group, an account and all labels of one MCPServer', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
-    const pods = { apiGroups: [''], resources: ['pods'], verbs: ['create'] };
-    await give('whole', 'whole', writes, gets(...names), uses('github'), joins('tools'), runs('robot'), pods);
+    const labels = { apiGroups: ['', 'apps'], resources: ['pods', 'services', 'deployments'], verbs: ['create'] };
+    await give('whole', 'whole', writes, gets(...names), uses('github'), joins('tools'), runs('robot'), labels);
     const secrets = names.map((name, index) => ({ name, key: 'k', targetEnvName: `K${index}` }));
     const config = { externalAuthConfigRef: { name: 'github' }, groupRef: 'tools', serviceAccount: 'robot' };
     const podTemplateSpec = { metadata: { labels: { team: 'a' } } };
-    const text = resource('MCPServer', 'whole', { image: 'a', secrets, ...config, podTemplateSpec });
+    const team = { labels: { team: 'a' } };
+    const resourceOverrides = { proxyDeployment: team, proxyService: team };
+    const spec = { image: 'a', secrets, ...config, podTemplateSpec, resourceOverrides };
+    const text = resource('MCPServer', 'whole', spec);
     expect(await applyAs('whole', text)).toMatchObject({ code: 0 });
   });
 

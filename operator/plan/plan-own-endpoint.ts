@@ -75,20 +75,31 @@ function overrideChild(child: Child, overrides: BackendSpec['resourceOverrides']
   return child.platform === 'cluster' ? { ...child, object: override(child.object, overrides) } : child;
 }
 
-/** Its process knows the credentials of others: who writes its variables and annotations gets no more by them. Throws `Stalled`. */
+/**
+ * Refuses variables and annotations that the operator does not allow. The process knows the credentials of others, and controllers
+ * take orders by annotations of a Deployment or a Service as by those of a pod. @throws Stalled
+ */
 function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'], { platform }: World): void {
   if (platform.mode !== 'cluster') return;
-  const { env = [], podAnnotations = {} } = overrides?.proxyDeployment ?? {};
   const refuse = (field: string, why: string): never => {
-    const where = `MCPServer "${name}" resourceOverrides.proxyDeployment.${field}`;
-    throw new Stalled('PodTemplateNotAllowed', `${where}: ${why}: remove it`);
+    const where = `MCPServer "${name}" resourceOverrides.${field}`;
+    throw new Stalled('PodTemplateNotAllowed', `${where}: ${why}`);
   };
+  const { env = [], annotations, podAnnotations } = overrides?.proxyDeployment ?? {};
   const variable = env.find((one) => !isAllowedVariable(one));
-  if (variable)
-    refuse(`env[${variable.name}]`, 'may say what runs in a container of ours, where it connects or whom it trusts');
-  const annotation = Object.keys(podAnnotations).find((one) => !isAllowedAnnotation(one, platform.podAnnotations));
-  if (annotation !== undefined)
-    refuse(`podAnnotations[${annotation}]`, 'is no annotation that the operator allows (--pod-annotation)');
+  if (variable) {
+    const why = 'may say what runs in a container of ours, where it connects or whom it trusts: remove it';
+    refuse(`proxyDeployment.env[${variable.name}]`, why);
+  }
+  for (const [field, written] of Object.entries({
+    'proxyDeployment.annotations': annotations,
+    'proxyDeployment.podAnnotations': podAnnotations,
+    'proxyService.annotations': overrides?.proxyService?.annotations,
+  })) {
+    const refused = Object.keys(written ?? {}).find((one) => !isAllowedAnnotation(one, platform.podAnnotations));
+    if (refused !== undefined)
+      refuse(`${field}[${refused}]`, 'is no annotation that the operator allows (--pod-annotation): remove it');
+  }
 }
 
 /** What its runtime serves, in the words of an MCPServer. Throws `Stalled` and `Waiting`. */

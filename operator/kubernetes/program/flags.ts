@@ -126,7 +126,7 @@ const RESOURCES = [
   new Option('--allow-host-paths', 'allow hostPath volumes in podTemplateSpec, a way out of the pod').default(false),
   new Option(
     '--pod-annotation <names>',
-    'annotations that resources may give the pods, separated by commas or the flag several times; `prefix/*` allows all of a prefix',
+    'annotations that resources may give their pods, Deployments and Services, separated by commas or the flag several times; `prefix/*` allows all of a prefix',
   )
     .argParser(readAnnotations)
     .default(POD_ANNOTATIONS, POD_ANNOTATIONS.map((name) => `\`${name}\``).join(', ')),

@@ -26,11 +26,16 @@ it('what a workload refers to needs the rights that the admission policy of a cl
   expect(referenceTouches(spec)).toHaveLength(6);
 });
 
-it.each([
-  ['its template', { podTemplateSpec: { metadata: { labels: { app: 'redis' } } } }, true],
-  ['overrides of its proxy', { resourceOverrides: { proxyDeployment: { podLabels: { app: 'redis' } } } }, true],
-  ['neither', { podTemplateSpec: { metadata: { labels: {}, annotations: { note: 'a' } } } }, false],
-])('asks for the right to create pods where %s labels them', (_where, more, asked) => {
-  const touches = referenceTouches({ image: 'example/x:1', ...more });
-  expect(touches).toEqual(asked ? [{ verb: 'create', group: '', resource: 'pods' }] : []);
+const pods = { verb: 'create', group: '', resource: 'pods' };
+const deployments = { verb: 'create', group: 'apps', resource: 'deployments' };
+const services = { verb: 'create', group: '', resource: 'services' };
+
+it.each<[string, object, object[]]>([
+  ['pods in its template', { podTemplateSpec: { metadata: { labels: { app: 'redis' } } } }, [pods]],
+  ['pods of its proxy', { resourceOverrides: { proxyDeployment: { podLabels: { app: 'redis' } } } }, [pods]],
+  ['its Deployment', { resourceOverrides: { proxyDeployment: { labels: { team: 'b' } } } }, [deployments]],
+  ['its Service', { resourceOverrides: { proxyService: { labels: { team: 'b' } } } }, [services]],
+  ['nothing', { podTemplateSpec: { metadata: { labels: {}, annotations: { note: 'a' } } } }, []],
+])('asks for the right to create objects with labels where a workload labels %s', (_what, more, asked) => {
+  expect(referenceTouches({ image: 'example/x:1', ...more })).toEqual(asked);
 });

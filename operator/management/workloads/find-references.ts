@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MCPServerSpec } from '#crds/kinds/index';
+import { LABELS_OF_CHILDREN } from '#crds/parts/labels-of-children';
 import { TEMPLATE_PULL_SECRETS } from '#crds/parts/pod';
-import { POD_LABELS } from '#crds/parts/pod-labels';
 import { valueAt } from '#crds/parts/rule';
 import type { Touch } from '../operation.ts';
 
@@ -36,10 +36,14 @@ function pullSecretsIn(spec: Record<string, unknown>): { kind: string; name: str
   return names.flatMap((name) => (typeof name === 'string' ? [{ kind: 'Secret', name }] : []));
 }
 
-/** Services and NetworkPolicies select pods by labels, so a writer of labels needs the right to create pods. */
+/** Others select objects by labels, so a writer of labels needs the right to create objects of that kind. */
 function labelTouches(spec: Record<string, unknown>): Touch[] {
-  const hasLabels = POD_LABELS.some((path) => Object.keys(mapping(valueAt(spec, path))).length > 0);
-  return hasLabels ? [{ verb: 'create', group: '', resource: 'pods' }] : [];
+  const isWritten = (path: readonly string[]) => Object.keys(mapping(valueAt(spec, path))).length > 0;
+  return LABELS_OF_CHILDREN.filter(({ maps }) => maps.some(isWritten)).map(({ group, plural }) => ({
+    verb: 'create',
+    group,
+    resource: plural,
+  }));
 }
 
 /** Rights to all that a spec refers to, as the admission policy of a cluster asks for them. Each once. */
