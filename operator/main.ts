@@ -52,7 +52,9 @@ const around = {
   podNamespace: process.env.POD_NAMESPACE,
   stop: stop.signal,
 };
-if (globalThis.gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime: cpuTimeOfProcess, since: 0, gc: globalThis.gc });
+// The start alone leaves 11 MiB to give back, and takes less CPU time than other work that is worth a collection.
+const { gc } = globalThis;
+if (gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime: cpuTimeOfProcess, since: -Infinity, gc });
 try {
   process.exit(await runOperator(flags, around));
 } catch (problem) {

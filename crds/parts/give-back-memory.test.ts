@@ -45,11 +45,11 @@ describe('giveBackWhenIdle', () => {
     expect(collections).toBe(0);
   });
 
-  it('collects once after the start of the process, where that counts as work', () => {
+  it.each([10_000, 500])('collects once after a start of %i ms, where that counts as work', (start) => {
     stop();
-    cpu = 10_000;
+    cpu = start;
     const gc = () => (collections += 1);
-    stop = giveBackWhenIdle({ period: PERIOD, cpuTime: () => cpu, gc, since: 0 });
+    stop = giveBackWhenIdle({ period: PERIOD, cpuTime: () => cpu, gc, since: -Infinity });
     pass(3, 0);
     expect(collections).toBe(1);
   });

@@ -13,7 +13,7 @@ interface GiveBackSettings {
   readonly period: number;
   /** As `cpuTimeOfProcess`. */
   readonly cpuTime: () => number;
-  /** CPU time from which work counts; absent: the present one. With 0 the start of the process is work, too. */
+  /** CPU time from which work counts; absent: the present one. With -Infinity the first idle period collects, however short the start was. */
   readonly since?: number;
   /** `globalThis.gc`, which Node's option `--expose-gc` provides. */
   readonly gc: (options: CollectOptions) => unknown;

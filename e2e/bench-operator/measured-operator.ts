@@ -32,6 +32,7 @@ interface How {
   /** Flags of the operator, and of Node. */
   flags?: string[];
   node?: string[];
+  env?: NodeJS.ProcessEnv;
 }
 
 /** An operator for all namespaces of a control plane, and what it costs. */
@@ -39,10 +40,11 @@ export class MeasuredOperator {
   readonly program: Program;
   readonly startedAt = performance.now();
 
-  constructor(kubeconfig: string, { program = PROGRAM, flags = [], node = [] }: How = {}) {
+  constructor(kubeconfig: string, { program = PROGRAM, flags = [], node = [], env = process.env }: How = {}) {
     const own = ['--bind-address=127.0.0.1', '--health-port=0', '--metrics-port=0', '--no-leader-election'];
     const what = ['--runtime-image=vmcp-runtime:bench', `--kubeconfig=${kubeconfig}`, '--log-level=warn'];
-    this.program = startProgram(process.execPath, [...node, program, ...own, ...what, '--log-level=info', ...flags]);
+    const args = [...node, program, ...own, ...what, '--log-level=info', ...flags];
+    this.program = startProgram(process.execPath, args, env);
   }
 
   async requests(): Promise<Requests> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,9 +13,17 @@ import { type Findings, missedTargets, renderReport } from './report.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/benchmarks-operator.md');
 const CRDS = 'crds/manifests';
-/** As in the image: the young generation is bounded. */
-const NODE_FLAGS = ['--max-semi-space-size=4'];
+const DOCKERFILE = readFileSync(join(import.meta.dirname, '../../operator/Dockerfile'), 'utf8');
+/** Options of Node, and variables of glibc, as in the image. */
+const NODE_FLAGS = [...(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '').matchAll(/"(--[^"]+)"/g)].map(
+  ([, flag = '']) => flag,
+);
+const MALLOC = Object.fromEntries(
+  [...DOCKERFILE.matchAll(/^ENV (MALLOC_\w+)=(\d+)$/gm)].map(([, name, value]) => [name, value]),
+);
 const IDLE_MS = 20_000;
+/** The operator collects garbage after 20 s of idleness, as it finds when it looks every 20 s. */
+const REST_MS = 30_000;
 
 const PREFACE = `# Benchmarks of the operator
 
@@ -31,18 +39,19 @@ const PREFACE = `# Benchmarks of the operator
 - The plain script writes the same children and statuses by server-side apply into other namespaces, four at once, and knows all
   of them beforehand; it makes no Events.
 - Edit: a header is added to a VirtualMCPServer; the time ends when a watch shows its new ConfigMap. One after the other.
-- The operator has its default of four workers. CPU is from \`/proc\`.`;
+- At rest: 50 s after a start where everything stands already, with no edit since.
+- The operator has its default of four workers, and the options of Node and variables of glibc of its image. CPU is from \`/proc\`.`;
 
 const { values } = parseArgs({
   options: {
-    groups: { type: 'string', multiple: true, default: ['20', '200'] },
+    groups: { type: 'string', multiple: true, default: ['1', '20', '200'] },
     edits: { type: 'string', default: '100' },
     program: { type: 'string', default: PROGRAM },
     node: { type: 'string', multiple: true, default: [] },
     print: { type: 'boolean', default: false },
   },
 });
-const how = { program: values.program, node: [...NODE_FLAGS, ...values.node] };
+const how = { program: values.program, node: [...NODE_FLAGS, ...values.node], env: { ...process.env, ...MALLOC } };
 const startedAt = Date.now();
 const tell = (line: string, found: unknown = '') => {
   console.log(`[${((Date.now() - startedAt) / 1000).toFixed(0).padStart(4)}s] ${line}`, JSON.stringify(found));
@@ -60,7 +69,9 @@ async function measureCold(plane: ControlPlane): Promise<{ operator: MeasuredOpe
 async function measureIdle(operator: MeasuredOperator): Promise<Findings['idle']> {
   const before = operator.cpuSeconds();
   await sleep(IDLE_MS);
-  return { cpu: ((operator.cpuSeconds() - before) * 60_000) / IDLE_MS, memory: operator.memory() };
+  const cpu = ((operator.cpuSeconds() - before) * 60_000) / IDLE_MS;
+  await sleep(REST_MS);
+  return { cpu, memory: operator.memory() };
 }
 
 /** A start where everything stands as it should. */

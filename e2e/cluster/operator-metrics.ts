@@ -9,13 +9,13 @@ interface Sample {
 
 const VERBS_THAT_WRITE = new Set(['create', 'apply', 'patch', 'update', 'delete']);
 
-/** Port of an operator of this machine, as its log says it. */
+/** Port of an operator of this machine, as the first lines of its log say it. */
 export async function portOf(
   operator: Program,
   which: 'healthPort' | 'metricsPort' | 'managementPort',
 ): Promise<number> {
   for (let waited = 0; waited < 20_000 && !operator.exited(); waited += 20) {
-    const port = new RegExp(`"${which}":(\\d+)`).exec(operator.output())?.[1];
+    const port = new RegExp(`"${which}":(\\d+)`).exec(operator.beginning())?.[1];
     if (port !== undefined) return Number(port);
     await sleep(20);
   }

@@ -9,6 +9,8 @@ export interface Program {
   pid: number;
   /** The last 64 KiB of both outputs. */
   output: () => string;
+  /** The first 64 KiB of both outputs, for what a program says once when it starts. */
+  beginning: () => string;
   exited(): boolean;
   /** Resolves with the exit code when it has ended; null where a signal ended it. */
   ended: Promise<number | null>;
@@ -21,9 +23,11 @@ export interface Program {
 export function startProgram(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Program {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
   let output = '';
+  let beginning = '';
   let stdout = '';
   const keep = (chunk: string) => {
     output = (output + chunk).slice(-OUTPUT_LIMIT);
+    if (beginning.length < OUTPUT_LIMIT) beginning = (beginning + chunk).slice(0, OUTPUT_LIMIT);
   };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     if (stdout.length < OUTPUT_LIMIT) stdout += chunk;
@@ -42,6 +46,7 @@ export function startProgram(command: string, args: string[], env: NodeJS.Proces
   return {
     pid: child.pid ?? 0,
     output: () => output,
+    beginning: () => beginning,
     exited,
     ended,
     async firstJson(deadlineMs) {
