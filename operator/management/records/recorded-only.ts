@@ -18,3 +18,9 @@ export const ORIGIN_ONLY = {
   registry_url: 'it says which registry file an entry came from',
   registry_api_url: 'it says which API of a registry an entry came from',
 } as const;
+
+/** Fields of the other request bodies that are kept and given back, and change nothing: operation and field to the reason. */
+export const RECORDED_BODY_FIELDS = {
+  'createGroup description': 'people read it',
+  'editGroup description': 'people read it',
+} as const;

@@ -1,31 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { z } from 'zod';
 import { changeAt, readAt } from '#operator/testdata/change-at';
+import { jsonSchemaLeaves } from '#operator/testdata/json-schema-leaves';
 import { ORIGIN_ONLY, RECORDED_ONLY } from '../records/recorded-only.ts';
 import { WorkloadDetail } from '../records/workload.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { applyDetail } from './detail.ts';
 
 type Path = readonly string[];
-
-const Schema = z.object({
-  $ref: z.string().optional(),
-  properties: z.record(z.string(), z.unknown()).optional(),
-  items: z.unknown().optional(),
-  additionalProperties: z.unknown().optional(),
-});
-const { $defs = {}, ...RECORD } = z.toJSONSchema(WorkloadDetail, { io: 'input' });
-
-/** Paths of the fields of a schema that hold no other field; `*` stands for an entry of a list or a map. */
-function* leavesOf(schema: unknown, path: Path = []): Generator<string> {
-  const { $ref, properties, items, additionalProperties: values } = Schema.parse(schema);
-  if ($ref !== undefined) yield* leavesOf($defs[$ref.replace('#/$defs/', '')], path);
-  else if (properties !== undefined) {
-    for (const [name, inner] of Object.entries(properties)) yield* leavesOf(inner, [...path, name]);
-  } else if (items !== undefined) yield* leavesOf(items, [...path, '*']);
-  else if (typeof values === 'object' && values !== null) yield* leavesOf(values, [...path, '*']);
-  else yield path.join('.');
-}
 
 /** The leaves that a record writes: path in the record, and in its schema. */
 function* written(value: unknown, at: Path = [], path: Path = []): Generator<{ at: Path; path: string }> {
@@ -151,7 +132,7 @@ const REFUSED: Readonly<Record<string, unknown>> = {
 };
 
 describe('the fields of a workload record', () => {
-  const leaves = [...leavesOf(RECORD)];
+  const leaves = jsonSchemaLeaves(WorkloadDetail);
   const pairs = RECORDS.flatMap((record) => [...written(record)].map((one) => ({ ...one, record })));
 
   it('change the resource, each of them, or are recorded only', () => {

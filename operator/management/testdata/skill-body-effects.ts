@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tgzOf } from '../skills/testdata/archives.ts';
+import { digestOf } from '../skills/testdata/serve-artifacts.ts';
+import { skillText } from '../skills/testdata/skills-place.ts';
+import type { BodyPlace, Effect } from './body-place.ts';
+
+type Observe = Effect['observe'];
+
+const SKILL = 'SKILL.md';
+const folderOf = (place: BodyPlace, name: string) => place.write(name, { [SKILL]: skillText(name) });
+const archiveOf = async (name: string, body?: string) =>
+  (await tgzOf([{ name: SKILL, text: skillText(name, '', body) }])).toString('base64');
+
+/** Files of skills below the home folder and the projects, each with its text. */
+const installed: Observe = ({ base }, { status }) => [
+  status,
+  ...readdirSync(base, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(SKILL) && /^(home|project)/.test(path) && !path.includes('.local/state'))
+    .sort()
+    .map((path) => [path, readFileSync(join(base, path), 'utf8')]),
+];
+
+/** A skill in a registry with two tags, on a private address. */
+async function publish({ artifacts }: BodyPlace): Promise<string> {
+  for (const tag of ['one', 'two'])
+    artifacts.put('owner/notes', tag, Buffer.from(await archiveOf('notes', `${tag}\n`), 'base64'));
+  return `${artifacts.host}/owner/notes`;
+}
+
+const ofRegistry = (bodies: (name: string) => Awaited<ReturnType<Effect['bodies']>>): Effect => ({
+  bodies: async (place) => bodies(await publish(place)),
+  observe: installed,
+});
+const ofFolder = (bodies: (name: string, place: BodyPlace) => Awaited<ReturnType<Effect['bodies']>>): Effect => ({
+  bodies: (place) => bodies(folderOf(place, 'notes'), place),
+  observe: installed,
+});
+
+export const SKILL_EFFECTS: Readonly<Record<string, Effect>> = {
+  'installSkill name': ofFolder((name, place) => [{ name }, { name: folderOf(place, 'more') }]),
+  'installSkill archive': {
+    bodies: async () => [{ archive: await archiveOf('notes') }, { archive: await archiveOf('more') }],
+    observe: installed,
+  },
+  'installSkill version': ofRegistry((name) => [
+    { name, version: 'one', allow_private_ip: true },
+    { name, version: 'two', allow_private_ip: true },
+  ]),
+  'installSkill digest': ofFolder((name) => [{ name }, { name, digest: digestOf('another skill') }]),
+  'installSkill scope': ofFolder((name, place) => {
+    const root = place.write('project', { a: '' });
+    return [
+      { name, project_root: root, scope: 'project' },
+      { name, project_root: root, scope: 'user' },
+    ];
+  }),
+  'installSkill project_root': ofFolder((name, place) => [
+    { name, scope: 'project', project_root: place.write('project-one', { a: '' }) },
+    { name, scope: 'project', project_root: place.write('project-two', { a: '' }) },
+  ]),
+  'installSkill clients.*': ofFolder((name) => [
+    { name, clients: ['cursor'] },
+    { name, clients: ['goose'] },
+  ]),
+  'installSkill group': {
+    ...ofFolder((name) => [{ name }, { name, group: 'tools' }]),
+    observe: async ({ ask }) => (await ask('GET', '/skills?group=tools')).body.skills.length,
+  },
+  'installSkill allow_private_ip': ofRegistry((name) => [
+    { name, version: 'one', allow_private_ip: true },
+    { name, version: 'one', allow_private_ip: false },
+  ]),
+  'installSkill force': {
+    ...ofFolder((name) => [{ name, force: true }, { name }]),
+    before: (place) => place.install({ name: folderOf(place, 'notes') }),
+  },
+  'validateSkill path': {
+    bodies: (place) => [{ path: folderOf(place, 'notes') }, { path: place.write('broken', { [SKILL]: 'broken' }) }],
+    observe: (_, { body }) => body,
+  },
+  'validateSkill archive': {
+    bodies: async () => [
+      { archive: await archiveOf('notes') },
+      { archive: (await tgzOf([{ name: 'README.md', text: 'none' }])).toString('base64') },
+    ],
+    observe: (_, { body }) => body,
+  },
+};
