@@ -123,20 +123,40 @@ export function authorizeCall(
   rooms: Pick<Rooms, 'authorizer' | 'rateLimits'>,
   trail: Pick<Trail, 'target' | 'backend' | 'trace' | 'decision'>,
 ): void {
-  const { entry, backend, others = [] } = target;
+  const { entry, backend, others } = target;
   trail.target = entry.name;
   trail.backend = backend.name;
-  const decide = (authorizer: Authorizer, resource: PolicyResource): void => {
-    const step = trail.trace?.begin('policy');
-    const decision = authorizer.decide(asker.identity, actions[kind], resource, args);
-    step?.end(decision.allowed ? undefined : 'denied');
-    if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
-    if (decision.allowed) return;
-    rooms.rateLimits?.charge(asker.identity);
-    throw deniedByPolicy(decision);
-  };
-  for (const each of [entry, ...others]) {
-    decide(rooms.authorizer, each);
-    if (backend.authorizer) decide(backend.authorizer, each.own ?? each);
-  }
+  authorizeEntry(kind, entry, backend, args, asker, rooms, trail);
+  if (others !== undefined) for (const each of others) authorizeEntry(kind, each, backend, args, asker, rooms, trail);
+}
+
+function authorizeEntry(
+  kind: ListKind,
+  entry: CatalogueEntry,
+  { authorizer: own }: Pick<Backend, 'authorizer'>,
+  args: unknown,
+  asker: Pick<Asker, 'identity'>,
+  rooms: Pick<Rooms, 'authorizer' | 'rateLimits'>,
+  trail: Pick<Trail, 'trace' | 'decision'>,
+): void {
+  decide(rooms.authorizer, kind, entry, args, asker, rooms, trail);
+  if (own) decide(own, kind, entry.own ?? entry, args, asker, rooms, trail);
+}
+
+function decide(
+  authorizer: Authorizer,
+  kind: ListKind,
+  resource: PolicyResource,
+  args: unknown,
+  { identity }: Pick<Asker, 'identity'>,
+  { rateLimits }: Pick<Rooms, 'rateLimits'>,
+  trail: Pick<Trail, 'trace' | 'decision'>,
+): void {
+  const step = trail.trace?.begin('policy');
+  const decision = authorizer.decide(identity, actions[kind], resource, args);
+  step?.end(decision.allowed ? undefined : 'denied');
+  if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
+  if (decision.allowed) return;
+  rateLimits?.charge(identity);
+  throw deniedByPolicy(decision);
 }
