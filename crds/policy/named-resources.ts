@@ -64,7 +64,7 @@ function visit(
     const uid = entityReference(head.value);
     if (uid !== undefined) addUid(uid);
   }
-  const { attribute = '', values = [] } = readComparison(expr) ?? {};
-  for (const value of values) addCompared(attribute, value);
+  const { variable, attribute = '', values = [] } = readComparison(expr) ?? {};
+  for (const value of values) if (variable === 'resource' && typeof value === 'string') addCompared(attribute, value);
   for (const operand of operands) visit(operand, addUid, addCompared);
 }

@@ -1,44 +1,66 @@
-import type { Expr } from '@cedar-policy/cedar-wasm/nodejs';
+import type { Expr, Var } from '@cedar-policy/cedar-wasm/nodejs';
 import { viewExpression } from './expression.ts';
 
-/** An attribute of the resource that a policy compares with literals. */
-interface Comparison {
+/** A value in a policy that is no entity, record, set or extension value. */
+export type Literal = string | number | boolean;
+
+/** An attribute that a policy reads straight from a variable. */
+interface Access {
+  readonly variable: Var;
   readonly attribute: string;
-  readonly values: readonly string[];
 }
 
-const OPERATORS: ReadonlySet<string> = new Set(['==', '!=', 'contains']);
+/** An attribute of a variable that a policy compares with literals only. */
+interface Comparison extends Access {
+  readonly values: readonly Literal[];
+}
 
-/** Reads `resource.name == "…"`, `!=` and `["…"].contains(resource.name)`; undefined for any other expression. */
+const OPERATORS: ReadonlySet<string> = new Set([
+  '==',
+  '!=',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  'contains',
+  'containsAll',
+  'containsAny',
+  'isEmpty',
+]);
+
+/** Reads `resource.name == "…"`, `["…"].contains(resource.name)` and the like; undefined for any other expression. */
 export function readComparison(expr: Expr): Comparison | undefined {
   const { head, operands } = viewExpression(expr);
   if (head.kind !== 'operator' || !OPERATORS.has(head.operator)) return undefined;
-  const attribute = operands.map(resourceAttribute).find((name) => name !== undefined);
-  const others = operands.filter((operand) => resourceAttribute(operand) === undefined).map(readStrings);
-  const [values] = others;
-  if (attribute === undefined || others.length !== 1 || values === undefined) return undefined;
-  return { attribute, values };
+  const accesses = operands.flatMap((operand) => readAccess(operand) ?? []);
+  const literals = operands.flatMap((operand) => readLiterals(operand) ?? []);
+  const [access] = accesses;
+  const isOther = (operand: Expr) => readAccess(operand) === undefined && readLiterals(operand) === undefined;
+  if (access === undefined || accesses.length > 1 || operands.some(isOther)) return undefined;
+  return { ...access, values: literals };
 }
 
-/** Returns the attribute in `resource.<attribute>`; undefined for any other expression. */
-export function resourceAttribute(expr: Expr): string | undefined {
+/** Reads `principal.claim_role` or `resource.name`; undefined for any other expression. */
+export function readAccess(expr: Expr): Access | undefined {
   const { head, operands } = viewExpression(expr);
-  if (head.kind !== 'get') return undefined;
-  const isOfResource = operands.every((operand) => {
-    const { head: of } = viewExpression(operand);
-    return of.kind === 'variable' && of.name === 'resource';
-  });
-  return isOfResource ? head.attribute : undefined;
+  const [operand] = operands;
+  if (head.kind !== 'get' || operand === undefined) return undefined;
+  const { head: of } = viewExpression(operand);
+  return of.kind === 'variable' ? { variable: of.name, attribute: head.attribute } : undefined;
 }
 
-/** The strings of a literal or of a set of literals; undefined: it holds something else. */
-function readStrings(expr: Expr): readonly string[] | undefined {
+/** The values of a literal or of a set of literals; undefined: it holds something else. */
+function readLiterals(expr: Expr): readonly Literal[] | undefined {
   const { head, operands } = viewExpression(expr);
-  if (head.kind === 'value') return typeof head.value === 'string' ? [head.value] : undefined;
+  if (head.kind === 'value') return isLiteral(head.value) ? [head.value] : undefined;
   if (head.kind !== 'set') return undefined;
-  const strings = operands.flatMap((operand) => {
+  const literals = operands.flatMap((operand) => {
     const { head: of } = viewExpression(operand);
-    return of.kind === 'value' && typeof of.value === 'string' ? [of.value] : [];
+    return of.kind === 'value' && isLiteral(of.value) ? [of.value] : [];
   });
-  return strings.length === operands.length ? strings : undefined;
+  return literals.length === operands.length ? literals : undefined;
+}
+
+function isLiteral(value: unknown): value is Literal {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }

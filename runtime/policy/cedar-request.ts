@@ -9,6 +9,7 @@ import { findReachable } from './find-reachable.ts';
 import { normaliseValue, type PolicyValue } from './normalise-value.ts';
 import type { CedarRequest } from './policy-engine.ts';
 import type { ResourceClassifier } from './resource-class.ts';
+import type { ValueClassifier } from './value-class.ts';
 
 type Values = Readonly<Record<string, PolicyValue>>;
 
@@ -49,21 +50,29 @@ interface CallerSettings {
   readonly groupsClaim: string | undefined;
   /** Ids of entities that policies can tell from others. */
   readonly ids: ReadonlySet<string>;
+  /** One for each mentioned claim. */
+  readonly classifiers: readonly ValueClassifier[];
 }
 
-export function readCaller(identity: Identity, { mentions, groupsClaim, ids }: CallerSettings): Caller {
+export function readCaller(
+  identity: Pick<Identity, 'subject' | 'groups' | 'claims'>,
+  { mentions, groupsClaim, ids, classifiers }: CallerSettings,
+): Caller {
   const { claims, subject } = identity;
   const attributes = readValues(claims, mentions.claims, CLAIM);
   const context = mentions.wholeContext ? readValues(claims, Object.keys(claims), CLAIM) : attributes;
   const groups = readGroups(identity, groupsClaim).filter((group) => ids.has(group));
-  const values = mentions.claims.map((name) => attributes[CLAIM + name]);
+  const values = mentions.claims.map((name, index) => classifiers[index]?.(attributes[CLAIM + name]));
   const whole = mentions.wholeContext ? Object.entries(context) : null;
   const named = mentions.principal ? [ids.has(subject) ? subject : null, groups] : null;
   const uid = { type: CLIENT, id: subject };
   return { speakable: subject.isWellFormed(), key: keyPart([named, values, whole]), uid, groups, attributes, context };
 }
 
-function readGroups({ claims, groups }: Identity, groupsClaim: string | undefined): readonly string[] {
+function readGroups(
+  { claims, groups }: Pick<Identity, 'groups' | 'claims'>,
+  groupsClaim: string | undefined,
+): readonly string[] {
   const own = groupsClaim === undefined ? undefined : claims[groupsClaim];
   const named = own === undefined ? groups : [own].flat().filter((group) => typeof group === 'string');
   return [...new Set(named.filter((group) => group.isWellFormed()))].sort();

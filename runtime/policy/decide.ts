@@ -1,6 +1,7 @@
 import type { UserEntity } from '#crds/policy/entities';
 import { findMentions } from '#crds/policy/mentions';
 import { nameOf, type ParsedPolicy } from '#crds/policy/parse';
+import { CLAIM } from '#crds/policy/vocabulary';
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Log } from '#runtime/telemetry/log';
@@ -20,6 +21,8 @@ import { loadPolicies, type CedarRequest } from './policy-engine.ts';
 import { createPairMemory } from './remember-pairs.ts';
 import { createMemory } from './remember-decisions.ts';
 import { createResourceClassifier } from './resource-class.ts';
+import { createUnnamedTargets } from './unnamed-targets.ts';
+import { createValueClassifiers } from './value-class.ts';
 
 /** One policy set in force. */
 interface DeciderSettings {
@@ -41,6 +44,9 @@ interface Decider {
   readonly classOf: (resource: PolicyResource) => object;
 }
 
+/** Evaluations at load, of a caller in groups that the policies name: they reach conditions that Cedar has not compiled yet. */
+const SAMPLES = 8;
+
 const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
 
 /**
@@ -53,7 +59,6 @@ export function createDecider(settings: DeciderSettings): Decider {
   const mentions = findMentions(policies, entities);
   const ids = findNamedIds(policies, entities);
   const buildRequest = createRequestBuilder(entities, mentions);
-  const answer = createAnswerer(settings);
   const memory = createMemory<Decision>(cacheSize);
   // Identities and list entries live as long as their token and list; what was read of them is kept no longer.
   const callers = new WeakMap<Identity, Caller>();
@@ -61,14 +66,26 @@ export function createDecider(settings: DeciderSettings): Decider {
   const targets = new WeakMap<PolicyResource, Target>();
   const targetOfClass = createClassMemory<Target>(cacheSize);
   const classify = createResourceClassifier(policies, ids, mentions);
+  const claims = mentions.claims.map((name) => CLAIM + name);
+  const classifiers = createValueClassifiers(policies, ['principal', 'context'], claims);
+  const read = { mentions, groupsClaim, ids, classifiers };
+  const sampled = [...ids].slice(0, SAMPLES);
+  const sampleClaims = Object.fromEntries(mentions.claims.map((name) => [name, '']));
+  const sampleCaller = readCaller({ subject: '', groups: sampled, claims: sampleClaims }, read);
+  const samples = sampled.map((backend) => {
+    const target = readTarget({ name: '', backend, originalName: '' }, mentions, classify);
+    return buildRequest('call_tool', sampleCaller, target, readArguments(undefined, mentions));
+  });
+  const answer = createAnswerer(settings, samples);
   const pairs = createPairMemory<Caller, Target>();
   const lookedUp = metrics.lookedUp ?? (() => undefined);
 
   const callerOf = (identity: Identity) =>
-    callers.get(identity) ??
-    remember(callers, identity, callerOfClass(readCaller(identity, { mentions, groupsClaim, ids })));
+    callers.get(identity) ?? remember(callers, identity, callerOfClass(readCaller(identity, read)));
+  const readClass = (resource: PolicyResource) => targetOfClass(readTarget(resource, mentions, classify));
+  const unnamedOf = createUnnamedTargets(ids, mentions, readClass);
   const classOf = (resource: PolicyResource) =>
-    targets.get(resource) ?? remember(targets, resource, targetOfClass(readTarget(resource, mentions, classify)));
+    unnamedOf(resource) ?? targets.get(resource) ?? remember(targets, resource, readClass(resource));
   const decide: Decider['decide'] = (identity, action, resource, args) => {
     const caller = callerOf(identity);
     const target = classOf(resource);
@@ -109,9 +126,12 @@ function remember<K extends object, V>(known: WeakMap<K, V>, key: K, value: V): 
   return value;
 }
 
-function createAnswerer(settings: DeciderSettings): (request: CedarRequest) => Decision {
+function createAnswerer(
+  settings: DeciderSettings,
+  samples: readonly CedarRequest[],
+): (request: CedarRequest) => Decision {
   const { log, metrics, name, policies } = settings;
-  const loaded = loadPolicies(name, Object.fromEntries(policies.map(({ key, json }) => [key, json])));
+  const loaded = loadPolicies(name, Object.fromEntries(policies.map(({ key, json }) => [key, json])), samples);
   // Cedar names policies in no fixed order; here they keep that of the configuration.
   const find = (keys: readonly string[]): ParsedPolicy[] => policies.filter(({ key }) => keys.includes(key));
   const reportErrors = createErrorReport(log, metrics);

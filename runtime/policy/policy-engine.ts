@@ -61,9 +61,14 @@ function spareSlot(): Slot {
  * Hands a policy set to Cedar.
  * @param name of the policy set in the configuration; a later set of this name takes its place in memory, and an earlier one
  *   that is still asked goes on with its own policies, slowly
+ * @param samples requests like those that are expected: they are evaluated at once
  * @throws PolicyEngineFailed
  */
-export function loadPolicies(name: string, policies: Readonly<Record<string, PolicyJson>>): LoadedPolicies {
+export function loadPolicies(
+  name: string,
+  policies: Readonly<Record<string, PolicyJson>>,
+  samples: readonly CedarRequest[] = [],
+): LoadedPolicies {
   const owner = Symbol(name);
   const load = () => {
     const slot = slotOf(name);
@@ -83,6 +88,7 @@ export function loadPolicies(name: string, policies: Readonly<Record<string, Pol
   };
   // The first evaluations of a process compile Cedar, some 15 ms: no caller waits for that.
   for (let warm = 0; warm < WARM_UP; warm++) evaluate(SAMPLE);
+  for (const sample of samples) evaluate(sample);
   return { evaluate };
 }
 

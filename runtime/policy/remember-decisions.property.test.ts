@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { callerQuestions, callerSources } from './testdata/caller-questions.ts';
 import { identityOf, load, plainly, readPlainVisibility } from './testdata/plain-decisions.ts';
 import {
   questions,
@@ -34,6 +35,13 @@ describe('a remembered decision', () => {
     fc.assert(fc.property(resourceSources, resourceQuestions, cacheSizes, expectCedarsAnswers), {
       seed: 7_303,
       numRuns: 150,
+    });
+  });
+
+  it('confuses no two callers that policies tell apart', () => {
+    fc.assert(fc.property(callerSources, callerQuestions, cacheSizes, expectCedarsAnswers), {
+      seed: 7_307,
+      numRuns: 200,
     });
   });
 });

@@ -106,6 +106,30 @@ describe('callers whom policies do not tell apart', () => {
   });
 });
 
+describe('callers with claims of their own', () => {
+  const policies = [
+    'permit(principal, action, resource) when { principal.claim_level > 5 };',
+    'forbid(principal, action, resource) when { principal.claim_team like "guest-*" };',
+  ];
+
+  it('share decisions if each comparison with a literal has the same outcome', () => {
+    let asked = 0;
+    const metrics = { lookedUp: (remembered: boolean) => (asked += Number(!remembered)) };
+    const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' };
+    const authorizer = createAuthorizer(authz, { log, metrics });
+    const rest = { issuer: '', clientId: undefined, scopes: [], groups: [], token: undefined, expiresAt: Infinity };
+    const decide = (level: number, team: string) => {
+      const identity: Identity = { ...rest, subject: team, key: team, claims: { level, team } };
+      const resource = { name: 't', backend: 'b', originalName: 't' };
+      return authorizer.decide(identity, 'call_tool', resource, undefined).allowed;
+    };
+    expect([decide(6, 'red'), decide(9, 'blue'), decide(7, 'green')]).toEqual([true, true, true]);
+    expect(asked).toBe(1);
+    expect([decide(5, 'red'), decide(6, 'guest-red'), decide(6, 'guest-blue')]).toEqual([false, false, false]);
+    expect(asked).toBe(3);
+  });
+});
+
 describe('the key of a decision', () => {
   it('is another one for other values, wherever they stand', () => {
     const text = fc.constantFrom('', 'a', 'b', '\n', '"', ',', '["a"]', 'null', '#', 'a'.repeat(600));

@@ -20,7 +20,7 @@ export interface Question {
 
 const clientA = { __entity: { type: 'Client', id: 'a' } };
 const groupH = { __entity: { type: 'Group', id: 'h' } };
-const ENTITIES: OwnEntity[] = [
+export const ENTITIES: OwnEntity[] = [
   { uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] },
   { uid: { type: 'Group', id: 'g' }, attrs: {}, parents: [{ type: 'Group', id: 'all' }] },
   { uid: { type: 'Tool', id: 't' }, attrs: { owner: clientA, owners: groupH }, parents: [{ type: 'Client', id: 'a' }] },
@@ -120,7 +120,7 @@ const ownResourceConditions = [
   '(resource is Tool && resource.hasTag("kind"))',
 ];
 
-function policyOf(known: readonly string[]): fc.Arbitrary<string> {
+export function policyOf(known: readonly string[]): fc.Arbitrary<string> {
   const links = fc.array(fc.constantFrom(...known), { minLength: 1, maxLength: 2 });
   const [effect, kind] = [fc.constantFrom('permit', 'forbid'), fc.constantFrom('when', 'unless')];
   const scope = fc.tuple(fc.constantFrom(...principals), fc.constantFrom(...actions), fc.constantFrom(...resources));
@@ -193,7 +193,7 @@ const HINTS = [
   { title: 'Tx' },
   { title: '\ud800' },
 ];
-const question: fc.Arbitrary<Question> = fc.record({
+export const question: fc.Arbitrary<Question> = fc.record({
   subject: fc.constantFrom('a', 'b', 'c', 'd'),
   groups: fc.subarray(['g', 'h', 'i', 'j']),
   claims: values('role', 'level', 'tags', 'other'),
