@@ -3,7 +3,7 @@ import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { AuthServerStatus } from '#runtime/authserver/auth-server';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
-import { describeUnknownPolicyNames } from '#runtime/mcp/aggregate/unknown-policy-names';
+import { describeUnknownBackends, describeUnknownPolicyNames } from '#runtime/mcp/aggregate/unknown-policy-names';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import { countCalls, showHealth } from '#runtime/mcp/backends/show-health';
 import type { Authorizer } from '#runtime/policy/authorizer';
@@ -100,6 +100,11 @@ function warningsOf(
     ...policyWarnings('incomingAuth.authzConfig', authorizer),
     ...backends.all.flatMap((backend) => policyWarnings(`authzConfig of ${backend.name}`, backend.authorizer)),
     ...catalogues.warnings(),
+    ...describeUnknownBackends(
+      'incomingAuth.authzConfig',
+      authorizer.names,
+      backends.all.map(({ name }) => name),
+    ),
     ...describeUnknownPolicyNames('incomingAuth.authzConfig', authorizer.names, (kind, isOriginal) =>
       catalogues.all(kind)?.map(({ name, originalName }) => (isOriginal ? originalName : name)),
     ),

@@ -14,7 +14,7 @@ describe('findNamedResources', () => {
   it.each([
     ['permit(principal, action, resource == Tool::"a");', [['Tool', 'a']]],
     ['permit(principal, action, resource in Prompt::"a");', [['Prompt', 'a']]],
-    ['permit(principal, action, resource is Resource in Backend::"b");', []],
+    ['permit(principal, action, resource is Resource in Backend::"b");', [['Backend', 'b']]],
     [
       when('resource == Tool::"a" || resource in [Tool::"b", Tool::"c"] || resource == Resource::"file:///d"'),
       [

@@ -3,11 +3,11 @@ import { entityReference, writeUid, type UserEntity } from './entities.ts';
 import { viewExpression } from './expression.ts';
 import { nameOf, type ParsedPolicy } from './parse.ts';
 import { readComparison } from './read-comparison.ts';
-import { RESOURCE_TYPES } from './vocabulary.ts';
+import { BACKEND, RESOURCE_TYPES } from './vocabulary.ts';
 
-/** A tool, prompt or resource that a policy names. */
+/** A tool, prompt, resource or backend that a policy names. */
 export interface NamedResource {
-  /** `Tool`, `Prompt` or `Resource`; undefined in `resource.name == "…"`, which may mean each of them. */
+  /** `Tool`, `Prompt`, `Resource` or `Backend`; undefined in `resource.name == "…"`, which may mean each of them. */
   readonly type: string | undefined;
   readonly id: string;
   /** Whether the backend gives this name, as in `resource.original_name == "…"`. */
@@ -16,9 +16,9 @@ export interface NamedResource {
   readonly policy: string;
 }
 
-const TYPES = new Set(Object.values(RESOURCE_TYPES));
+const TYPES = new Set([...Object.values(RESOURCE_TYPES), BACKEND]);
 
-/** The tools, prompts and resources that policies and user entities name. A parent of user entities is a group, not a name. */
+/** The tools, prompts, resources and backends that policies and user entities name. A parent of user entities is a group, not a name. */
 export function findNamedResources(
   policies: readonly ParsedPolicy[],
   entities: readonly UserEntity[],

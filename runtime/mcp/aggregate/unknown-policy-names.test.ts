@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { describeUnknownPolicyNames, type NamesOf } from './unknown-policy-names.ts';
+import { validatePolicySet } from '#crds/policy/validate';
+import { describeUnknownBackends, describeUnknownPolicyNames, type NamesOf } from './unknown-policy-names.ts';
 
 const LISTS: Record<string, string[]> = {
   tools: ['close', 'open'],
@@ -59,5 +60,26 @@ describe('describeUnknownPolicyNames', () => {
   it('tells how many more there are', () => {
     const many = Array.from({ length: 8 }, (_, at) => `missing-${at}`);
     expect(tell('Tool', many).join()).toMatch(/"missing-4" in policies\[0\] and 3 more; correct or remove it$/);
+  });
+});
+
+describe('describeUnknownBackends', () => {
+  const namesIn = (policy: string) => {
+    const read = validatePolicySet({ policies: [policy] });
+    return read.ok ? read.set.names : [];
+  };
+  const tell = (policy: string) => describeUnknownBackends('authzConfig', namesIn(policy), ['github', 'files']);
+
+  it.each([
+    'forbid(principal, action, resource in Backend::"gihtub");',
+    'permit(principal, action, resource) when { resource in Backend::"gihtub" };',
+  ])('names the nearest backend in %s', (policy) => {
+    expect(tell(policy)).toEqual([
+      'authzConfig names no backend of this endpoint: "gihtub" in policies[0] (did you mean "github"?); correct or remove it',
+    ]);
+  });
+
+  it('accepts the backends of the endpoint', () => {
+    expect(tell('forbid(principal, action, resource in Backend::"files");')).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { nearest } from '#crds/parts/nearest';
 import type { NamedResource } from '#crds/policy/named-resources';
+import { BACKEND } from '#crds/policy/vocabulary';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import { ownNameOf } from './compose-names.ts';
 import { nameSome } from './describe-conflicts.ts';
@@ -41,11 +42,27 @@ export function describeUnknownPolicyNames(place: string, named: readonly NamedR
     const unknown = ofType.filter(({ id }) => unlisted.has(id));
     if (unknown.length === 0) return [];
     const listed = firstNames(kinds, namesOfKind);
-    const said = unknown.map(({ id, policy }, index) => {
-      const near = index < EXPLAINED ? (nearest(id, listed) ?? sameWithoutPrefix(id, listed)) : undefined;
-      return `"${id}" in ${policy}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
-    });
-    return [`${place} names no ${noun} that is listed: ${nameSome(said)}; correct or remove it`];
+    return [`${place} names no ${noun} that is listed: ${nameSome(sayUnknown(unknown, listed))}; correct or remove it`];
+  });
+}
+
+/** Says which backends policies name that the endpoint does not have. `place` names the policy set. */
+export function describeUnknownBackends(
+  place: string,
+  named: readonly NamedResource[],
+  backends: readonly string[],
+): string[] {
+  const known = new Set(backends);
+  const unknown = named.filter(({ type, id }) => type === BACKEND && !known.has(id));
+  if (unknown.length === 0) return [];
+  const said = sayUnknown(unknown, backends.slice(0, COMPARED));
+  return [`${place} names no backend of this endpoint: ${nameSome(said)}; correct or remove it`];
+}
+
+function sayUnknown(unknown: readonly NamedResource[], listed: readonly string[]): string[] {
+  return unknown.map(({ id, policy }, index) => {
+    const near = index < EXPLAINED ? (nearest(id, listed) ?? sameWithoutPrefix(id, listed)) : undefined;
+    return `"${id}" in ${policy}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
   });
 }
 
@@ -99,11 +116,13 @@ export function describeUnknownOwnNames(
 ): string[] {
   const { name, authorizer, health } = backend;
   if (authorizer === undefined) return [];
-  return describeUnknownPolicyNames(`authzConfig of ${name}`, authorizer.names, (kind, isOriginal) => {
+  const place = `authzConfig of ${name}`;
+  const unlisted = describeUnknownPolicyNames(place, authorizer.names, (kind, isOriginal) => {
     const lists = listsOf(kind);
     if (lists.length > 0) return ownNames(kind, lists, backend, isOriginal);
     return health.capabilities?.[LIST_SPECS[kind].capability] === false ? [] : undefined;
   });
+  return [...describeUnknownBackends(place, authorizer.names, [name]), ...unlisted];
 }
 
 function* ownNames(
