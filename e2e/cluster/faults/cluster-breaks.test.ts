@@ -1,11 +1,10 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { eventually } from '../../local/run-vmcp.ts';
-import { breakable } from '../kit/break.ts';
 import { ElectedOperators } from '../elected-operators.ts';
 import { startLoad, underLoad, untilAllGoOn } from '../load.ts';
 import { backend, fake, group, server } from '../stage.ts';
 import { startRedisPod } from '../start-redis-pod.ts';
-import { type Cluster, describeWithCluster } from '../use-cluster.ts';
+import { describeWithOwnCluster } from '../use-own-cluster.ts';
 import { useStage } from '../use-stage.ts';
 
 const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
@@ -16,18 +15,7 @@ const AWAY_MS = 12_000;
 /** From the moment that an edit is taken to its document, on a machine with much to do. */
 const SOON_MS = 10_000;
 
-/** Only the cluster of this machine can be broken; another one is somebody else's. */
-function describeWithOwnCluster(name: string, tests: (cluster: Cluster) => void): void {
-  const kubeconfig = process.env.E2E_KUBECONFIG;
-  const other = kubeconfig !== undefined && breakable(kubeconfig) === undefined;
-  if (other)
-    describe.skip(`${name} (skipped: E2E_KUBECONFIG names a cluster that is not of this machine)`, () =>
-      it('breaks', () => undefined));
-  else describeWithCluster(name, tests);
-}
-
-describeWithOwnCluster('a cluster that breaks', (cluster) => {
-  const own = breakable(cluster.kubeconfig);
+describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
   const stage = useStage(cluster, 'faults');
 
   const pods = async () =>
@@ -112,7 +100,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     async (name) => {
       const [before, made] = [await pods(), await children()];
       const failures = await loaded(async () => {
-        await own!.restart(name, AWAY_MS);
+        await own.restart(name, AWAY_MS);
         await takesEffect(`x-after-${name}`);
         const tools = ({ toolCount }: { toolCount?: number }, count: number) => toolCount === count;
         const args = ['--name', 'more', '--tools', '1'];
@@ -145,7 +133,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
       try {
         const [leader, other] = await operators.startTwo();
         const failures = await loaded(async () => {
-          await own!.restart('apiserver', AWAY_MS);
+          await own.restart('apiserver', AWAY_MS);
           expect(await leader.ended).toBe(1);
           expect(leader.output()).toContain('the Lease is lost');
           expect(await operators.leader()).toBe(other);
@@ -167,7 +155,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     async () => {
       const [[victim], made] = [await pods(), await children()];
       const { sessions } = await underLoad(await stage.endpoint('demo'), 'plain_tool_0', async (load) => {
-        own!.killPod(victim?.metadata.name ?? '');
+        own.killPod(victim?.metadata.name ?? '');
         await untilAllGoOn(load, 20);
         const again = (now: Awaited<ReturnType<typeof pods>>) =>
           now.some((pod) => pod.metadata.name === victim?.metadata.name && isRestarted(pod));
@@ -189,8 +177,8 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     async () => {
       const [first] = await pods();
       const node = first?.spec.nodeName ?? '';
-      await own!.killNode(node);
-      own!.startNode(node);
+      await own.killNode(node);
+      own.startNode(node);
       const works = async () => {
         const again = await startLoad(await stage.endpoint('demo'), 'plain_tool_0', { sessions: 2 });
         await eventually(
