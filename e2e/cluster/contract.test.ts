@@ -143,6 +143,21 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     expect((await cluster.ask('GET', path('MCPGroup', 'keeps'))).body.spec).toEqual({ descripton: 'misspelt' });
   });
 
+  it.each(['Strict', 'Warn', 'Ignore'])(
+    'names a missing field and not the misspelt one beside it, with field validation %s',
+    async (validation) => {
+      const spec = { config: { groupReff: 'team' }, incomingAuth: { type: 'anonymous' } };
+      const object = { apiVersion: API, kind: 'VirtualMCPServer', metadata: { name: 'misspelt' }, spec };
+      const { status, body } = await cluster.ask(
+        'POST',
+        `${path('VirtualMCPServer')}?fieldValidation=${validation}`,
+        object,
+      );
+      expect([status, body.message]).toEqual([422, expect.stringContaining('spec.config.groupRef: Required value')]);
+      expect(body.message).not.toContain('groupReff');
+    },
+  );
+
   it.each<[KindName, object, object]>([
     [
       'VirtualMCPServer',

@@ -51,6 +51,17 @@ describe('validate', () => {
     expect(code).not.toBe(0);
   });
 
+  it('names an unknown field beside the required one that it stands for, also as a cluster would refuse it', async () => {
+    const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
+    const spec = '{ config: { groupReff: tools }, incomingAuth: { type: anonymous } }';
+    const text = group('demo', spec).replace('MCPGroup', 'VirtualMCPServer');
+    for (const options of [{}, { cluster }]) {
+      const { err } = await validated(['-'], text, options);
+      expect(err).toContain('spec.config.groupRef: required field is missing; write a string');
+      expect(err).toContain('spec.config.groupReff: unknown field `groupReff`; did you mean `groupRef`?');
+    }
+  });
+
   it('says what a cluster would refuse beside what is wrong in another resource of the file', async () => {
     const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
     const open = group('demo', '{ config: { groupRef: tools } }').replace('MCPGroup', 'VirtualMCPServer');
