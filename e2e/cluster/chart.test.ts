@@ -94,6 +94,19 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(explained.stdout).toContain('Boundary 1');
   });
 
+  it('has operators that take less than 128 MiB at rest', async () => {
+    const { stdout } = await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=vmcp-operator', '-o', 'name');
+    const pods = stdout.trim().split('\n');
+    expect(pods).toHaveLength(2);
+    for (const pod of pods) {
+      const script =
+        "console.log(/VmRSS: *(.*) kB/.exec(require('node:fs').readFileSync('/proc/1/status', 'utf8'))[1])";
+      const read = await kubectl('exec', pod, '--', 'node', '-e', script);
+      expect(Number(read.stdout)).toBeGreaterThan(0);
+      expect(Number(read.stdout) / 1024).toBeLessThan(128);
+    }
+  });
+
   it('gives whoever has the built-in roles of the namespace those of the chart: edit writes and uses, view reads', async () => {
     const may = async (user: string, verb: string, kind: string) => {
       const { stdout } = await kubectl('auth', 'can-i', verb, `${kind}.${group}`, `--as=${user}`);
