@@ -6,6 +6,7 @@ import { ask } from './backends/ask.ts';
 import { ownInitialize, ownMeta, statelessHeaders } from './backends/probe.ts';
 import { LATEST_SESSION_REVISION, type Era } from './era.ts';
 import { endLegs } from './sessions/end-legs.ts';
+import { prepareEntries } from './route/render-entries.ts';
 import { newSession, type Session } from './sessions/session.ts';
 import { sessionAsker } from './session-era/session-request.ts';
 
@@ -25,8 +26,10 @@ export function createSurvey(rooms: () => Rooms): Survey {
   let running = false;
 
   const list = async (asker: Asker): Promise<void> => {
-    const { catalogues } = rooms();
-    for (const kind of KINDS) await catalogues.list(catalogues.of(asker), kind, asker);
+    const now = rooms();
+    for (const kind of KINDS) {
+      prepareEntries(kind, await now.catalogues.list(now.catalogues.of(asker), kind, asker), now);
+    }
   };
   const look = async (): Promise<void> => {
     timer = undefined;

@@ -343,3 +343,25 @@ describe('an engine that does not answer', () => {
     expect(allows(authorizer)).toBe(true);
   });
 });
+
+describe('warmUp', () => {
+  it('counts no decision and logs no error of a policy', () => {
+    const told: unknown[] = [];
+    const tell = (...what: unknown[]) => void told.push(what);
+    const metrics = { lookedUp: tell, decided: tell, policyErred: tell, engineFailed: tell };
+    const authorizer = load([when('principal.claim_level > 3')], {}, { log: { ...silent, warn: tell }, metrics });
+    told.length = 0;
+    authorizer.warmUp('call_tool', tool);
+    expect(told).toEqual([]);
+    expect(allows(authorizer, {}, caller({ claims: { level: 'high' } }))).toBe(false);
+    expect(told).not.toEqual([]);
+  });
+
+  it('leaves a failure of the engine to the requests of callers', () => {
+    const entities_json = JSON.stringify([{ uid: { type: 'Group', id: 'g' }, parents: [{ type: 'Client', id: '' }] }]);
+    const policies = ['permit(principal in Group::"g", action, resource);'];
+    const authorizer = load(policies, { entities_json }, { metrics: { engineFailed: () => undefined } });
+    expect(() => authorizer.warmUp('call_tool', tool)).not.toThrow();
+    expect(() => allows(authorizer, {}, caller({ subject: '', groups: ['g'] }))).toThrow(RequestError);
+  });
+});

@@ -51,6 +51,7 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
     warnings: validated.warnings,
     visible: (identity, action, resource) => audited || lists.decide(identity, action, resource, undefined).allowed,
     classOf: lists.classOf,
+    warmUp: lists.warmUp,
     decide: (identity, action, resource, args) => {
       const decision = calls.decide(identity, action, resource, args);
       if (decision.allowed) options.metrics?.decided?.('allowed');

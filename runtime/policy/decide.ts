@@ -17,7 +17,7 @@ import {
 import { joinKey } from './decision-key.ts';
 import { findNamedIds } from './named-ids.ts';
 import type { PolicyMetrics } from './policy-metrics.ts';
-import { loadPolicies, type CedarRequest } from './policy-engine.ts';
+import { loadPolicies, type CedarRequest, type LoadedPolicies } from './policy-engine.ts';
 import { createPairMemory } from './remember-pairs.ts';
 import { createMemory } from './remember-decisions.ts';
 import { createResourceClassifier } from './resource-class.ts';
@@ -42,10 +42,12 @@ interface Decider {
   readonly decide: (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
   /** Resources of one class get the same decisions. Compared by identity. */
   readonly classOf: (resource: PolicyResource) => object;
+  /** Evaluates one request about the resource; its answer and errors count for nobody. */
+  readonly warmUp: (action: PolicyAction, resource: PolicyResource) => void;
 }
 
-/** Evaluations at load, of a caller in groups that the policies name: they reach conditions that Cedar has not compiled yet. */
-const SAMPLES = 8;
+/** Groups of the caller with whom Cedar is warmed up: conditions behind a group are compiled too. */
+const WARM_GROUPS = 8;
 
 const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
 
@@ -69,16 +71,9 @@ export function createDecider(settings: DeciderSettings): Decider {
   const claims = mentions.claims.map((name) => CLAIM + name);
   const classifiers = createValueClassifiers(policies, ['principal', 'context'], claims);
   const read = { mentions, groupsClaim, ids, classifiers };
-  const sampled = [...ids].slice(0, SAMPLES);
-  const sampleClaims = Object.fromEntries(mentions.claims.map((name) => [name, '']));
-  const sampleCaller = readCaller({ subject: '', groups: sampled, claims: sampleClaims }, read);
-  const samples = sampled.map((backend) => {
-    const target = readTarget({ name: '', backend, originalName: '' }, mentions, classify);
-    return buildRequest('call_tool', sampleCaller, target, readArguments(undefined, mentions));
-  });
-  const answer = createAnswerer(settings, samples);
+  const loaded = loadPolicies(settings.name, Object.fromEntries(policies.map(({ key, json }) => [key, json])));
+  const answer = createAnswerer(settings, loaded);
   const pairs = createPairMemory<Caller, Target>();
-  const lookedUp = metrics.lookedUp ?? (() => undefined);
 
   const callerOf = (identity: Identity) =>
     callers.get(identity) ?? remember(callers, identity, callerOfClass(readCaller(identity, read)));
@@ -93,18 +88,32 @@ export function createDecider(settings: DeciderSettings): Decider {
     const call = readArguments(args, mentions);
     const pair = pairs.get(caller, target);
     if (pair?.action === action && pair.call === call.key) {
-      lookedUp(true);
+      metrics.lookedUp?.(true);
       return pair.decision;
     }
     const key = joinKey(action, caller.key, target.key, call.key);
     const remembered = memory.get(key);
-    lookedUp(remembered !== undefined);
+    metrics.lookedUp?.(remembered !== undefined);
     const decision = remembered ?? answer(buildRequest(action, caller, target, call));
     if (remembered === undefined) memory.set(key, decision);
     if (cacheSize > 0) pairs.set(caller, target, { action, call: call.key, decision });
     return decision;
   };
-  return { decide, classOf };
+  const sample = readCaller(sampleIdentity(ids, mentions.claims), read);
+  const warmUp: Decider['warmUp'] = (action, resource) => {
+    try {
+      loaded.evaluate(buildRequest(action, sample, classOf(resource), readArguments(undefined, mentions)));
+    } catch {
+      // A caller's request reports the failure.
+    }
+  };
+  return { decide, classOf, warmUp };
+}
+
+/** Returns a caller with groups and claims that the policies name. */
+function sampleIdentity(ids: ReadonlySet<string>, claims: readonly string[]) {
+  const values = Object.fromEntries(claims.map((claim) => [claim, '']));
+  return { subject: '', groups: [...ids].slice(0, WARM_GROUPS), claims: values };
 }
 
 /**
@@ -126,12 +135,8 @@ function remember<K extends object, V>(known: WeakMap<K, V>, key: K, value: V): 
   return value;
 }
 
-function createAnswerer(
-  settings: DeciderSettings,
-  samples: readonly CedarRequest[],
-): (request: CedarRequest) => Decision {
-  const { log, metrics, name, policies } = settings;
-  const loaded = loadPolicies(name, Object.fromEntries(policies.map(({ key, json }) => [key, json])), samples);
+function createAnswerer(settings: DeciderSettings, loaded: LoadedPolicies): (request: CedarRequest) => Decision {
+  const { log, metrics, policies } = settings;
   // Cedar names policies in no fixed order; here they keep that of the configuration.
   const find = (keys: readonly string[]): ParsedPolicy[] => policies.filter(({ key }) => keys.includes(key));
   const reportErrors = createErrorReport(log, metrics);

@@ -13,5 +13,6 @@ export function openAuthorizer(): Authorizer {
     decide: () => ALLOWED,
     visible: () => true,
     classOf: () => ALLOWED,
+    warmUp: () => undefined,
   };
 }

@@ -18,7 +18,7 @@ export interface CedarRequest {
 }
 
 /** Policies that Cedar has parsed. */
-interface LoadedPolicies {
+export interface LoadedPolicies {
   /** @throws PolicyEngineFailed */
   evaluate(request: CedarRequest): Response;
 }
@@ -61,14 +61,9 @@ function spareSlot(): Slot {
  * Hands a policy set to Cedar.
  * @param name of the policy set in the configuration; a later set of this name takes its place in memory, and an earlier one
  *   that is still asked goes on with its own policies, slowly
- * @param samples requests like those that are expected: they are evaluated at once
  * @throws PolicyEngineFailed
  */
-export function loadPolicies(
-  name: string,
-  policies: Readonly<Record<string, PolicyJson>>,
-  samples: readonly CedarRequest[] = [],
-): LoadedPolicies {
+export function loadPolicies(name: string, policies: Readonly<Record<string, PolicyJson>>): LoadedPolicies {
   const owner = Symbol(name);
   const load = () => {
     const slot = slotOf(name);
@@ -88,7 +83,6 @@ export function loadPolicies(
   };
   // The first evaluations of a process compile Cedar, some 15 ms: no caller waits for that.
   for (let warm = 0; warm < WARM_UP; warm++) evaluate(SAMPLE);
-  for (const sample of samples) evaluate(sample);
   return { evaluate };
 }
 

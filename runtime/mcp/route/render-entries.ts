@@ -2,9 +2,11 @@ import type { Asker } from '../aggregate/asker.ts';
 import type { CatalogueEntry, EntryGroups, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { PolicyRooms } from './policy-rooms.ts';
-import { isVisible } from './resolve-target.ts';
+import { actions, isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
+/** Entries, about which some 0.3 ms of evaluation each warm the policies up. */
+const MAX_WARMED = 8;
 
 type Caller = Pick<Asker, 'identity'>;
 type List = Pick<KindCatalogue, 'entries' | 'rendered'>;
@@ -41,6 +43,16 @@ export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: 
   byCaller.set(key, text);
   byGroups.set(set, text);
   return text;
+}
+
+/** Divides a list into the groups that policies tell apart, and warms the policies up, so that no caller waits for it. */
+export function prepareEntries(kind: ListKind, list: List, rooms: PolicyRooms): void {
+  const policies = policiesOf(rooms);
+  if (list.rendered.groups?.policies === policies) return;
+  for (const entry of groupsOf(list, rooms, policies).samples.slice(0, MAX_WARMED)) {
+    rooms.authorizer.warmUp(actions[kind], entry);
+    rooms.backends.get(entry.backend)?.authorizer?.warmUp(actions[kind], entry.own ?? entry);
+  }
 }
 
 function textOf(kind: ListKind, { entries }: List, isShown: (index: number) => boolean): string {

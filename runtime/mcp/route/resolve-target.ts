@@ -26,7 +26,7 @@ export interface Target {
   readonly others?: readonly CatalogueEntry[];
 }
 
-const actions: Record<ListKind, PolicyAction> = {
+export const actions: Record<ListKind, PolicyAction> = {
   tools: 'call_tool',
   prompts: 'get_prompt',
   resources: 'read_resource',
