@@ -11,7 +11,13 @@ const FOLDER = join(import.meta.dirname, 'testdata/dialect');
 const MANIFESTS = readdirSync(FOLDER);
 /** Key sets of service accounts come from a cluster. */
 const CLUSTER_ONLY = ['service-accounts.yaml'];
-const CLUSTER: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: true, stdioAttach: true };
+const CLUSTER: ClusterFacts = {
+  mode: 'cluster',
+  runtimeImage: 'runtime:1',
+  allowHostPaths: true,
+  stdioAttach: true,
+  podAnnotations: ['a.example/*'],
+};
 
 let state: string;
 beforeAll(() => {
