@@ -8,7 +8,7 @@ import { goldenOutcome, type GoldenInput } from '#operator/golden-case';
 import type { Manifest } from '#operator/world';
 import { intervalOf } from '#operator/kubernetes/runtimes/runtimes';
 import { changeAt, readAt } from './testdata/change-at.ts';
-import { worldsOfFields } from './testdata/worlds-of-fields.ts';
+import { snapshotsOfFields } from './testdata/snapshots-of-fields.ts';
 
 type Path = readonly (string | number)[];
 
@@ -86,7 +86,7 @@ function takesEffect({ kind, world, index, at, node }: Written, runs: () => stri
 /** `<kind> <path>` of each leaf that takes effect in some world. */
 function findEffective(): Set<string> {
   const found = new Set<string>();
-  for (const world of worldsOfFields()) {
+  for (const world of snapshotsOfFields()) {
     let before: string | undefined;
     const runs = () => (before ??= runsBy(world));
     for (const [index, resource] of world.resources.entries()) {
@@ -142,7 +142,7 @@ describe('the fields of resources', () => {
     expect(fields.filter((field) => !effective.has(field)).sort()).toEqual(others.sort());
   });
 
-  it.each(Object.entries(REFUSED))('are refused where they could have no effect: %s', (field, spec) => {
+  it.each(Object.entries(REFUSED))('fail validation where they have no effect: %s', (field, spec) => {
     const [kind, path = ''] = field.split(' ');
     const name = path.split('.').at(-1) ?? '';
     const resource = { kind, apiVersion: 'vmcp.dev/v1alpha1', metadata: { name: 'a', namespace: 'default' }, spec };

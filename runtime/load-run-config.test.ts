@@ -162,7 +162,7 @@ describe('the files of a run configuration', () => {
     expect([...other]).toEqual(['"file":{', '"logFile":{']);
   });
 
-  it('are none of those that the keys of a user seem to name', () => {
+  it('do not include files under keys that a user chose', () => {
     const maps = mapsIn(z.toJSONSchema(RunConfig, { io: 'input', unrepresentable: 'any' }));
     expect(maps).toEqual(expect.arrayContaining(['env', 'overrides', 'tools_override']));
     for (const field of maps) {

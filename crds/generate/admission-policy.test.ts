@@ -39,7 +39,7 @@ describe('the references that the admission policies ask about', () => {
     );
   });
 
-  it('ask whoever labels pods for the right to create pods', () => {
+  it('require the right to create pods of a user who labels pods', () => {
     const asking = admissionPolicies('vmcp.dev', 'vmcp', {}).filter((object) =>
       JSON.stringify(object).includes("resource('pods')"),
     );
@@ -52,7 +52,7 @@ describe('the references that the admission policies ask about', () => {
   it.each([
     ["group('apps').resource('deployments')", 'proxyDeployment.?labels'],
     ["group('').resource('services')", 'proxyService.?labels'],
-  ])('ask whoever labels objects of an endpoint for the right to create these: %s', (right, map) => {
+  ])('require the right to create an object of an endpoint of a user who labels it: %s', (right, map) => {
     const [asking, ...more] = admissionPolicies('vmcp.dev', 'vmcp', {}).filter((object) =>
       JSON.stringify(object).includes(right),
     );

@@ -58,7 +58,7 @@ describe('a provider that the document has out of service', () => {
     },
   );
 
-  it('is left out of logins where it is not required', async () => {
+  it('skips an optional provider that is out of service at login', async () => {
     const { back } = await startWithout('github', { required: false });
     expect(back.get('error')).toBeNull();
     expect(back.get('code')).not.toBeNull();

@@ -170,7 +170,7 @@ describe('an unlisted URI', () => {
     }
   });
 
-  it('is unknown where it is longer than 8,192 characters', async () => {
+  it('counts as unknown beyond 8,192 characters', async () => {
     const { clients } = await at([]);
     for (const client of clients)
       await expect(client.readResource({ uri: `sdk://${'é'.repeat(8_200)}` })).rejects.toThrow('Unknown resource');

@@ -87,7 +87,7 @@ describe('the fields of a run configuration', () => {
     },
   );
 
-  it('are read each, shown by another test, limited to one value, or recorded only', async () => {
+  it('have a recorded read, another test, a single value, or an entry among the recorded-only fields', async () => {
     const others = [...SHOWN_ELSEWHERE.flatMap(({ fields }) => fields), ...ONE_VALUE, ...Object.keys(RECORDED_ONLY)];
     await servePlanned(new Set(others));
     const unread = [...LEAVES].filter((field) => !reads.has(field));

@@ -2,7 +2,7 @@ import { listFiles } from '#runtime/list-files';
 import { goldenOutcome } from '#operator/golden-case';
 import type { Rendered } from '#operator/plan/outcome';
 import { AUTHORITY } from '#operator/plan/testdata/authority';
-import { worldsOfFields } from '#operator/testdata/worlds-of-fields';
+import { snapshotsOfFields } from '#operator/testdata/snapshots-of-fields';
 import { SECRET } from '../accepted/arbitrary-resources.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 
@@ -66,7 +66,7 @@ function onThisMachine({ document }: Rendered, folder: string, serial: number): 
 
 /** Renders the documents of all worlds in which the fields of resources are tried. */
 export function* plannedDocuments(folder: string): Generator<PlannedDocument> {
-  for (const [serial, world] of worldsOfFields().entries()) {
+  for (const [serial, world] of snapshotsOfFields().entries()) {
     const { rendered } = goldenOutcome(world);
     if (rendered !== undefined) yield onThisMachine(rendered, folder, serial);
   }

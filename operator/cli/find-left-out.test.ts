@@ -161,7 +161,7 @@ describe('what keeps an upstream provider out of service', () => {
       ].join('\n'),
     );
 
-  it('is told of each provider, at the list of providers', async () => {
+  it('names each provider that is out of service, at the list of providers', async () => {
     const texts = [server('good', 'gone', 'lost'), kind('tools', 'MCPGroup', '  description: all'), SECRET];
     const said = (name: string) =>
       new RegExp(`^server.yaml:13 VirtualMCPServer/demo: SecretKeyNotFound: .*"${name}" .*logins that need it fail.$`);

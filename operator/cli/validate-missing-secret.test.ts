@@ -32,7 +32,7 @@ const SERVER: Manifest = {
 const SAID = 'incomingAuth.oidcConfig.inline.clientSecretRef names Secret "idp", which does not exist: create it';
 
 describe('a missing Secret of an introspection client', () => {
-  it('is told by validate with field, Secret and remedy', async () => {
+  it('appears in the output of validate with field, Secret and remedy', async () => {
     let said = '';
     const context = contextWith({
       state: locateState('/nowhere'),

@@ -92,7 +92,7 @@ function asOwnEndpoints(input: GoldenInput): GoldenInput[] {
 }
 
 /** Worlds in which fields of resources are tried: those of the golden pairs, variants of them, and a few more. */
-export function worldsOfFields(): GoldenInput[] {
+export function snapshotsOfFields(): GoldenInput[] {
   const written = [...read('../plan/testdata', '.in.yaml'), ...read('fields', '.yaml')];
   const worlds = [...written, ...written.flatMap(underConfig), ...written.flatMap(asOwnEndpoints)];
   const withBundles = worlds.filter((world) => JSON.stringify(world).includes('"caBundleRef"'));
