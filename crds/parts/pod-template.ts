@@ -64,6 +64,9 @@ const Volume = z.looseObject({
     })
     .optional(),
   csi: z.looseObject({ nodePublishSecretRef: Named.optional() }).optional(),
+  ephemeral: z
+    .looseObject({ volumeClaimTemplate: z.looseObject({ spec: z.looseObject({}).optional() }).optional() })
+    .optional(),
 });
 export type PodVolume = z.infer<typeof Volume>;
 

@@ -60,6 +60,7 @@ const own = (fields: object) => pod({ containers: [{ name: 'vmcp', ...fields }] 
 const context = (fields: object) => own({ securityContext: fields });
 const EXEC = { postStart: { exec: { command: ['sh'] } } };
 const volume = (fields: object) => pod({ volumes: [{ name: 'v', ...fields }] });
+const claim = (volumeClaimTemplate: object) => volume({ ephemeral: { volumeClaimTemplate } });
 const side = (fields: object = {}) =>
   pod({ containers: [{ name: 'side', image: 'x', securityContext: RESTRICTED, ...fields }] });
 
@@ -253,6 +254,14 @@ describe('a pod template', () => {
     ['spec.containers[side].whatComesLater', side({ whatComesLater: true })],
     ['spec.containers[side].env[A].valueFrom.later', side({ env: [{ name: 'A', valueFrom: { later: {} } }] })],
     ['spec.containers[side].envFrom[0].later', side({ envFrom: [{ later: {} }] })],
+    [
+      'spec.volumes[v].ephemeral.volumeClaimTemplate.metadata',
+      claim({ metadata: { annotations: { 'a.example/b': 'c' } } }),
+    ],
+    [
+      'spec.volumes[v].ephemeral.volumeClaimTemplate.spec.dataSource',
+      claim({ spec: { dataSource: { name: 'other' } } }),
+    ],
     ['spec.volumes[v].csi', volume({ csi: { driver: 'secrets-store.csi.k8s.io' } })],
     ['spec.volumes[v].projected.podCertificate', volume({ projected: { sources: [{ podCertificate: {} }] } })],
   ])('refuses %s by name in the pods of a program and of an endpoint', (path, template) => {

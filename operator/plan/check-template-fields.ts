@@ -99,6 +99,8 @@ const OF_VOLUME = [
   'projected',
   'secret',
 ];
+/** Of the claim of an ephemeral volume, which Kubernetes creates without asking for a right to claims. */
+const OF_CLAIM = ['accessModes', 'resources', 'storageClassName', 'volumeMode'];
 const OF_PROJECTION = ['configMap', 'downwardAPI', 'secret'];
 const OF_SOURCE = ['configMapKeyRef', 'fieldRef', 'resourceFieldRef', 'secretKeyRef'];
 const OF_ENV_FROM = ['configMapRef', 'prefix', 'secretRef'];
@@ -214,9 +216,13 @@ function volumeProblems({ spec }: PodTemplate, { rendered, ownContainers }: Temp
     const path = `spec.volumes[${volume.name}]`;
     if (!ownContainers) return [{ path, message: 'no volume may be added to the pods of an endpoint: remove it' }];
     const sources = volume.projected?.sources ?? [];
+    const claim = volume.ephemeral?.volumeClaimTemplate;
+    const claimPath = `${path}.ephemeral.volumeClaimTemplate`;
     return [
       ...unlisted(volume, {}, OF_VOLUME, path),
       ...sources.flatMap((source) => unlisted(source, {}, OF_PROJECTION, `${path}.projected`)),
+      ...unlisted(claim, {}, ['spec'], claimPath),
+      ...unlisted(claim?.spec, {}, OF_CLAIM, `${claimPath}.spec`),
     ];
   });
 }

@@ -105,7 +105,7 @@ export class Catalogues {
     if (!backend) return entry;
     const wait = lists.waitLeft(backend, asker, listDeadline());
     const isOfOneSession = entry.failure.answer.code === 'backend_session_lost';
-    if (!isOfOneSession && !(await lists.comes(backend, kind, asker, wait))) return entry;
+    if (!isOfOneSession && !(await lists.arrivesWithin(backend, kind, asker, wait))) return entry;
     await catalogue.building[kind]?.built;
     return this.#entryOf(await this.list(catalogue, kind, asker), kind, entry.name);
   }

@@ -71,7 +71,7 @@ export class ListCache {
   }
 
   /** Waits for a list that is being fetched. Returns whether it came within `wait` milliseconds; false if none is fetched. */
-  async comes(backend: Backend, kind: ListKind, asker: Asker, wait: number): Promise<boolean> {
+  async arrivesWithin(backend: Backend, kind: ListKind, asker: Asker, wait: number): Promise<boolean> {
     const pending = this.#slots.get(keyOf(backend, kind, asker))?.pending;
     if (!pending || wait <= 0) return false;
     let timer: NodeJS.Timeout | undefined;

@@ -75,7 +75,7 @@ describe('describeUnknownBackends', () => {
     'permit(principal, action, resource) when { resource in Backend::"gihtub" };',
   ])('names the nearest backend in %s', (policy) => {
     expect(tell(policy)).toEqual([
-      'authzConfig names no backend of this endpoint: "gihtub" in policies[0] (did you mean "github"?); correct or remove it',
+      'authzConfig names no backend of this endpoint: "gihtub" in policies[0] (did you mean "github"?); correct the name, unless the backend is left out for now',
     ]);
   });
 

@@ -56,7 +56,9 @@ export function describeUnknownBackends(
   const unknown = named.filter(({ type, id }) => type === BACKEND && !known.has(id));
   if (unknown.length === 0) return [];
   const said = sayUnknown(unknown, backends.slice(0, COMPARED));
-  return [`${place} names no backend of this endpoint: ${nameSome(said)}; correct or remove it`];
+  return [
+    `${place} names no backend of this endpoint: ${nameSome(said)}; correct the name, unless the backend is left out for now`,
+  ];
 }
 
 function sayUnknown(unknown: readonly NamedResource[], listed: readonly string[]): string[] {
