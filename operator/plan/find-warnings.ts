@@ -1,9 +1,9 @@
-import { readPolicies } from '#crds/policy/policy-verdict';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
 import { findIgnoredSettings } from './find-ignored-settings.ts';
 import { findUnboundCredentials } from './find-unbound-credentials.ts';
+import { verdictOf } from './read-verdict.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -75,7 +75,7 @@ function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
 const LOGIN_NEEDED = 'write incomingAuth.type oidc, or a policy that does not ask for it';
 
 /** In the words of the runtime, which says the same of a document that it gets without a plan. */
-function neverApplying({ authz, backends, incoming }: RunConfigDocument, { policies: remembered }: World): Finding[] {
+function neverApplying({ authz, backends, incoming }: RunConfigDocument, world: World): Finding[] {
   const places = [
     { place: 'incomingAuth.authzConfig', set: authz },
     ...backends.map((backend) => ({ place: `authzConfig of ${backend.name}`, set: backend.authz })),
@@ -83,7 +83,7 @@ function neverApplying({ authz, backends, incoming }: RunConfigDocument, { polic
   const found = places.flatMap(({ place, set }) => {
     if (!set) return [];
     const texts = { policies: set.policies, entitiesJson: set.entities_json ?? '[]' };
-    const { warnings, loginReads } = remembered?.verdictOf(texts) ?? readPolicies(texts);
+    const { warnings, loginReads } = verdictOf(texts, world);
     const reads = incoming.type === 'anonymous' ? loginReads : [];
     return [...warnings, ...reads.map((text) => `${text}: ${LOGIN_NEEDED}`)].map((text) => `${place}: ${text}`);
   });

@@ -1,10 +1,10 @@
 import { type AuthzConfig, InlineAuthz, InlineOfCedarDocument } from '#crds/parts/authz-config';
-import { readPolicies } from '#crds/policy/policy-verdict';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import type { World } from '../world.ts';
 import { defined } from './defined.ts';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
+import { verdictOf } from './read-verdict.ts';
 
 type AuthzDocument = NonNullable<RunConfigDocument['authz']>;
 
@@ -39,7 +39,7 @@ export function resolveAuthz(
     ? readConfigMapBlock(readAuthz, configMap, `${field}.configMap`, 'InvalidPolicy', world)
     : InlineAuthz.parse(config.inline ?? {});
   const texts = { policies: inline.policies, entitiesJson: inline.entitiesJson };
-  const verdict = world.policies?.verdictOf(texts) ?? readPolicies(texts);
+  const verdict = verdictOf(texts, world);
   if (verdict.problems.length > 0)
     throw new Stalled('InvalidPolicy', `${placeOf(field, configMap)}: ${verdict.problems.join('; ')}`);
   const document = defined({
