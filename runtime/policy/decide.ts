@@ -21,7 +21,6 @@ import { loadPolicies, type CedarRequest, type LoadedPolicies } from './policy-e
 import { createPairMemory } from './remember-pairs.ts';
 import { createMemory } from './remember-decisions.ts';
 import { createResourceClassifier } from './resource-class.ts';
-import { createUnnamedTargets } from './unnamed-targets.ts';
 import { createValueClassifiers } from './value-class.ts';
 
 /** One policy set in force. */
@@ -42,7 +41,7 @@ interface Decider {
   readonly decide: (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
   /** Resources of one class get the same decisions. Compared by identity. */
   readonly classOf: (resource: PolicyResource) => object;
-  /** Evaluates one request about the resource; its answer and errors count for nobody. */
+  /** Evaluates one request about the resource. Nothing is remembered, counted or logged. */
   readonly warmUp: (action: PolicyAction, resource: PolicyResource) => void;
 }
 
@@ -78,9 +77,8 @@ export function createDecider(settings: DeciderSettings): Decider {
   const callerOf = (identity: Identity) =>
     callers.get(identity) ?? remember(callers, identity, callerOfClass(readCaller(identity, read)));
   const readClass = (resource: PolicyResource) => targetOfClass(readTarget(resource, mentions, classify));
-  const unnamedOf = createUnnamedTargets(ids, mentions, readClass);
   const classOf = (resource: PolicyResource) =>
-    unnamedOf(resource) ?? targets.get(resource) ?? remember(targets, resource, readClass(resource));
+    targets.get(resource) ?? remember(targets, resource, readClass(resource));
   const decide: Decider['decide'] = (identity, action, resource, args) => {
     const caller = callerOf(identity);
     const target = classOf(resource);
