@@ -163,7 +163,7 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   };
 }
 
-/** What whoever writes a resource decides about others who name it, without any reference. */
+/** The decision that a writer of such a resource makes for every resource that refers to it. */
 const DECIDES: Partial<Record<KindName, string>> = {
   MCPExternalAuthConfig: 'where credentials go',
   MCPOIDCConfig: 'who is let in',

@@ -2,7 +2,7 @@ import { findMentions } from './mentions.ts';
 import { nameOf, type ParsedPolicy } from './parse.ts';
 import { CLAIM, CLIENT } from './vocabulary.ts';
 
-/** The subject of every caller where nobody logs in. */
+/** The subject of every caller of an endpoint without logins. */
 const ANONYMOUS = 'anonymous';
 
 /** Returns a text for each policy that reads what only a caller with a login has: claims, or another uid. */

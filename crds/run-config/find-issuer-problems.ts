@@ -12,7 +12,7 @@ function calledUrls(incoming: OidcIncoming): ('jwks_url' | 'introspection_url')[
   return [...(hasKeys(incoming) ? [] : (['jwks_url'] as const)), 'introspection_url'];
 }
 
-/** Discovery at the issuer finds what is not written. */
+/** Returns whether the runtime asks the issuer for URLs that the document leaves out. */
 function isDiscovered(incoming: OidcIncoming): boolean {
   const findsKeys = !hasKeys(incoming) && incoming.jwks_url === undefined;
   return findsKeys || (incoming.client_secret_file !== undefined && incoming.introspection_url === undefined);

@@ -133,7 +133,7 @@ describeWithCluster('a tenant who may use the own group, and writes a template o
     await namespace.delete();
   });
 
-  it('is admitted with a server of the own group, and where its template only places the pods', async () => {
+  it('creates a server of the own group, also with a template that only places the pods', async () => {
     expect(await tryAsTenant(server({}))).toMatchObject({ code: 0 });
     const placed = {
       ...pod({ nodeSelector: { disk: 'ssd' } }).podTemplateSpec,
@@ -143,19 +143,19 @@ describeWithCluster('a tenant who may use the own group, and writes a template o
     expect(await tryAsTenant(program({ proxyPort: 9000 }))).toMatchObject({ code: 0 });
   });
 
-  it.each(ATTACKS)('is refused %s by the name of the field', async (_what, spec, reason) => {
+  it.each(ATTACKS)('may not write %s, and learns the name of the field', async (_what, spec, reason) => {
     const { code, stderr } = await tryAsTenant(server(spec));
     expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
     expect(stderr).not.toContain('may not use');
   });
 
-  it('is refused an annotation of the Service of an MCPServer by its name', async () => {
+  it('may not write an annotation of a Service, and learns its name', async () => {
     const { code, stderr } = await tryAsTenant(program({ proxyPort: 9000, resourceOverrides: SERVICE }));
     const field = 'resourceOverrides.proxyService.annotations[cloud.example/public]';
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${field}: is no annotation that the operator allows`)]);
   });
 
-  it('is refused a server of a group of another team', async () => {
+  it('may not create a server of a group of another team', async () => {
     const { code, stderr } = await tryAsTenant(server({ config: { groupRef: 'team-b' } }));
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${TENANT} may not use MCPGroup team-b`)]);
   });

@@ -161,7 +161,7 @@ describe('an unlisted URI', () => {
   it.each([
     ['a condition reads arguments', 'resource == Resource::"sdk://one" && !(context has arg_reason)'],
     ['a policy names an escape', 'resource == Resource::"sdk://items/%7e"'],
-  ])('is forbidden in another spelling where %s', async (_case, condition) => {
+  ])('stays forbidden in another spelling where %s', async (_case, condition) => {
     const { clients } = await at([`forbid(principal, action, resource) when { ${condition} };`]);
     for (const client of clients) {
       const uri = condition.includes('one') ? 'SDK://one' : 'SDK://items/%7e';

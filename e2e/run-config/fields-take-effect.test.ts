@@ -81,7 +81,7 @@ async function servePlanned(known: ReadonlySet<string>): Promise<void> {
 describe('the fields of a run configuration', () => {
   it.each(TRAFFIC.map((send) => ({ send, what: send.name })))(
     // What a request does not reach is missing in the next test.
-    'are read while it is served: $what',
+    'have an effect under traffic: $what',
     async ({ send }) => {
       await send(observe);
     },

@@ -88,14 +88,14 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
   return (status?.conditions ?? []).filter(fits);
 }
 
-/** Conditions that say what a resource lacks. */
+/** Types of conditions that count as problems. */
 const PROBLEMS = ['Stalled', 'Waiting', 'ProviderOutOfService'];
 
 const isProblem = ({ type, status }: Condition): boolean => status === 'True' && PROBLEMS.includes(type);
 const isWarning = ({ type, status }: Condition): boolean =>
   status === 'True' && !['Ready', 'AllBackendsReady', 'BackendsResolved', ...PROBLEMS].includes(type);
 
-/** What a condition tells of several things, one by one. */
+/** Splits the message of a condition that reports several problems. */
 function sayEach({ type, reason, message }: Condition): string[] {
   if (type === 'ProviderOutOfService') return message.split(/; (?=\w+\.upstreamProviders\[)/);
   return reason === 'NotInGroup' ? message.split('; ') : [message];

@@ -101,7 +101,7 @@ function withoutReferences(provider: UpstreamProvider): UpstreamProvider {
   };
 }
 
-/** An upstream provider of a document, and what is missing where it is out of service. */
+/** An upstream provider of a document. `missing` is set if the provider is out of service. */
 export interface ResolvedUpstream {
   document: UpstreamDocument;
   missing?: Waiting;

@@ -29,7 +29,7 @@ export interface Authorizer {
   visible(identity: Identity, action: PolicyAction, resource: PolicyResource): boolean;
   /** Resources of one class are visible to the same callers. Compared by identity. */
   classOf(resource: PolicyResource): object;
-  /** Lets Cedar compile what it needs for lists of this resource, so that no caller waits for that. Never throws. */
+  /** Evaluates one request about this resource ahead of the callers, so that Cedar compiles its code. Never throws. */
   warmUp(action: PolicyAction, resource: PolicyResource): void;
   /** Whether a loaded policy reads `arg_*`: then duplicate keys in `arguments` are refused and they are re-serialised. */
   readonly readsArguments: boolean;

@@ -18,7 +18,7 @@ interface Live {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
-  /** The part of it that must never be weaker than what the document says. */
+  /** The settings that must never be weaker than those of the document. */
   readonly checks: string;
   /** Why it keeps its former settings. */
   readonly keepsFormer?: string;
@@ -121,14 +121,14 @@ function settingsText(backend: BackendConfig, config: RunConfig): string {
   ]);
 }
 
-/** It serves with the settings of the document, whatever a document in between said. */
+/** Returns the backend without its note that it keeps former settings. */
 function asWritten({ backend, watch, made, checks }: Live): Live {
   return { backend, watch, made, checks };
 }
 
 type SettingsTexts = Pick<Live, 'made' | 'checks'>;
 
-/** Who may call what, as whom. Another name of a file changes none of it. */
+/** Returns the settings that decide which calls are allowed, and with which credential. Names of files do not count. */
 function checksText(backend: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): string {
   const { auth, authz, webhooks, tools_filter: filter, tools_override: overrides } = backend;
   return JSON.stringify([

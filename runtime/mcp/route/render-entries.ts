@@ -5,7 +5,7 @@ import type { PolicyRooms } from './policy-rooms.ts';
 import { actions, isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
-/** Entries, about which some 0.3 ms of evaluation each warm the policies up. */
+/** Groups for which the policies are warmed up, at some 0.3 ms each. */
 const MAX_WARMED = 8;
 
 type Caller = Pick<Asker, 'identity'>;
@@ -45,7 +45,7 @@ export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: 
   return text;
 }
 
-/** Divides a list into the groups that policies tell apart, and warms the policies up, so that no caller waits for it. */
+/** Groups the entries of a list and warms the policies up, ahead of the first caller. */
 export function prepareEntries(kind: ListKind, list: List, rooms: PolicyRooms): void {
   const policies = policiesOf(rooms);
   if (list.rendered.groups?.policies === policies) return;
