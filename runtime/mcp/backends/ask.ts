@@ -2,6 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '../era.ts';
 import type { AnswerSink, Backend, CallFailure } from './backend.ts';
+import { ownRequest } from './own-request.ts';
 
 /** A request of the gateway's own to a backend. */
 export interface Question {
@@ -37,8 +38,6 @@ export class NoAnswer extends Error {
   }
 }
 
-const ID = 0;
-
 /**
  * Asks a backend one thing on the gateway's own behalf, idempotently, and reads the answer.
  * @throws NoAnswer when there is none; a JSON-RPC error is an answer
@@ -51,11 +50,8 @@ export function ask(backend: Backend, question: Question): Promise<Answer> {
       identity,
       era,
       method,
-      idText: String(ID),
+      ...ownRequest(method, question.paramsText),
       verb: 'POST',
-      body: Buffer.from(
-        `{"jsonrpc":"2.0","id":${ID},"method":${JSON.stringify(method)},"params":${question.paramsText}}`,
-      ),
       headers,
       deadline,
       idempotent: true,

@@ -3,6 +3,7 @@ import { ask, NoAnswer } from '#runtime/mcp/backends/ask';
 import type { AnswerSink, Backend } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import { serves } from '#runtime/mcp/backends/health';
+import { ownRequest } from '#runtime/mcp/backends/own-request';
 import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
 import type { Rooms } from '#runtime/rooms';
 import { endQuestionsAt } from './client-questions.ts';
@@ -135,8 +136,8 @@ async function subscribeAgain(
   const method = 'resources/subscribe';
   for (const [uri, owner] of session.subscriptions ?? []) {
     if (owner !== backend.name) continue;
-    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { uri } }));
-    await notifyRequest(backend, leg, { identity, method, idText: '0', body, deadline });
+    const request = ownRequest(method, JSON.stringify({ uri }));
+    await notifyRequest(backend, leg, { identity, method, ...request, deadline });
   }
 }
 
@@ -148,8 +149,8 @@ async function tellLevel(
   deadline: number,
 ): Promise<void> {
   const method = 'logging/setLevel';
-  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { level } }));
-  await notifyRequest(backend, leg, { identity, method, idText: '0', body, deadline });
+  const request = ownRequest(method, JSON.stringify({ level }));
+  await notifyRequest(backend, leg, { identity, method, ...request, deadline });
 }
 
 /** Sends notifications/initialized on a leg, once. */
