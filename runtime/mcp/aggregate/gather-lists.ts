@@ -119,7 +119,7 @@ function within(
     timer = setTimeout(() => {
       isLate();
       reject(new NoAnswer(callFailure(backend.name, 'timeout', false, new NotListed())));
-    }, wait);
+    }, wait).unref();
   });
   // A list that comes later is not lost: the cache keeps it and says that it arrived.
   list.catch(() => undefined);
