@@ -52,7 +52,7 @@ const around = {
   podNamespace: process.env.POD_NAMESPACE,
   stop: stop.signal,
 };
-// The start alone leaves 11 MiB to give back, and takes less CPU time than other work that is worth a collection.
+// The start leaves 11 MiB of garbage, but takes less CPU time than `giveBackWhenIdle` requires of other work.
 const { gc } = globalThis;
 if (gc) giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime: cpuTimeOfProcess, since: -Infinity, gc });
 try {

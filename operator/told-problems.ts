@@ -1,10 +1,10 @@
 import { keyText, type ResourceKey } from './world.ts';
 
-/** Remembers the last problem of each resource, so that a problem that stays is told once. */
+/** Remembers the last problem of each resource, so that a caller reports an unchanged problem once. */
 export class ToldProblems {
   readonly #told = new Map<string, string>();
 
-  /** Notes a problem. Returns false where the same one was noted last. */
+  /** Stores a problem. Returns false if it equals the last problem of the resource. */
   note(key: ResourceKey, problem: unknown): boolean {
     const text = String(problem);
     const isNew = this.#told.get(keyText(key)) !== text;

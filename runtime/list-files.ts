@@ -35,7 +35,7 @@ export function listFiles(value: unknown, path: readonly (string | number)[] = [
   });
 }
 
-/** The same value with an empty text in the place of each file name: what differs then is more than a name. */
+/** Returns the value with an empty text for each file name. Two results are equal if the values differ in file names only. */
 export function blankFileNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(blankFileNames);
   if (!isObject(value)) return value;

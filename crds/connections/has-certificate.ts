@@ -10,8 +10,8 @@ export function firstCertificate(text: string): X509Certificate | undefined {
   }
 }
 
-/** What a file of authorities without a certificate is, after its name. */
+/** Completes a message that begins with the name of a file of authorities. */
 export const NO_AUTHORITIES = 'has no certificate; write certificates of authorities in PEM form';
 
-/** Whether the first certificate in a PEM text can be read. */
+/** Returns whether the first certificate in a PEM text can be read. */
 export const hasCertificate = (text: string): boolean => firstCertificate(text) !== undefined;

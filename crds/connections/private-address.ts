@@ -45,7 +45,7 @@ export function isPrivateAddress(address: string): boolean {
   return family !== 6 || !global.check(address, 'ipv6') || refused.check(address, 'ipv6');
 }
 
-/** The host of a URL where it is a private address and not a name; else, and of text that is no URL, undefined. */
+/** Returns the host of a URL if it is a private address. Undefined for a name, a public address and a text that is no URL. */
 export function privateAddressIn(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');

@@ -160,8 +160,8 @@ export const VirtualMCPServer = resource('VirtualMCPServer', VirtualMCPServerSpe
 export type VirtualMCPServer = z.infer<typeof VirtualMCPServer>;
 
 /**
- * Returns the spec of a VirtualMCPServer for one machine: without `incomingAuth` it is anonymous there, as endpoints listen on
- * loopback only. A cluster refuses it.
+ * Returns the spec of a VirtualMCPServer for one machine. Adds `incomingAuth.type: anonymous` if `incomingAuth` is absent, as endpoints
+ * listen on loopback only. A cluster refuses such a spec.
  */
 export function specForOneMachine(spec: unknown): unknown {
   const isWithout = typeof spec === 'object' && spec !== null && !('incomingAuth' in spec);

@@ -37,9 +37,9 @@ export function giveBackWhenIdle({ period, cpuTime, gc, since }: GiveBackSetting
     const isIdle = now - before < IDLE_SHARE * period;
     before = now;
     if (!isIdle || now - collectedAt < WORTH_SHARE * period) return;
-    // It answers no request meanwhile: some 100 ms.
+    // The process answers no request during the collection, some 100 ms.
     gc(LAST_RESORT);
-    // Its own cost is no work.
+    // The CPU time of the collection does not count as work.
     before = cpuTime();
     collectedAt = before;
   }, period).unref();

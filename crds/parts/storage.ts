@@ -37,7 +37,7 @@ const SentinelConfig = withRules(
 );
 type SentinelConfig = z.infer<typeof SentinelConfig>;
 
-/** Returns host:port of the Sentinels, wherever they are written. */
+/** Returns host:port of the Sentinels, from either field. */
 export function sentinelAddresses({ sentinelAddrs, sentinelService }: SentinelConfig): string[] {
   if (!sentinelService) return sentinelAddrs ?? [];
   const { name, namespace, port } = sentinelService;

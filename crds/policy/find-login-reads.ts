@@ -5,7 +5,7 @@ import { CLAIM, CLIENT } from './vocabulary.ts';
 /** The subject of every caller of an endpoint without logins. */
 const ANONYMOUS = 'anonymous';
 
-/** Returns a text for each policy that reads what only a caller with a login has: claims, or another uid. */
+/** Returns a message for each policy that reads claims or names another `Client`, which no anonymous caller has or is. */
 export function findLoginReads(policies: readonly ParsedPolicy[]): string[] {
   return policies.flatMap((policy) => {
     const read = [...claimsOf(policy), ...clientsOf(policy)].map((name) => `\`${name}\``);

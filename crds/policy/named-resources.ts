@@ -18,7 +18,7 @@ export interface NamedResource {
 
 const TYPES = new Set([...Object.values(RESOURCE_TYPES), BACKEND]);
 
-/** The tools, prompts, resources and backends that policies and user entities name. A parent of user entities is a group, not a name. */
+/** Returns the tools, prompts, resources and backends that policies and user entities name. A parent of user entities is a group. */
 export function findNamedResources(
   policies: readonly ParsedPolicy[],
   entities: readonly UserEntity[],

@@ -10,7 +10,7 @@ export interface PolicyVerdict {
   readonly warnings: readonly string[];
   /** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
   readonly readsCaller: boolean;
-  /** Policies that read what only a caller with a login has. */
+  /** Messages about policies that read claims or name a `Client`, for endpoints without logins. */
   readonly loginReads: readonly string[];
 }
 

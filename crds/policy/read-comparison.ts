@@ -49,7 +49,7 @@ export function readAccess(expr: Expr): Access | undefined {
   return of.kind === 'variable' ? { variable: of.name, attribute: head.attribute } : undefined;
 }
 
-/** The values of a literal or of a set of literals; undefined: it holds something else. */
+/** Returns the values of a literal or of a set of literals; undefined for any other expression. */
 function readLiterals(expr: Expr): readonly Literal[] | undefined {
   const { head, operands } = viewExpression(expr);
   if (head.kind === 'value') return isLiteral(head.value) ? [head.value] : undefined;

@@ -193,12 +193,12 @@ export type AuthServer = z.infer<typeof AuthServer>;
 /** The providers of a server, in a document as written or as read. */
 type Providers = Pick<z.input<typeof AuthServer>, 'upstreams' | 'primary_upstream_provider'>;
 
-/** The provider that says who a user is: the named one, else the first that is required. */
+/** Returns the primary provider: the named one, else the first required one. */
 export function primaryOf({ upstreams, primary_upstream_provider: named }: Providers) {
   return upstreams.find(({ name, required }) => (named === undefined ? required !== false : name === named));
 }
 
-/** Whether the primary provider says who a user is. OAuth 2.0 itself does not (RFC 6749). Without a server: true. */
+/** Returns whether the primary provider identifies users; true without a server. OAuth 2.0 alone does not identify them (RFC 6749). */
 export function namesUsers(server: Providers | undefined): boolean {
   const primary = server && primaryOf(server);
   if (primary?.type !== 'oauth2') return true;

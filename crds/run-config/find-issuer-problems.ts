@@ -18,7 +18,7 @@ function isDiscovered(incoming: OidcIncoming): boolean {
   return findsKeys || (incoming.client_secret_file !== undefined && incoming.introspection_url === undefined);
 }
 
-/** Names are looked up when they are called. */
+/** Checks addresses that the document writes. The runtime checks the addresses of a name when it connects. */
 function findPrivateAddresses(incoming: OidcIncoming): DocumentProblem[] {
   if (incoming.jwks_allow_private_ip) return [];
   const called = [...(isDiscovered(incoming) ? (['issuer'] as const) : []), ...calledUrls(incoming)];

@@ -48,7 +48,7 @@ async function problemsOf(text: string, cluster: boolean): Promise<Problem[]> {
 }
 
 describe('validate', () => {
-  it('tells file, line and remedy of each problem, whatever is written', async () => {
+  it('reports file, line and remedy of each problem', async () => {
     let found = 0;
     await fc.assert(
       fc.asyncProperty(arbitraryResources, fc.boolean(), async (resources, cluster) => {

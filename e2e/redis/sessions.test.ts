@@ -337,7 +337,7 @@ describeWithRedis('a session that one replica opened', () => {
     second.close();
   });
 
-  it('keeps the stream that its client opened last where replicas hear late of both', async () => {
+  it('keeps the stream that its client opened last if replicas learn late of both streams', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);

@@ -108,7 +108,7 @@ describe('the public port with a certificate', () => {
 });
 
 describe('a backend with a certificate', () => {
-  it('trusts its CA bundle besides the usual authorities', async () => {
+  it('passes verification by its CA bundle or by the usual authorities', async () => {
     const plain = closing(await servePlain({ tools: 1 }));
     const cert = await pem('loopback-cert.pem');
     const secure = await gatewayTo(

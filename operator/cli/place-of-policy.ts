@@ -30,7 +30,7 @@ function readPolicyError(message: string): PolicyError | undefined {
   };
 }
 
-/** Where the text of a policy begins to be wrong, or begins; else the line of the field that a message names. */
+/** Returns the place of an error in the text of a policy, or of that text. Otherwise returns the line of the field that a message names. */
 export function placeIn(source: Source, { namespace }: ResourceKey, message: string, resources: Resources): Place {
   const error = readPolicyError(message);
   const found = error && (error.configMap ? inConfigMap(error, namespace, resources) : inSpec(error, source));
@@ -55,7 +55,7 @@ function inConfigMap(
   return owner && found && { file: owner.file, ...found };
 }
 
-/** The position in a block of policies, or in a document whose member `cedar` holds them. */
+/** Returns the position in a block of policies, or in a document whose member `cedar` holds them. */
 function positionIn(text: string, policy: PolicyError['policy'], within: Position): Position | undefined {
   const [block] = readYamlDocuments({ file: '', text }).documents;
   return block?.positionOf(policy, within) ?? block?.positionOf(['cedar', ...policy], within);

@@ -99,7 +99,7 @@ const OF_VOLUME = [
   'projected',
   'secret',
 ];
-/** Of the claim of an ephemeral volume, which Kubernetes creates without asking for a right to claims. */
+/** Fields of the claim of an ephemeral volume. Kubernetes creates the claim without asking for a right to claims. */
 const OF_CLAIM = ['accessModes', 'resources', 'storageClassName', 'volumeMode'];
 const OF_PROJECTION = ['configMap', 'downwardAPI', 'secret'];
 const OF_SOURCE = ['configMapKeyRef', 'fieldRef', 'resourceFieldRef', 'secretKeyRef'];

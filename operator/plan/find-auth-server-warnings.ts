@@ -53,7 +53,7 @@ function loginsInMemory({ storage }: AuthServerDocument): Finding[] {
   return [warning('LoginsInMemory', 'StorageMemory', message)];
 }
 
-/** Without a name a user is known for one login. */
+/** Warns of a primary provider that does not identify users: each login makes a new user. */
 function unnamedUsers(server: AuthServerDocument): Finding[] {
   if (namesUsers(server)) return [];
   const message =

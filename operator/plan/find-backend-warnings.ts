@@ -77,7 +77,7 @@ const OF_PROGRAM = [
   'backendReplicas',
 ] as const;
 
-/** A remote server is reached by its URL only. */
+/** Warns of settings of a program beside `remoteUrl`. */
 function withoutProgram(spec: BackendSpec): Finding[] {
   if (spec.remoteUrl === undefined) return [];
   const written = OF_PROGRAM.filter((field) => spec[field] !== undefined);
@@ -86,7 +86,7 @@ function withoutProgram(spec: BackendSpec): Finding[] {
   return [warning('NoProgram', 'RemoteServer', message)];
 }
 
-/** Standard input and output have no port, no path and no certificates. */
+/** Warns of settings of HTTP beside transport stdio. */
 function withoutHttp(spec: BackendSpec): Finding[] {
   if (spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return [];
   const written = (['mcpPort', 'path', 'caBundleRef'] as const).filter((field) => spec[field] !== undefined);

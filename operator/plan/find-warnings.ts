@@ -74,7 +74,7 @@ function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
 
 const LOGIN_NEEDED = 'write incomingAuth.type oidc, or a policy that does not ask for it';
 
-/** In the words of the runtime, which says the same of a document that it gets without a plan. */
+/** Warns of policies that never apply. The runtime warns in the same words, so `runtimeFindings` drops the repetition. */
 function neverApplying({ authz, backends, incoming }: RunConfigDocument, world: World): Finding[] {
   const places = [
     { place: 'incomingAuth.authzConfig', set: authz },

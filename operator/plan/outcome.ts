@@ -43,7 +43,7 @@ export interface RuntimeProcess {
   host: string;
   port: number;
   privatePort: number;
-  /** Whether the public port has TLS, which a running process neither takes up nor gives up. */
+  /** Whether the public port has TLS. A running process cannot begin or end TLS. */
   tls?: true;
   /** When a person asked for a restart; another one means a restart. */
   restartedAt?: string;

@@ -107,7 +107,7 @@ export interface ResolvedUpstream {
   missing?: Waiting;
 }
 
-/** One upstream provider. One whose Secret or authorities cannot be used is out of service, and disturbs nothing else. */
+/** Renders one upstream provider. If its Secret or authorities cannot be used, this provider alone is out of service. */
 export function resolveUpstream(provider: UpstreamProvider, base: string, files: FileList): ResolvedUpstream {
   const own = files.part();
   try {

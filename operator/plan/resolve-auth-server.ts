@@ -109,7 +109,7 @@ function renderBounds(config: AuthServerConfig) {
   };
 }
 
-/** What logins lack until a person mends it. A login never skips a provider that it needs. */
+/** Returns the condition that names each provider out of service and what that means for logins. */
 function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined): Finding[] {
   const found = upstreams.flatMap(({ document: { name, required }, missing }) => {
     if (!missing) return [];
@@ -126,8 +126,8 @@ function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined
 }
 
 /**
- * The embedded authorization server. Throws `Stalled` for what contradicts boundary 1, `Waiting` for missing secrets of the
- * server itself; a provider whose secret is missing is out of service.
+ * Renders the embedded authorization server. A provider whose secret is missing is out of service. Throws `Stalled` for settings that
+ * contradict boundary 1, and `Waiting` for missing secrets of the server itself.
  */
 export function resolveAuthServer(
   config: AuthServerConfig,
@@ -138,7 +138,7 @@ export function resolveAuthServer(
   const endpoint = checkIncoming(config.issuer, incoming, place.resourceUrl);
   const base = config.authorizationEndpointBaseUrl ?? config.issuer;
   const primary = config.primaryUpstreamProvider ?? config.upstreamProviders.find(({ required }) => required)?.name;
-  // Files are listed in this order, which pods show.
+  // The files of keys come first, as pods show the order of the list.
   const keys = renderKeys(config, place, files);
   const upstreams = config.upstreamProviders.map((provider) => resolveUpstream(provider, base, files));
   const document: AuthServerDocument = defined({

@@ -28,7 +28,7 @@ export interface OutgoingContext {
   outgoing: OutgoingAuth;
   /** Boundary 1 of the same document: whose callers the policies of MCPServers decide about. */
   incoming: RunConfigDocument['incoming'];
-  /** Whether its authorization server, if there is one, knows a user again at the next login. */
+  /** Whether a user has the same subject at each login. True without an authorization server in the document. */
   usersAreNamed: boolean;
   /** The document is that of an MCPServer's own endpoint. */
   byItself: boolean;

@@ -115,7 +115,7 @@ function phaseOf(ready: Finding, others: Finding[], backends: BackendSummary[]):
   return backends.every(isWell) && !others.some(isDegrading) && !isStalled(others) ? 'Ready' : 'Degraded';
 }
 
-/** What the plan says itself is not repeated. */
+/** Returns the warnings of the runtime, except those that the plan reports itself. */
 function runtimeFindings(observed: ObservedRuntime | undefined, planned: readonly Finding[]): Finding[] {
   const news = (observed?.warnings ?? []).filter((text) => !planned.some(({ message }) => message.includes(text)));
   const said = news.slice(0, RUNTIME_WARNINGS);

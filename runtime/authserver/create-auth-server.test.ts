@@ -415,7 +415,7 @@ describe('the authorization server of a configuration', () => {
     expect(server.warnings).toEqual([]);
   });
 
-  it('fails logins at a primary provider that is out of service, and serves who has logged in', async () => {
+  it('fails logins at a primary provider that is out of service, and serves users who have logged in', async () => {
     const { client_id, access_token, refresh_token } = await login();
     await server.close();
     server = await open(configOf({ upstreams: [{ ...OKTA, out_of_service: 'its Secret does not exist' }] }));

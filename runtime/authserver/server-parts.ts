@@ -74,7 +74,7 @@ export async function openStored(
 interface OpenProvider {
   /** Undefined where its settings cannot be used: it is made anew when a file or the configuration changes. */
   readonly settings: string | undefined;
-  /** The same without files. */
+  /** `settings` without names of files and without `out_of_service`. */
   readonly fixed: string;
   readonly provider: UpstreamProvider;
   readonly warning?: string;
@@ -82,8 +82,8 @@ interface OpenProvider {
 export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 
 /**
- * The upstream providers of a configuration; those of the former one that are the same go on. One whose settings cannot be used is
- * out of service; one that lacks a file, and has no other new settings, keeps its former ones.
+ * Opens the upstream providers of a configuration. An unchanged provider stays open. A provider with unusable settings is out of
+ * service; if only a file is missing and nothing else is new, it keeps its former settings.
  */
 export function openProviders(
   config: AuthServerConfig,
@@ -108,7 +108,7 @@ type ProviderRules = Pick<ProviderDeps, 'redirectUri' | 'isPrimary' | 'allowHttp
 
 const MAY_COME_LATER = new Set(['ca_bundle_file', 'client_secret_file', 'out_of_service']);
 
-/** Why a provider cannot be opened: the document says it, or a file cannot be read. */
+/** Returns why a provider cannot be opened: the `out_of_service` of the document, or a file that cannot be read. */
 function findMissing(upstream: Upstream, readFile: AuthServerOptions['readFile']): ConfigError | undefined {
   const { out_of_service: reason } = upstream;
   return reason === undefined ? findUnreadable(upstream, readFile) : new ConfigError(reason);

@@ -20,7 +20,7 @@ export interface AuthorizerOptions {
   /** Decisions remembered for calls, and as many for lists; 0: none. */
   readonly cacheSize?: number;
   readonly metrics?: Partial<PolicyMetrics>;
-  /** Whether a user is known again at the next login; absent: yes. Otherwise policies cannot read the caller. */
+  /** Whether a user has the same subject at each login; absent: true. If false, policies that read the caller are refused. */
   readonly usersAreNamed?: boolean;
 }
 

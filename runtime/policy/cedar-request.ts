@@ -17,10 +17,10 @@ type Values = Readonly<Record<string, PolicyValue>>;
 export interface Caller {
   /** Whether Cedar can hold the name: it knows no broken Unicode. */
   readonly speakable: boolean;
-  /** Names its class: callers with the same key get the same decisions. */
+  /** Identifies the class of the caller: callers with the same key get the same decisions. */
   readonly key: string;
   readonly uid: TypeAndId;
-  /** Its groups that policies can tell from others. */
+  /** Those of its groups that policies or user entities name. */
   readonly groups: readonly string[];
   /** `claim_<name>` of each mentioned claim. */
   readonly attributes: Values;
@@ -48,7 +48,7 @@ interface CallerSettings {
   readonly mentions: Mentions;
   /** The claim that holds the groups for this policy set; absent: those of the identity. */
   readonly groupsClaim: string | undefined;
-  /** Ids of entities that policies can tell from others. */
+  /** The result of `findNamedIds`. */
   readonly ids: ReadonlySet<string>;
   /** One for each mentioned claim. */
   readonly classifiers: readonly ValueClassifier[];

@@ -45,7 +45,7 @@ interface Decider {
   readonly warmUp: (action: PolicyAction, resource: PolicyResource) => void;
 }
 
-/** Groups of the caller with whom Cedar is warmed up: conditions behind a group are compiled too. */
+/** Limits the groups of the sample caller. With them, Cedar also compiles conditions behind a group. */
 const WARM_GROUPS = 8;
 
 const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
@@ -115,8 +115,8 @@ function sampleIdentity(ids: ReadonlySet<string>, claims: readonly string[]) {
 }
 
 /**
- * Returns one caller or resource of each class, the same for all: Cedar is asked once for the class. Names and claims may be long,
- * so a class is held only as long as a caller or resource of it.
+ * Returns the same caller or resource for all members of a class, so that Cedar evaluates the class once. Names and claims may be long,
+ * so the memory refers to them weakly.
  */
 function createClassMemory<T extends Caller | Target>(cacheSize: number): (read: T) => T {
   const classes = createMemory<WeakRef<T>>(cacheSize);

@@ -6,7 +6,7 @@ import { createPatternMatcher } from './match-pattern.ts';
 import type { PolicyValue } from './normalise-value.ts';
 
 /**
- * Returns what policies can tell of a value. Values with equal results have the same type, and each comparison in the policies
+ * Returns the class of a value. Values with equal results have the same type, and each comparison in the policies
  * has the same outcome for them.
  */
 export type ValueClassifier = (value: PolicyValue | undefined) => unknown;

@@ -11,7 +11,7 @@ interface HttpClientOptions extends AddressRules {
   proxy: ProxySettings | undefined;
   /** PEM of the certificate authorities to trust in place of the usual ones. */
   certificateAuthorities?: string | undefined;
-  /** Milliseconds for a connection, and then without a sign of an answer; without, the end of a call is its signal alone. */
+  /** Milliseconds to connect, and then between two parts of an answer. Absent: only the signal of a call ends it. */
   patience?: { connect: number; silence: number };
 }
 

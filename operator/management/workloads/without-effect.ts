@@ -82,7 +82,7 @@ function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
   );
 }
 
-/** Settings of a program: a remote server is reached by its URL alone, and stdio has no port. */
+/** Returns settings of a program beside `remoteUrl`, and a port beside transport stdio. */
 function ofProgram(spec: Spec): string[] {
   const { args, env, secrets, volumes, mcpPort, remoteUrl } = spec;
   const port = { target_port: mcpPort };

@@ -36,7 +36,7 @@ export function otherUser(): PageError {
   });
 }
 
-/** The primary provider does not say whether it is the same user. */
+/** Returns the page for a primary provider that does not identify users: vmcp cannot compare the user with the earlier one. */
 export function cannotRenew(provider: string): PageError {
   return new PageError({
     status: 403,

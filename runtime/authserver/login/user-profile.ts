@@ -8,7 +8,7 @@ export function userProfile(identity: UpstreamIdentity): UserProfile {
   return { ...accountOf(identity), sub, claims: identity.claims };
 }
 
-/** A user of whom the primary provider says nothing: a new one with each login. */
+/** Returns a new user for each login, for a primary provider that does not identify users. */
 export function unnamedUser(provider: string): UserProfile {
   const account = { issuer: provider, subject: newId(), name: undefined, email: undefined, email_verified: undefined };
   return userProfile({ ...account, claims: {} });

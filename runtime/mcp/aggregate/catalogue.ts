@@ -50,9 +50,9 @@ export interface KindCatalogue {
   readonly rendered: RenderedLists;
 }
 
-/** The entries of a list in groups that policies cannot tell apart: a caller sees all entries of a group or none. */
+/** Divides the entries of a list into groups: policies show a caller all entries of a group or none. */
 export interface EntryGroups {
-  /** Names the policies by which it was divided. */
+  /** Identifies the policy sets that divide the list. */
   readonly policies: string;
   /** One entry of each group. */
   readonly samples: readonly CatalogueEntry[];
@@ -62,9 +62,9 @@ export interface EntryGroups {
 
 /** Texts of one list as callers see it, bounded. */
 export interface RenderedLists {
-  /** By what policies can read of the caller. */
+  /** Key: everything that policies can read of the caller. */
   readonly byCaller: Map<string, string>;
-  /** The same texts by the groups that they hold: callers who see the same entries share one. */
+  /** Key: the visible groups. Callers who see the same entries share a text. */
   readonly byGroups: Map<string, string>;
   groups: EntryGroups | undefined;
 }

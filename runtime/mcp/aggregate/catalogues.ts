@@ -96,8 +96,8 @@ export class Catalogues {
   }
 
   /**
-   * Looks a name of a failed list up again once the list has come, or if only the session of another caller ended. Waits until the list
-   * deadline.
+   * Waits, at most until the list deadline, for the list of a backend that failed to list, and looks the name up again. Does not wait
+   * if the list failed because the session of another caller ended.
    */
   async whenListed(entry: FoundEntry, catalogue: Catalogue, kind: ListKind, asker: Asker): Promise<FoundEntry> {
     const { backends, lists, listDeadline } = this.#options;

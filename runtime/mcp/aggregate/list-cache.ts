@@ -60,7 +60,7 @@ export class ListCache {
     return slot.pending;
   }
 
-  /** Returns the list that is fetched for another caller. If the session of that caller ends, this caller asks for itself. */
+  /** Returns the list that is fetched for another caller. If the session of that caller ends, fetches the list for this caller. */
   async #ofOther(pending: Promise<BackendList>, backend: Backend, kind: ListKind, asker: Asker): Promise<BackendList> {
     try {
       return await pending;

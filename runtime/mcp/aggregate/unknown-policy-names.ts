@@ -8,7 +8,7 @@ import type { BackendList } from './fetch-list.ts';
 import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 import { presentByItself } from './present-tools.ts';
 
-/** The names of one kind that an endpoint advertises, or those that its backends give; undefined while a list is not known. */
+/** Returns the names of one kind: the advertised ones, or with `isOriginal` those of the backends. Undefined while a list is unknown. */
 export type NamesOf = (kind: ListKind, isOriginal: boolean) => Iterable<string> | undefined;
 
 interface Noun {
@@ -46,7 +46,7 @@ export function describeUnknownPolicyNames(place: string, named: readonly NamedR
   });
 }
 
-/** Says which backends policies name that the endpoint does not have. `place` names the policy set. */
+/** Returns a message about backends that policies name and the endpoint lacks. `place` names the policy set. */
 export function describeUnknownBackends(
   place: string,
   named: readonly NamedResource[],

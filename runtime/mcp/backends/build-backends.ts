@@ -18,7 +18,7 @@ interface Live {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
-  /** The settings that must never be weaker than those of the document. */
+  /** The result of `checksText`. A backend keeps its former settings only if this is unchanged. */
   readonly checks: string;
   /** Why it keeps its former settings. */
   readonly keepsFormer?: string;
@@ -45,9 +45,9 @@ export interface BuildDeps extends Omit<BackendDeps, 'config'> {
 }
 
 /**
- * Makes the backends of a run configuration. One whose settings are what they were keeps running: its connections, its
- * process, what is known of it. A backend whose settings cannot be used is out of service. One whose new settings name a file that
- * cannot be read keeps its former ones, as configuration and secrets may arrive one after the other; but only with the same checks.
+ * Creates the backends of a run configuration. An unchanged backend keeps its connections, its process and its health. A backend with
+ * unusable settings is out of service. Configuration and secrets may arrive one after the other: if a new file cannot be read and
+ * `checks` is unchanged, the backend keeps its former settings.
  */
 export async function buildBackends(config: RunConfig, before: LiveBackends, deps: BuildDeps): Promise<LiveBackends> {
   const live = new Map<string, Live>();

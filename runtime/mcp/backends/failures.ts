@@ -27,7 +27,7 @@ export class NotOpened extends Error {
   override readonly name = 'NotOpened';
 }
 
-/** A call of a backend whose list has not come yet. Nothing was sent. */
+/** The backend has not listed yet, so the gateway sent nothing. */
 export class NotListed extends Error {
   override readonly name = 'NotListed';
 }

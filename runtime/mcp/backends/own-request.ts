@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Own requests go over sessions that the client and other replicas use as well, so an id names the process, too. */
+/** Clients and other replicas send requests in the same backend sessions, so each id names the process. */
 const PROCESS = randomBytes(9).toString('base64url');
 let last = 0;
 
@@ -13,7 +13,7 @@ interface OwnRequest {
 
 /**
  * Returns a JSON-RPC request with an id that no other request of its session has (MCP, "Requests": the id must not have been used before
- * in the session). Official SDK servers lose an answer where two requests under way have one id.
+ * in the session). Servers of the official SDK lose an answer if two requests in flight share an id.
  * @param paramsText JSON text of `params`
  */
 export function ownRequest(method: string, paramsText: string): OwnRequest {

@@ -7,8 +7,8 @@ const UNRESERVED = new Map(
 );
 
 /**
- * Returns a URI in the spellings as which servers may read it, the written one first: parsed as a URL, as the SDKs do, and
- * with unreserved characters unescaped (RFC 3986 §6.2.2). A text that is no URL has one spelling.
+ * Returns the spellings in which servers may read a URI: as written, as a URL parser writes it (the SDKs parse it), and with unreserved
+ * characters unescaped (RFC 3986 §6.2.2). A text that is no URL has one spelling.
  */
 export function spellingsOf(uri: string): readonly string[] {
   const parsed = URL.parse(uri)?.href;

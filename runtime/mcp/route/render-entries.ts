@@ -5,7 +5,7 @@ import type { PolicyRooms } from './policy-rooms.ts';
 import { actions, isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
-/** Groups for which the policies are warmed up, at some 0.3 ms each. */
+/** Limits the warm-up to this many groups. Each takes some 0.3 ms. */
 const MAX_WARMED = 8;
 
 type Caller = Pick<Asker, 'identity'>;
@@ -20,12 +20,12 @@ function viewOf({ identity }: Caller, { config, backends }: PolicyRooms, policie
   return `${policies}\n${JSON.stringify([key, groups, claims, clientId, scopes])}`;
 }
 
-/** Names the policies in force, of the server and of each backend: each of them changes by itself with a reload. */
+/** Identifies the policy sets in force, of the server and of each backend. A reload can change each of them alone. */
 function policiesOf({ authorizer, backends }: PolicyRooms): string {
   return [authorizer, ...backends.all.map((backend) => backend.authorizer)].map((each) => each?.id ?? '').join(' ');
 }
 
-/** The members of a list result: the entries that this caller may see, as JSON text. Remembered by what decides. */
+/** Returns the member of a list result with the entries that this caller may see, as JSON text. Caches the text. */
 export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: PolicyRooms): string {
   const { byCaller, byGroups } = list.rendered;
   const policies = policiesOf(rooms);

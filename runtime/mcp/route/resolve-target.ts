@@ -15,14 +15,14 @@ import { TemplateSearch } from './template-search.ts';
 
 /** Characters of templates and URI that one request looks at: five milliseconds or so, and more than honest templates need. */
 const MOST_FOR_ONE = 1_000_000;
-/** Characters of a URI that no list has: RFC 9110 §4.1 asks for 8,000. All spellings of it are looked at. */
+/** Limits the characters of an unlisted URI, as policies decide about each spelling. RFC 9110 §4.1 asks for 8,000. */
 const MAX_UNLISTED = 8_192;
 
 /** The backend that a name leads to, and what it is called there. */
 export interface Target {
   readonly entry: CatalogueEntry;
   readonly backend: Backend;
-  /** The entry under other spellings of its URI, as which the server may read it. */
+  /** Entries for the other spellings in which the server may read the URI. */
   readonly others?: readonly CatalogueEntry[];
 }
 
@@ -44,7 +44,7 @@ export function resolveName(
   const entry = rooms.catalogues.find(catalogue, kind, name, asker);
   if (!(entry instanceof Promise) && entry?.failure === undefined) return targetOf(entry, kind, name, asker, rooms);
   return Promise.resolve(entry).then(async (found) => {
-    // A name that policies hide is refused as fast as one that nothing has.
+    // The refusal of a hidden name takes as long as that of an unknown name.
     const isAwaited = found?.failure !== undefined && isVisible(kind, found, asker, rooms);
     const listed = isAwaited ? await rooms.catalogues.whenListed(found, catalogue, kind, asker) : found;
     return targetOf(listed, kind, name, asker, rooms);
@@ -114,7 +114,7 @@ export function isVisible(
   );
 }
 
-/** Decides one call, by the two policy sets of `isVisible` and in each spelling. @throws RequestError 403 when it is denied */
+/** Decides one call by the two policy sets of `isVisible`, for each spelling of a URI. @throws RequestError 403 when it is denied */
 export function authorizeCall(
   kind: ListKind,
   target: Pick<Target, 'entry' | 'others'> & { readonly backend: Pick<Backend, 'name' | 'authorizer'> },

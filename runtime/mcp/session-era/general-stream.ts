@@ -29,9 +29,9 @@ interface Upstream {
 
 /** The stream that a client holds open (GET): the streams of all its legs, merged, and what the gateway itself announces. */
 export class GeneralStream {
-  /** By which replicas name it. */
+  /** Identifies the stream to other replicas. */
   readonly id = randomUUID();
-  /** All replicas of the session know of it. */
+  /** Whether the event that this stream opened has reached this replica, or may be lost. */
   isTold = false;
   readonly #session: Session;
   readonly #identity: Identity;

@@ -64,7 +64,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
     res.on('close', () => this.#clientLeft());
     const { name } = this.#call.backend;
     if (!isWanted) this.cancel();
-    // Its client left while it waited for a list.
+    // The client left while the call waited for a list.
     else if (res.destroyed) this.#clientLeft();
     else if (session.lostAt && rooms.sessions.takeLoss(session, name))
       this.fail(callFailure(name, 'state_lost', false));

@@ -12,7 +12,7 @@ export type News =
   /** Fields of a session's record, as they are stored now; empty: gone. */
   | { readonly type: 'changed'; readonly key: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly type: 'ended'; readonly keys: readonly string[] }
-  /** The client opened this stream: no other sends to it any more. Its own replica hears it, too. */
+  /** The client opened this stream, so its other streams close. The replica of the stream receives the event, too. */
   | { readonly type: 'stream'; readonly key: string; readonly stream: string }
   | (CallNews & { readonly key: string })
   /** A backend said so; undefined: all of them may have changed. */

@@ -1,8 +1,8 @@
 import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
 
 /**
- * Takes note that a client opened the stream `id`. All replicas hear of the streams of a session in the same order, and the last one
- * stays: a stream that is not told yet comes later than `id`.
+ * Handles the event that a client opened the stream `id`. All replicas receive the events of a session in the same order, and the last
+ * stream stays: an own stream whose event is outstanding is later than `id`.
  */
 export function takeStreamNews(own: Pick<GeneralStream, 'id' | 'isTold' | 'close'> | undefined, id: string): void {
   if (own?.id === id) own.isTold = true;
