@@ -83,6 +83,25 @@ export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): 
   };
 }
 
+/**
+ * Returns a function that reads files as `read` does and remembers what it read. While a file cannot be read, it returns the last
+ * content: a part with former settings outlives the files that only those name.
+ */
+export function keepLastRead(read: SecretFiles['read']): SecretFiles['read'] {
+  const contents = new Map<string, string>();
+  return (file) => {
+    try {
+      const content = read(file);
+      contents.set(file, content);
+      return content;
+    } catch (error) {
+      const content = contents.get(file);
+      if (content === undefined || !(error instanceof ConfigError)) throw error;
+      return content;
+    }
+  };
+}
+
 function readRegularFile(path: string, name: string): Buffer {
   try {
     const stat = statSync(path);

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange } from './arrangement.ts';
@@ -55,9 +57,29 @@ describe('a provider that the document has out of service', () => {
     expect(accountAt(world.providers[other]!, await whoIs(world.resource, alice.access_token, other))).toBe('alice');
   });
 
+  it.each([OKTA, GITHUB])('keeps the secret of its former settings, whose file is gone: $name', async (spec) => {
+    const world = closing(await arrange({ providers: [spec] }));
+    const server = world.configOf().embedded_auth_server_config!;
+    const upstreams = server.upstreams.map((one) => ({
+      ...withoutFiles(one),
+      out_of_service: 'its Secret is missing',
+    }));
+    const listen = { port: Number(new URL(world.origin).port), private_port: 0 };
+    const embedded_auth_server_config = { ...server, upstreams };
+    await world.gateway.reconfigure({ ...world.configOf({ embedded_auth_server_config }), listen });
+    expect(world.gateway.log()).toContain('keeps its former settings');
+    await rm(join(world.folder, `secret-of-${spec.name}`));
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    expect(accountAt(world.providers[spec.name]!, await whoIs(world.resource, token, spec.name))).toBe('alice');
+  });
+
   it('skips an optional provider that is out of service at login', async () => {
     const { back } = await startWithout('github', { required: false });
     expect(back.get('error')).toBeNull();
     expect(back.get('code')).not.toBeNull();
   });
 });
+
+/** Removes the names of files, as the planner does for a provider whose Secret is missing. */
+const withoutFiles = <T>(settings: T): T =>
+  JSON.parse(JSON.stringify(settings, (key, value: unknown) => (key.endsWith('_file') ? undefined : value))) as T;

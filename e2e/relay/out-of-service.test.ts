@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
@@ -181,6 +181,22 @@ describe('a backend in service', () => {
     await writeFile(join(gateway.folder, 'next'), 'other');
     await until('the new settings are in force', async () => (await formerSettings(gateway)).length === 0);
     expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
+  });
+
+  it.each<[string, (file: string) => Settings]>([
+    ['a credential', bearer],
+    ['a header', (file) => ({ header_forward: { add_header_files: { 'x-key': file } } })],
+  ])('keeps %s of its former settings, whose file is gone', async (_title, settingsWith) => {
+    const { good, bad } = await startTwo();
+    const files = { token: 'secret' };
+    const gateway = await gatewayTo({ good, bad: { ...bad, ...settingsWith('token') } }, {}, { files });
+    await rm(join(gateway.folder, 'token'));
+    await gateway.reconfigure(configTo({ good, bad: { ...bad, ...settingsWith('next') } }));
+    expect(await formerSettings(gateway)).toHaveLength(1);
+    const client = await connectOldClient(new URL(gateway.url));
+    const result = await client.callTool({ name: 'bad_echo', arguments: { text: 'hello' } });
+    await client.close();
+    expect(result.isError).not.toBe(true);
   });
 
   const NEW_CHECKS: Record<string, Settings> = {

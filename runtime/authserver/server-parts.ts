@@ -7,6 +7,7 @@ import { ConfigError } from '#runtime/errors';
 import { findUnreadable } from '#runtime/find-unreadable';
 import { BoundedMap } from '#runtime/bounded-map';
 import type { ReadSource } from '#runtime/http/read-source';
+import { keepLastRead } from '#runtime/secret-files';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
 import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
@@ -135,7 +136,8 @@ function openProvider(
   try {
     checkProvider(upstream, rules);
     if (missing) throw missing;
-    return { settings, fixed, provider: createProvider(upstream, { ...rules, readSecret: readFile, proxy, now }) };
+    const readSecret = keepLastRead(readFile);
+    return { settings, fixed, provider: createProvider(upstream, { ...rules, readSecret, proxy, now }) };
   } catch (error) {
     const message = error instanceof ConfigError ? error.message : 'it cannot be opened';
     const reason = message.replace(`upstream ${name}: `, '');

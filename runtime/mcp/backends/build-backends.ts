@@ -7,6 +7,7 @@ import { ConfigError } from '#runtime/errors';
 import { findUnreadable } from '#runtime/find-unreadable';
 import { blankFileNames } from '#runtime/list-files';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { keepLastRead } from '#runtime/secret-files';
 import { createBackend, type BackendDeps } from './create-backend.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSet } from './backend-set.ts';
@@ -190,7 +191,8 @@ async function startBackend(
   deps: BuildDeps,
 ): Promise<Live> {
   checkBackend(settings, config);
-  const backend = await createBackend(settings, { ...deps, config });
+  const files = { ...deps.files, read: keepLastRead(deps.files.read) };
+  const backend = await createBackend(settings, { ...deps, files, config });
   const { failure_handling: handling } = config.operational;
   const watch = watchBackend(
     backend,
