@@ -6,7 +6,7 @@ SHELL := /bin/sh
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
-SOURCES := $(shell find crds operator runtime scripts/build.ts scripts/undici-parts.ts -name '*.ts' ! -name '*.test.ts' 2>/dev/null)
+SOURCES := $(shell find crds lib operator local management cli runtime scripts/build.ts scripts/undici-parts.ts -name '*.ts' ! -name '*.test.ts' 2>/dev/null)
 # So that `npx vmcp` runs this build.
 LINK := node_modules/.bin/vmcp
 RUN := npm run --silent

@@ -1,27 +1,48 @@
 import tseslint from 'typescript-eslint';
 
-// A wall names imports (by regex, as a `group` that starts with # matches nothing) that a place may not have, and why.
+// A wall lists imports that a folder may not have, and why. Patterns are regular expressions: ESLint reads a `group` that
+// starts with # as a comment.
 
 const kubernetesClient = {
   regex: '^@kubernetes/',
-  message: 'The Kubernetes client belongs to operator/kubernetes and operator/management.',
+  message: 'The Kubernetes client belongs to operator/kubernetes, management and cli.',
 };
 const express = { regex: '^express$', message: 'express belongs to routes.ts files and http/ folders.' };
 const cedar = { regex: '^@cedar-policy/', message: 'Cedar belongs to crds/policy and runtime/policy.' };
 const ioredis = { regex: '^ioredis(/|$)', message: 'ioredis belongs to storage/ folders.' };
-const runtime = { regex: '^(#runtime/|(\\.\\./)+runtime/)', message: 'The operator never imports the runtime.' };
-const operator = {
-  regex: '^(#operator/|(\\.\\./)+operator/)',
-  message: 'The runtime never imports the operator.',
+const zodOnly = {
+  regex: '^(?!zod$|node:(crypto|net)$|\\.|#crds/)',
+  message: 'crds imports zod, node:crypto and node:net only.',
 };
-const connectionsOnly = {
-  regex: '^(?!undici$|ioredis($|/)|node:(crypto|dns|net)$|\\.|#crds/)',
-  message: 'crds/connections imports undici, ioredis, node:crypto, node:dns and node:net only.',
-};
-const zodOnly = { regex: '^(?!zod$|\\.|#crds/)', message: 'crds imports zod only.' };
 const planOnly = {
   regex: '^(?!#crds/|#operator/(world|errors)$|\\./|\\.\\./(world|errors)\\.ts$)',
   message: 'plan/ is pure: it imports crds, world.ts and errors.ts only.',
+};
+const connectionsOnly = {
+  regex: '^(?!undici$|ioredis($|/)|node:(crypto|dns|net)$|\\.|#(crds|lib)/)',
+  message: 'lib/connections imports undici, ioredis, node:crypto, node:dns and node:net only.',
+};
+const libOnly = {
+  regex: '^(?!undici$|ioredis($|/)|winston$|node:|\\.|#(crds|lib)/)',
+  message: 'lib imports undici, ioredis, winston and Node.js only.',
+};
+
+/** What each program may import of the others. */
+const PROGRAMS = {
+  crds: [],
+  lib: ['crds'],
+  runtime: ['crds', 'lib'],
+  operator: ['crds', 'lib'],
+  local: ['crds', 'lib', 'operator'],
+  management: ['crds', 'lib', 'operator', 'local'],
+  cli: ['crds', 'lib', 'operator', 'local', 'management'],
+};
+const others = (/** @type {keyof typeof PROGRAMS} */ program) => {
+  /** @type {readonly string[]} */
+  const allowed = PROGRAMS[program];
+  const closed = Object.keys(PROGRAMS).filter((name) => name !== program && !allowed.includes(name));
+  const message = `Of the programs ${program}/ imports only ${[program, ...allowed].join(', ')}.`;
+  return { regex: `^(#|(\\.\\./)+)(${closed.join('|')})/`, message };
 };
 
 const walls = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
@@ -60,35 +81,53 @@ export default tseslint.config(
   },
   {
     files: ['crds/**/*.ts'],
-    ignores: ['crds/policy/**', 'crds/connections/**', 'crds/generate.ts', 'crds/generate/**', ...tests],
+    ignores: ['crds/policy/**', 'crds/generate.ts', 'crds/generate/**', ...tests],
     rules: walls(zodOnly),
   },
+  { files: ['crds/policy/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, ioredis, others('crds')) },
+  { files: ['lib/**/*.ts'], ignores: tests, rules: walls(libOnly) },
+  { files: ['lib/connections/**/*.ts'], ignores: tests, rules: walls(connectionsOnly) },
   {
-    files: ['crds/policy/**/*.ts'],
+    files: ['operator/**/*.ts'],
     ignores: tests,
-    rules: walls(kubernetesClient, express, ioredis, runtime, operator),
+    rules: walls(kubernetesClient, express, cedar, ioredis, others('operator')),
   },
-  { files: ['crds/connections/**/*.ts'], ignores: tests, rules: walls(connectionsOnly) },
-  { files: ['operator/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, ioredis, runtime) },
   { files: ['operator/plan/**/*.ts'], ignores: tests, rules: walls(planOnly) },
-  { files: ['operator/storage/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, runtime) },
+  { files: ['operator/kubernetes/**/*.ts'], ignores: tests, rules: walls(express, cedar, others('operator')) },
+  // The management API still runs in the operator's process.
+  { files: ['operator/kubernetes/program/**/*.ts'], ignores: tests, rules: walls(express, cedar) },
   {
-    files: ['operator/kubernetes/**/*.ts', 'operator/management/**/*.ts'],
+    files: ['local/**/*.ts'],
     ignores: tests,
-    rules: walls(express, cedar, runtime),
+    rules: walls(kubernetesClient, express, cedar, ioredis, others('local')),
   },
-  { files: ['operator/management/routes.ts'], rules: walls(cedar, runtime) },
-  { files: ['runtime/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, ioredis, operator) },
-  { files: ['runtime/policy/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, ioredis, operator) },
+  { files: ['management/**/*.ts'], ignores: tests, rules: walls(express, cedar, others('management')) },
+  { files: ['management/routes.ts'], rules: walls(cedar, others('management')) },
+  { files: ['cli/**/*.ts'], ignores: tests, rules: walls(express, cedar, ioredis, others('cli')) },
+  { files: ['cli/storage/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, others('cli')) },
+  {
+    files: ['runtime/**/*.ts'],
+    ignores: tests,
+    rules: walls(kubernetesClient, express, cedar, ioredis, others('runtime')),
+  },
+  {
+    files: ['runtime/policy/**/*.ts'],
+    ignores: tests,
+    rules: walls(kubernetesClient, express, ioredis, others('runtime')),
+  },
   {
     files: ['runtime/http/**/*.ts', 'runtime/**/routes.ts'],
     ignores: tests,
-    rules: walls(kubernetesClient, cedar, ioredis, operator),
+    rules: walls(kubernetesClient, cedar, ioredis, others('runtime')),
   },
-  { files: ['runtime/**/storage/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, operator) },
+  {
+    files: ['runtime/**/storage/**/*.ts'],
+    ignores: tests,
+    rules: walls(kubernetesClient, express, cedar, others('runtime')),
+  },
   { files: ['**/main.ts', 'scripts/**', 'e2e/**'], rules: { 'no-restricted-properties': 'off' } },
   {
-    files: ['operator/cli/**', 'scripts/**', 'e2e/**', 'crds/generate.ts', 'examples/**'],
+    files: ['cli/**', 'scripts/**', 'e2e/**', 'crds/generate.ts', 'examples/**'],
     rules: { 'no-console': 'off' },
   },
   { files: ['*.config.*'], rules: { 'no-restricted-syntax': 'off', '@typescript-eslint/no-deprecated': 'off' } },

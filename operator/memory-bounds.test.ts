@@ -8,12 +8,12 @@ import { readQuantity } from '#crds/parts/quantity';
 import { KINDS } from '#operator/world';
 import { watchedChildren } from './kubernetes/api/resources.ts';
 import { REVIEWS } from './kubernetes/webhook/serve-webhook.ts';
-import { MOST_CHECKS } from './management/provenance/limit-checks.ts';
-import { LOADED_AT_ONCE, READ_AT_ONCE } from './management/registries/registry-room.ts';
-import { ROOMS } from './management/skills/staging-rooms.ts';
-import { LISTS_AT_ONCE } from './management/stores/list-turns.ts';
-import { LONGEST_LINE } from './management/workloads/merge-lines.ts';
-import { MOST_POD_LOGS } from './management/workloads/pod-logs.ts';
+import { MOST_CHECKS } from '#management/provenance/limit-checks';
+import { LOADED_AT_ONCE, READ_AT_ONCE } from '#management/registries/registry-room';
+import { ROOMS } from '#management/skills/staging-rooms';
+import { LISTS_AT_ONCE } from '#management/stores/list-turns';
+import { LONGEST_LINE } from '#management/workloads/merge-lines';
+import { MOST_POD_LOGS } from '#management/workloads/pod-logs';
 import { BOUNDS, MIB } from './memory-bounds.ts';
 
 const CHART = join(import.meta.dirname, '../charts/vmcp');

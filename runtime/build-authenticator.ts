@@ -1,4 +1,4 @@
-import { createProxyDispatcher, isProxied } from '#crds/connections/proxy';
+import { createProxyDispatcher, isProxied } from '#lib/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';

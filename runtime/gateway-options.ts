@@ -1,4 +1,4 @@
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import type { Observer } from '#runtime/observer';
 import type { SecretFiles } from '#runtime/secret-files';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { proxyOf } from '#crds/connections/proxy';
+import { proxyOf } from '#lib/connections/proxy';
 import { cpuTimeOfProcess, giveBackWhenIdle } from '#crds/parts/give-back-memory';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Writable } from 'node:stream';
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { Audit, AuditEvent } from '#runtime/audit/audit';
 import { auditRequest } from '#runtime/audit/audit-request';

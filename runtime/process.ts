@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { gaugesOf } from '#runtime/mcp/backends/show-health';
 import type { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';

@@ -6,7 +6,7 @@ import { build, type Plugin } from 'esbuild';
 const root = new URL('..', import.meta.url).pathname;
 const startedAt = Date.now();
 const PROGRAMS: Record<string, string> = {
-  vmcp: 'operator/cli/main.ts',
+  vmcp: 'cli/main.ts',
   runtime: 'runtime/main.ts',
   attach: 'runtime/attach/main.ts',
   operator: 'operator/main.ts',

@@ -20,18 +20,26 @@ const importing = (name: string) => `import { x } from '${name}';\nexport const 
 const lines = (count: number, line: (index: number) => string) =>
   Array.from({ length: count }, (_, i) => line(i)).join('\n');
 
-describe('walls between rooms', () => {
+describe('import walls', () => {
   it.each([
     ['operator/plan/x.ts', '#runtime/serve'],
-    ['operator/local/x.ts', '../../runtime/serve.ts'],
+    ['local/x.ts', '../../runtime/serve.ts'],
     ['runtime/x.ts', '#operator/reconcile'],
     ['crds/kinds/x.ts', 'undici'],
     ['crds/kinds/x.ts', '#runtime/errors'],
-    ['crds/connections/x.ts', 'node:fs'],
-    ['crds/connections/x.ts', '#operator/world'],
+    ['lib/connections/x.ts', 'node:fs'],
+    ['lib/connections/x.ts', '#operator/world'],
+    ['lib/files/x.ts', '#runtime/errors'],
+    ['lib/files/x.ts', 'zod'],
+    ['operator/x.ts', '#local/platform'],
+    ['operator/kubernetes/watch/x.ts', '#management/problem'],
+    ['local/x.ts', '#management/problem'],
+    ['management/x.ts', '#cli/context'],
+    ['management/x.ts', '#runtime/errors'],
+    ['cli/x.ts', '#runtime/errors'],
     ['operator/plan/x.ts', 'node:fs'],
-    ['operator/plan/x.ts', '#operator/local/platform'],
-    ['operator/local/x.ts', '@kubernetes/client-node'],
+    ['operator/plan/x.ts', '#local/platform'],
+    ['local/x.ts', '@kubernetes/client-node'],
     ['operator/x.ts', '@cedar-policy/cedar-wasm'],
     ['runtime/incoming/x.ts', '@cedar-policy/cedar-wasm'],
     ['runtime/mcp/x.ts', 'express'],
@@ -43,8 +51,12 @@ describe('walls between rooms', () => {
   it.each([
     ['operator/plan/x.ts', '#operator/world'],
     ['operator/kubernetes/x.ts', '@kubernetes/client-node'],
+    ['local/x.ts', '#operator/reconcile'],
+    ['management/x.ts', '#lib/files/code-of'],
+    ['management/x.ts', '@kubernetes/client-node'],
+    ['cli/x.ts', '#management/problem'],
     ['crds/policy/x.ts', '@cedar-policy/cedar-wasm'],
-    ['crds/connections/x.ts', 'undici'],
+    ['lib/connections/x.ts', 'undici'],
     ['runtime/policy/x.ts', '@cedar-policy/cedar-wasm'],
     ['runtime/authserver/routes.ts', 'express'],
     ['runtime/http/x.ts', 'express'],

@@ -5,7 +5,7 @@ import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
 import { pathText } from '#crds/parts/explain';
 import { nodesOf, type SchemaNode } from '#crds/generate/schema-node';
 import { structuralSchema } from '#crds/generate/structural';
-import { ACCEPTED, REFUSED } from '#operator/local/testdata/manifests';
+import { ACCEPTED, REFUSED } from '#local/testdata/manifests';
 
 // What the API server would do with the rules of the CRDs, on the same manifests that the refinements are tried with.
 

@@ -3,7 +3,7 @@ import { parseAllDocuments } from 'yaml';
 import { OBJECTS } from '#crds/kinds/index';
 import type { SchemaNode } from '#crds/generate/schema-node';
 import { structuralSchema } from '#crds/generate/structural';
-import { ACCEPTED } from '#operator/local/testdata/manifests';
+import { ACCEPTED } from '#local/testdata/manifests';
 
 /** Every field of a schema, by path; entries of lists and maps count once. */
 function fields(node: SchemaNode, path: string): string[] {

@@ -1,4 +1,4 @@
-import { privateAddressIn } from '../connections/private-address.ts';
+import { privateAddressIn } from '../parts/private-address.ts';
 import { urlIsSecure } from '../parts/oidc-config.ts';
 import type { AuthServer } from './auth-server.ts';
 import { type DocumentProblem, httpProblems } from './document-problem.ts';

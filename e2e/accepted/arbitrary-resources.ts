@@ -12,7 +12,7 @@ import { AuthServerConfig } from '#crds/parts/auth-server-config';
 import { InlineAuthz } from '#crds/parts/authz-config';
 import { InlineOidc } from '#crds/parts/oidc-config';
 import { UpstreamProvider } from '#crds/parts/upstream-provider';
-import type { Snapshot } from '#operator/local/manifest-folder';
+import type { Snapshot } from '#local/manifest-folder';
 import type { Kind, Manifest } from '#operator/world';
 import { arbitraryValue, type Known } from './arbitrary-value.ts';
 import { AUTHORITY } from '#operator/plan/testdata/authority';

@@ -5,10 +5,10 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import { contextWith } from '#operator/cli/testdata/context-with';
-import { validate } from '#operator/cli/validate';
-import { locateState } from '#operator/local/state-folder';
-import type { Problem } from '#operator/local/resource';
+import { contextWith } from '#cli/testdata/context-with';
+import { validate } from '#cli/validate';
+import { locateState } from '#local/state-folder';
+import type { Problem } from '#local/resource';
 import type { ClusterFacts } from '#operator/world';
 import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
 

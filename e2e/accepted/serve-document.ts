@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { type ReadSecret, redisOptions } from '#crds/connections/redis-options';
+import { type ReadSecret, redisOptions } from '#lib/connections/redis-options';
 import { pathText } from '#crds/parts/explain';
 import { findProblems } from '#crds/run-config/find-problems';
 import type { RunConfig } from '#crds/run-config/run-config';

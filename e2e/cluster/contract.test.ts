@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KIND_NAMES, type KindName } from '#crds/kinds/index';
-import { ACCEPTED, REFUSED } from '#operator/local/testdata/manifests';
+import { ACCEPTED, REFUSED } from '#local/testdata/manifests';
 import { collectionOf, readObjects, WAYS, type Written } from './send-manifests.ts';
 import { installDefinitions } from './stage.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { BASE } from '#operator/management/base';
+import { BASE } from '#management/base';
 import { NO_PATHS, OUTSIDE, requestsWith } from '../management/leading-outside.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';

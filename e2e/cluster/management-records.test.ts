@@ -1,9 +1,9 @@
 import { expect, it } from '@jest/globals';
-import { Clients } from '#operator/management/clients/clients';
-import { kubernetesSecrets } from '#operator/management/secrets/kubernetes-secrets';
-import { clusterResources } from '#operator/management/stores/cluster-resources';
-import { configMapRecords } from '#operator/management/stores/config-map-records';
-import { recordStoreContract } from '#operator/management/stores/contract/record-store.contract';
+import { Clients } from '#management/clients/clients';
+import { kubernetesSecrets } from '#management/secrets/kubernetes-secrets';
+import { clusterResources } from '#management/stores/cluster-resources';
+import { configMapRecords } from '#management/stores/config-map-records';
+import { recordStoreContract } from '#management/stores/contract/record-store.contract';
 import { backend, group, installDefinitions, server, Stage } from './stage.ts';
 import { useApis } from './use-apis.ts';
 import { describeWithCluster } from './use-cluster.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { clusterResources } from '#operator/management/stores/cluster-resources';
-import { resourcesContract } from '#operator/management/stores/contract/resources.contract';
-import type { Resources } from '#operator/management/stores/resources';
+import { clusterResources } from '#management/stores/cluster-resources';
+import { resourcesContract } from '#management/stores/contract/resources.contract';
+import type { Resources } from '#management/stores/resources';
 import { installDefinitions } from './stage.ts';
 import { useApis } from './use-apis.ts';
 import { describeWithCluster } from './use-cluster.ts';

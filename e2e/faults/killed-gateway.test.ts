@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { isRunning, startOf } from '#operator/local/process-identity';
+import { isRunning, startOf } from '#local/process-identity';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';

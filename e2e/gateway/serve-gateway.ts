@@ -2,7 +2,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
 import { FollowedRunConfig } from '#runtime/follow-run-config';
 import { loadRunConfig } from '#runtime/load-run-config';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { RUNTIME_ENVIRONMENT, RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
+import { RUNTIME_ENVIRONMENT, RUNTIME_NODE_OPTIONS } from '#local/runtime-node-options';
 import { findFreePort } from './find-free-port.ts';
 import { startProgram } from './start-program.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isPortFree } from '#operator/local/check-port';
+import { isPortFree } from '#local/check-port';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from './call-tool.ts';
 import { headerAuth, secret, server, whoami } from './manifests.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { logIn } from '#operator/cli/development-login/log-in';
-import { locateState } from '#operator/local/state-folder';
+import { logIn } from '#cli/development-login/log-in';
+import { locateState } from '#local/state-folder';
 import { arrange, type Arrangement } from '../authserver/arrangement.ts';
 import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments, stringify } from 'yaml';
-import { checkFolder } from '#operator/cli/check-folder';
-import { factsOf, readClusterFolder } from '#operator/cli/cluster-folder';
-import { troublesOf } from '#operator/cli/render-cluster';
-import { contextWith } from '#operator/cli/testdata/context-with';
+import { checkFolder } from '#cli/check-folder';
+import { factsOf, readClusterFolder } from '#cli/cluster-folder';
+import { troublesOf } from '#cli/render-cluster';
+import { contextWith } from '#cli/testdata/context-with';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
 import { KINDS } from '#operator/world';
 

@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startIdentityProviders } from '../../examples/quickstart/identity-providers.ts';
-import { locateState } from '#operator/local/state-folder';
+import { locateState } from '#local/state-folder';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { callTool } from './call-tool.ts';
 import { copyExample, movePorts } from './example.ts';

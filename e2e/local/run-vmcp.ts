@@ -3,15 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serversOf } from '#operator/cli/summarise-board';
-import { locateState } from '#operator/local/state-folder';
-import { readBoard } from '#operator/local/status-board';
+import { serversOf } from '#cli/summarise-board';
+import { locateState } from '#local/state-folder';
+import { readBoard } from '#local/status-board';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BUILT = join(ROOT, 'dist', 'vmcp.js');
 
 /** The command: built when there is a build, else the sources. */
-export const PROGRAM = existsSync(BUILT) ? BUILT : join(ROOT, 'operator', 'cli', 'main.ts');
+export const PROGRAM = existsSync(BUILT) ? BUILT : join(ROOT, 'cli', 'main.ts');
 export const WHOAMI = join(ROOT, 'e2e', 'fakes', 'whoami', 'main.ts');
 
 interface Result {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
-import { runCommand } from '#operator/cli/program';
+import { runCommand } from '#cli/program';
 import { arrange, type Arrangement } from '../authserver/arrangement.ts';
 import { Robot } from '../robot/robot.ts';
 

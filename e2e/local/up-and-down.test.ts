@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isPortFree } from '#operator/local/check-port';
-import { startOf } from '#operator/local/process-identity';
+import { isPortFree } from '#local/check-port';
+import { startOf } from '#local/process-identity';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool } from './call-tool.ts';
 import { server, whoami } from './manifests.ts';

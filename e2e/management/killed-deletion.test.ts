@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';
+import { OperationAccepted, WorkloadOperation } from '#management/records/workload-operation';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { server } from '../local/manifests.ts';
 import { eventually, makeWorkplace } from '../local/run-vmcp.ts';

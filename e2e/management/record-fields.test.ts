@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { WorkloadList, WorkloadReport } from '#operator/management/records/workload';
+import { WorkloadList, WorkloadReport } from '#management/records/workload';
 import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from '../local/call-tool.ts';

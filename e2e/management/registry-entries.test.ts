@@ -2,11 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  answerJson,
-  type RegistryServer,
-  serveRegistry,
-} from '#operator/management/registries/testdata/serve-registry';
+import { answerJson, type RegistryServer, serveRegistry } from '#management/registries/testdata/serve-registry';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { server } from '../local/manifests.ts';
 import { eventually, ROOT } from '../local/run-vmcp.ts';

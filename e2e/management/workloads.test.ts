@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';
-import { WorkloadReport } from '#operator/management/records/workload';
+import { OperationAccepted, WorkloadOperation } from '#management/records/workload-operation';
+import { WorkloadReport } from '#management/records/workload';
 import { type RunningApi, useApi } from './use-api.ts';
 
 const COMMENT = '# Kept by hand, and not to be lost.\n';

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { workloadOperations } from '#operator/management/operations/workloads';
-import { serveOperations, TOKEN } from '#operator/management/testdata/serve-operations';
-import { GROUP, type WorkloadsPlace, workloadsPlace } from '#operator/management/workloads/testdata/workloads-place';
+import { workloadOperations } from '#management/operations/workloads';
+import { serveOperations, TOKEN } from '#management/testdata/serve-operations';
+import { GROUP, type WorkloadsPlace, workloadsPlace } from '#management/workloads/testdata/workloads-place';
 
 /** What the API answers of a workload that is made of an entry. */
 export interface Made {

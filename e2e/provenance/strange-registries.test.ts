@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createWorkload } from '#operator/management/operations/create-workload';
+import { createWorkload } from '#management/operations/create-workload';
 import { until } from '../gateway/until.ts';
 import { INDEX, MANIFEST } from '../skills/serve-oci.ts';
 import { type EntryPlace, openEntryPlace } from './entry-place.ts';

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { TrustRoots } from '#operator/management/provenance/trust-roots';
+import { TrustRoots } from '#management/provenance/trust-roots';
 import { makeSigstore } from './make-sigstore.ts';
 import { serveTuf, type TufRepository } from './serve-tuf.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { promisify } from 'node:util';
-import { bindServer } from '#crds/connections/bind-server';
+import { bindServer } from '#lib/connections/bind-server';
 import { makeCertificates } from './make-certificates.ts';
 
 const open: { close(): unknown }[] = [];
@@ -57,7 +57,7 @@ function breaking(socket: Socket, inner: Socket): () => void {
 /** A process that connects for a while; what ended it is what it printed. */
 const CLIENT = `
 const { connectRedis } = await import('#runtime/storage/redis/connect');
-const { openKeys } = await import('#operator/storage/redis-keys');
+const { openKeys } = await import('#cli/storage/redis-keys');
 const config = JSON.parse(process.argv[1]);
 const made = Array.from({ length: 30 }, () => connectRedis(config, () => ''));
 for (let i = 0; i < 5; i += 1) {

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
+import { RUNTIME_NODE_OPTIONS } from '#local/runtime-node-options';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { send, SessionClient } from '../gateway/session-client.ts';

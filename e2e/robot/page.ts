@@ -1,4 +1,4 @@
-import { type Form, type Link, textIn } from '#operator/cli/development-login/read-html';
+import { type Form, type Link, textIn } from '#cli/development-login/read-html';
 
 /** What a tab of the browser shows, or where it would go next. */
 export interface Page {

@@ -1,4 +1,4 @@
-import type { Field, Form } from '#operator/cli/development-login/read-html';
+import type { Field, Form } from '#cli/development-login/read-html';
 import type { Page } from './page.ts';
 
 /** Who sits before the browser, and what they do. */

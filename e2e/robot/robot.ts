@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici';
-import { type Field, type Form, formsIn, linksIn } from '#operator/cli/development-login/read-html';
+import { type Field, type Form, formsIn, linksIn } from '#cli/development-login/read-html';
 import { CookieJar } from './cookie-jar.ts';
 import { type Page, textOf } from './page.ts';
 import { decide, type Person } from './person.ts';

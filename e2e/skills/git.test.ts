@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openSkillsPlace, skillText, type SkillsPlace } from '#operator/management/skills/testdata/skills-place';
+import { openSkillsPlace, skillText, type SkillsPlace } from '#management/skills/testdata/skills-place';
 import { type GitServer, type Interception, serveGit, type Tree } from './serve-git.ts';
 
 let place: SkillsPlace;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openSkillsPlace, skillText, type SkillsPlace } from '#operator/management/skills/testdata/skills-place';
+import { openSkillsPlace, skillText, type SkillsPlace } from '#management/skills/testdata/skills-place';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually, PROGRAM } from '../local/run-vmcp.ts';

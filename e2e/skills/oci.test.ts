@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { type Entries, tarOf, tgzOf } from '#operator/management/skills/testdata/archives';
-import { openSkillsPlace, skillText, type SkillsPlace } from '#operator/management/skills/testdata/skills-place';
+import { type Entries, tarOf, tgzOf } from '#management/skills/testdata/archives';
+import { openSkillsPlace, skillText, type SkillsPlace } from '#management/skills/testdata/skills-place';
 import { describeWithRegistry, digestOf, INDEX, MANIFEST, type OciRegistry, serveOci, TGZ } from './serve-oci.ts';
 
 const NOTES: Entries = [{ name: 'notes/SKILL.md', text: skillText('notes') }];

@@ -3,10 +3,10 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { isPortFree } from '#operator/local/check-port';
-import { isRunning, type ProcessIdentity, startOf } from '#operator/local/process-identity';
-import type { StateFolder } from '#operator/local/state-folder';
-import { readIfThere, writeFileAtomic } from '#operator/local/write-file';
+import { isPortFree } from '#local/check-port';
+import { isRunning, type ProcessIdentity, startOf } from '#local/process-identity';
+import type { StateFolder } from '#local/state-folder';
+import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 /** One provider of the chain. Its redirect URI is that of the endpoint in server.yaml. */
 interface Provider {

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { fingerprintOf } from '#operator/local/fingerprint';
-import { readLock } from '#operator/local/lock';
-import { locateState, openState } from '#operator/local/state-folder';
+import { fingerprintOf } from '#local/fingerprint';
+import { readLock } from '#local/lock';
+import { locateState, openState } from '#local/state-folder';
 import { PROVIDERS, startIdentityProviders } from './identity-providers.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

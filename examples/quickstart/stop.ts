@@ -1,7 +1,7 @@
 // `make down`: ends vmcp and the identity providers.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { locateState } from '#operator/local/state-folder';
+import { locateState } from '#local/state-folder';
 import { stopIdentityProviders } from './identity-providers.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

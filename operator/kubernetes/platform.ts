@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Stalled } from '#operator/errors';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import { backendChild } from '#operator/plan/child-names';
 import type { Outcome } from '#operator/plan/outcome';
 import { notYetServed } from '#operator/plan/summarise-status';

@@ -16,15 +16,13 @@ const conditions = readdirSync(folder)
 const WELL = new Set(['Ready', 'AllBackendsReady', 'BackendsResolved']);
 
 /** Reasons that the sources of the plan and of its platforms name. */
-const thrown = ['plan', 'kubernetes', 'local']
-  .flatMap((room) =>
-    readdirSync(join(root, 'operator', room), { recursive: true, encoding: 'utf8' }).map((file) => join(room, file)),
+const thrown = ['operator/plan', 'operator/kubernetes', 'local']
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   )
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .flatMap((file) => [
-    ...readFileSync(join(root, 'operator', file), 'utf8').matchAll(
-      /new (?:Stalled|Waiting)\(\s*(?:\w+ \? '(\w+)' : )?'(\w+)'/g,
-    ),
+    ...readFileSync(join(root, file), 'utf8').matchAll(/new (?:Stalled|Waiting)\(\s*(?:\w+ \? '(\w+)' : )?'(\w+)'/g),
   ])
   .flatMap(([, first, second]) => [first ?? [], second ?? []].flat());
 

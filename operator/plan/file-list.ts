@@ -1,4 +1,4 @@
-import { hasCertificate } from '#crds/connections/has-certificate';
+import { hasCertificate } from '#crds/parts/has-certificate';
 import { caBundleOf, type CaBundleRef } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { STORED_SECRET } from '#crds/parts/stored-secret';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createCheckedProxyDispatcher } from '#crds/connections/checked-proxy';
-import { isProxied } from '#crds/connections/proxy';
+import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
+import { isProxied } from '#lib/connections/proxy';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { RouteHandler } from '#runtime/http/listener';
 import { browserCookie } from './browser/browser-cookie.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { request } from 'undici';
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';

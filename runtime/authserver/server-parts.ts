@@ -1,4 +1,4 @@
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { AuthServer as AuthServerConfig, Upstream } from '#crds/run-config/auth-server';
 import { pathText } from '#crds/parts/explain';
 import { findProviderProblems } from '#crds/run-config/find-provider-problems';

@@ -1,4 +1,4 @@
-import { hasCertificate, NO_AUTHORITIES } from '#crds/connections/has-certificate';
+import { hasCertificate, NO_AUTHORITIES } from '#crds/parts/has-certificate';
 import { ConfigError } from '#runtime/errors';
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isPrivateAddress } from '#crds/connections/private-address';
+import { isPrivateAddress } from '#crds/parts/private-address';
 
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const;
 

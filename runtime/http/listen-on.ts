@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import { bindServer } from '#crds/connections/bind-server';
+import { bindServer } from '#lib/connections/bind-server';
 import { ConfigError } from '#runtime/errors';
 
 /**

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { HANDSHAKE_TIMEOUT } from '#crds/connections/share-connections';
+import { HANDSHAKE_TIMEOUT } from '#lib/connections/share-connections';
 import { answerJson } from './answer-json.ts';
 import { metadataPaths, resourceMetadata } from './resource-metadata.ts';
 

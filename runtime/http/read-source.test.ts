@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { bindServer } from '#crds/connections/bind-server';
+import { bindServer } from '#lib/connections/bind-server';
 import { createReadSource, type ReadSource } from './read-source.ts';
 
 async function sourceSeen(

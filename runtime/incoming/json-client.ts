@@ -1,5 +1,6 @@
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
-import { AddressRefused, privateAddressIn, publicLookup } from '#crds/connections/private-address';
+import { privateAddressIn } from '#crds/parts/private-address';
+import { AddressRefused, publicLookup } from '#lib/connections/public-lookup';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { trustAlso } from '#runtime/http/trust-also';

@@ -1,4 +1,4 @@
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError } from '#runtime/errors';
 import type { UserTokens } from '#runtime/authserver/user-tokens';

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici';
-import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
 import { trustAlso } from '#runtime/http/trust-also';
 
 export interface DispatcherOptions {

@@ -1,4 +1,4 @@
-import type { ReadSecret } from '#crds/connections/redis-options';
+import type { ReadSecret } from '#lib/connections/redis-options';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { Counters } from './counters.ts';
 import { LimitTable } from './limit-table.ts';

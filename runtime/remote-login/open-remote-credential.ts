@@ -1,4 +1,4 @@
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { RemoteAuth } from '#crds/run-config/outgoing';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { createUserTokens } from '#runtime/authserver/upstream-tokens/create-user-tokens';

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
-import { createCheckedProxyDispatcher } from '#crds/connections/checked-proxy';
-import { AddressRefused, isPrivateAddress, publicLookup } from '#crds/connections/private-address';
-import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
+import { isPrivateAddress } from '#crds/parts/private-address';
+import { AddressRefused, publicLookup } from '#lib/connections/public-lookup';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import { UpstreamUnavailable } from '#runtime/authserver/upstream/provider';
 import type { UpstreamAnswer, UpstreamCall } from '#runtime/authserver/upstream/upstream-http';

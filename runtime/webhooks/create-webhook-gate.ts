@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';
 import { faultOf } from '#runtime/http/read-answer';
 import type { Log } from '#runtime/telemetry/log';

@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { Agent, type Dispatcher, request } from 'undici';
-import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';
 import { ConfigError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ProcessIdentity, isRunning, startOf } from '#operator/local/process-identity';
+import { ProcessIdentity, isRunning, startOf } from '#local/process-identity';
 import type { Places } from './places.ts';
 
 const END_MS = 10_000;

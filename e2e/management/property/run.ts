@@ -11,7 +11,7 @@ import { type RunningApi, useApi } from '../use-api.ts';
 const PROGRAM = 'schemathesis==4.32.5';
 /** The next `npm ci` removes it. */
 const FOLDER = join(import.meta.dirname, '../../../node_modules/.schemathesis');
-const DOCUMENT = join(import.meta.dirname, '../../../operator/management/openapi.json');
+const DOCUMENT = join(import.meta.dirname, '../../../management/openapi.json');
 const SETTINGS = join(import.meta.dirname, 'schemathesis.toml');
 /** Requests of one operation in each phase. */
 const EXAMPLES = '5';

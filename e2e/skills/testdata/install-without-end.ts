@@ -1,8 +1,8 @@
-import { installSkill, uninstallSkill } from '#operator/management/operations/skills';
-import { localRooms } from '#operator/management/local/local-rooms';
-import type { RawRequest } from '#operator/management/operation';
-import { LocalSecrets } from '#operator/management/secrets/local-secrets';
-import { locateState } from '#operator/local/state-folder';
+import { installSkill, uninstallSkill } from '#management/operations/skills';
+import { localRooms } from '#management/local/local-rooms';
+import type { RawRequest } from '#management/operation';
+import { LocalSecrets } from '#management/secrets/local-secrets';
+import { locateState } from '#local/state-folder';
 
 // Installs and uninstalls the skills of some folders, all of one name, until it is killed. Says `ready` when it has once.
 const [base = '', ...folders] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { Stalled, Waiting } from '#operator/errors';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { appliedAnnotation, hashOf, standsIn, withHash } from './compare-objects.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import { logGone, logRemoval } from './log-write.ts';
 
 describe('the log of removals', () => {

@@ -1,4 +1,4 @@
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { ResourceKey } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf } from '../watch/owned-children.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import type { KubeObject } from '../api/object.ts';

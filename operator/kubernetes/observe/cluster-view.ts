@@ -1,4 +1,4 @@
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import { configMapName } from '#operator/plan/render-config-map';
 import { runtimeChildOf } from '#operator/plan/child-names';
 import type { Clock } from '#operator/queue';

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import winston from 'winston';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 
 interface LogSettings {
   level: 'error' | 'warn' | 'info' | 'debug';

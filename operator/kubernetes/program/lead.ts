@@ -1,4 +1,4 @@
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { Platform } from '#operator/platform';
 import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';

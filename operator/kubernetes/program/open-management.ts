@@ -1,5 +1,5 @@
-import { type ClusterManagement, startClusterManagement } from '#operator/management/cluster/start-cluster-management';
-import { MOST_POD_LOGS } from '#operator/management/workloads/pod-logs';
+import { type ClusterManagement, startClusterManagement } from '#management/cluster/start-cluster-management';
+import { MOST_POD_LOGS } from '#management/workloads/pod-logs';
 import { KubeApi, type OnRequest } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
 import type { Flags } from './flags.ts';

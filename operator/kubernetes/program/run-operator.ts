@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import type { Log } from '#operator/log';
-import type { ClusterManagement } from '#operator/management/cluster/start-cluster-management';
+import type { Log } from '#lib/log/log';
+import type { ClusterManagement } from '#management/cluster/start-cluster-management';
 import { type Clock, systemClock } from '#operator/queue';
 import { KubeApi } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import { bindServer } from '#crds/connections/bind-server';
+import { bindServer } from '#lib/connections/bind-server';
 import type { OperatorMetrics } from './metrics.ts';
 
 /** Path to what is answered there. */

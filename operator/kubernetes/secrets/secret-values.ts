@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { SecretDigests } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Condition } from '#crds/parts/conditions';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { Clock } from '#operator/queue';
 import type { Manifest, ResourceKey } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';

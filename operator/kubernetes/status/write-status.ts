@@ -1,5 +1,5 @@
 import type { Status } from '#crds/kinds/status';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { Clock } from '#operator/queue';
 import type { Manifest, ResourceKey } from '#operator/world';
 import { type ApiError, isStatus } from '../api/api-error.ts';

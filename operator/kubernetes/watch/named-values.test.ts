@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { KubeApi } from '../api/api.ts';
 import { NamedValues } from './named-values.ts';
 import type { KubeObject } from '../api/object.ts';

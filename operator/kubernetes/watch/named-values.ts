@@ -1,4 +1,4 @@
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import { BOUNDS, MIB } from '#operator/memory-bounds';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';

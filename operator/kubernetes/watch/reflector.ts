@@ -1,4 +1,4 @@
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { Clock } from '#operator/queue';
 import { ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi, Selection } from '../api/api.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-connections';
+import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-connections';
 import { excessOf } from '#operator/json-amounts';
 import { BOUNDS } from '#operator/memory-bounds';
 import { Turns } from '#operator/turns';

@@ -1,4 +1,4 @@
-import type { Log } from '#operator/log';
+import type { Log } from '#lib/log/log';
 import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { keepCertificates } from '../certificates/keep-certificates.ts';

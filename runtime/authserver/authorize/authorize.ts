@@ -9,7 +9,7 @@ import { OAuthError } from '../errors.ts';
 import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
 import type { NextStep } from '../login/next-step.ts';
 import { viewChain } from '../chain.ts';
-import { addressBucket } from '#crds/connections/address-bucket';
+import { addressBucket } from '#lib/connections/address-bucket';
 import type { Client, Clients } from '../register/find-client.ts';
 import { PageError } from '../page-error.ts';
 import { answerClient } from './answer-client.ts';

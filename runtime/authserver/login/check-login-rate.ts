@@ -1,4 +1,4 @@
-import { addressBucket, networkBucket } from '#crds/connections/address-bucket';
+import { addressBucket, networkBucket } from '#lib/connections/address-bucket';
 import { PageError } from '../page-error.ts';
 import type { LoginRowSettings } from './login-rows.ts';
 

@@ -5,7 +5,7 @@ import { type AddressInfo, connect as connectTo, type LookupFunction, type Socke
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createCheckedProxyDispatcher } from '#crds/connections/checked-proxy';
+import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
 import { createJsonClient } from '#runtime/incoming/json-client';
 import { createClientDocuments, type ClientDocuments } from './client-documents.ts';
 

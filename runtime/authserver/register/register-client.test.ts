@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startLoginEndpoints, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
-import { addressBucket, networkBucket } from '#crds/connections/address-bucket';
+import { addressBucket, networkBucket } from '#lib/connections/address-bucket';
 import { createRegisterClient } from './register-client.ts';
 import { CLIENT_LIFESPAN, createClients, NEW_CLIENT_LIFESPAN } from './find-client.ts';
 

@@ -4,7 +4,7 @@ import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Handler } from '../handler.ts';
 import { hashId, newId } from '../ids.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-import { addressBucket, networkBucket } from '#crds/connections/address-bucket';
+import { addressBucket, networkBucket } from '#lib/connections/address-bucket';
 import { NEW_CLIENT_LIFESPAN } from './find-client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Storage } from '#crds/run-config/storage';
-import type { ReadSecret } from '#crds/connections/redis-options';
+import type { ReadSecret } from '#lib/connections/redis-options';
 import type { AuthStorage } from './storage.ts';
 
 interface StorageDependencies {

@@ -1,5 +1,5 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
-import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import { connectRedis } from '#runtime/storage/redis/connect';
 import { parseRow } from './parse-row.ts';
 import type { RedisConnection } from '#runtime/storage/redis/connection';

@@ -1,4 +1,4 @@
-import type { ProxySettings } from '#crds/connections/proxy';
+import type { ProxySettings } from '#lib/connections/proxy';
 
 /** What a provider needs of its surroundings. */
 export interface ProviderDeps {

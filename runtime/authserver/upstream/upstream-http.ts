@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, request } from 'undici';
-import { hasCertificate } from '#crds/connections/has-certificate';
+import { hasCertificate } from '#crds/parts/has-certificate';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import { faultOf, readAnswer } from '#runtime/http/read-answer';

@@ -1,5 +1,5 @@
 import type { Dispatcher, Pool } from 'undici';
-import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
 import { DEFAULTS } from '#crds/parts/defaults';
 import { inheritedVariables } from '#crds/parts/inherited-variables';
 import type {

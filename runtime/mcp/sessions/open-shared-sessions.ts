@@ -1,4 +1,4 @@
-import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import { connectRedis } from '#runtime/storage/redis/connect';
 import { createRecordSeal, type RecordPlace } from './record-seal.ts';
 import { ReplicaNews, type News } from './replica-news.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RedisChannel } from '#runtime/storage/redis/channel';
-import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import type { Log } from '#runtime/telemetry/log';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { CallNews } from './call-news.ts';

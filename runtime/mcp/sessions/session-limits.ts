@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressBucket } from '#crds/connections/address-bucket';
+import { addressBucket } from '#lib/connections/address-bucket';
 import { DEFAULTS } from '#crds/parts/defaults';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { ReadSource } from '#runtime/http/read-source';

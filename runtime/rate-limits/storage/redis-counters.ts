@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import { connectRedis } from '#runtime/storage/redis/connect';
 import type { RedisConnection } from '#runtime/storage/redis/connection';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';

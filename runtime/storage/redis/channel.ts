@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import { connectRedis } from './connect.ts';
 import type { RedisConnection } from './connection.ts';
 

@@ -1,10 +1,5 @@
 import type { RedisOptions } from 'ioredis';
-import {
-  UnusableRedisSettings,
-  type ReadSecret,
-  type RedisConfig,
-  redisOptions,
-} from '#crds/connections/redis-options';
+import { UnusableRedisSettings, type ReadSecret, type RedisConfig, redisOptions } from '#lib/connections/redis-options';
 import { ConfigError } from '#runtime/errors';
 import { RedisConnection, type ConnectionWatch } from './connection.ts';
 

@@ -1,0 +1,176 @@
+import { relative, resolve } from 'node:path';
+import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
+import { allot, readAllotments } from '#local/allotments';
+import { codeOf } from '#lib/files/code-of';
+import { applicantsOf, buildWorld } from '#local/build-world';
+import { withStored } from '#local/current-snapshot';
+import { ignoresLimits } from '#local/ignores-limits';
+import { listEnvFiles } from '#local/list-env-files';
+import { listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
+import type { Problem } from '#local/resource';
+import { StoredSecrets } from '#local/stored-secrets';
+import { LocalSecrets } from '#management/secrets/local-secrets';
+import { DEFAULT_API_GROUP } from '#crds/kinds/index';
+import type { Condition } from '#crds/parts/conditions';
+import type { Outcome } from '#operator/plan/outcome';
+import { plan } from '#operator/plan/plan';
+import { systemClock } from '#operator/queue';
+import {
+  type ClusterFacts,
+  contentHash,
+  GENERATED_SECRETS,
+  keyText,
+  type Manifest,
+  type ResourceKey,
+} from '#operator/world';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { findLeftOut, type PlaceIn } from './find-left-out.ts';
+import { placeIn } from './place-of-policy.ts';
+
+/** Stands for an identity that is made at the first start. */
+const NO_UID = '00000000-0000-0000-0000-000000000000';
+
+/** What a folder would come to, without starting or writing anything. */
+interface CheckedFolder {
+  snapshot: Snapshot;
+  outcomes: Outcome[];
+  /** What is wrong in the files, and with the resources as a whole. */
+  problems: Problem[];
+  warnings: Problem[];
+}
+
+/** The resources of a folder, file names as seen from the working directory. Throws CliError where there is none. */
+export function loadFolder(folder: string): Snapshot {
+  try {
+    const files = listManifestFiles(folder);
+    if (files.length === 0) throw new CliError(EXIT_CODES.input, `${folder} holds no *.yaml file: name another folder`);
+    return readSnapshot(files);
+  } catch (problem) {
+    if (problem instanceof CliError) throw problem;
+    const code = codeOf(problem);
+    if (code === undefined) throw problem;
+    throw new CliError(EXIT_CODES.input, `${folder} cannot be read (${code}): name a folder with manifests`);
+  }
+}
+
+/** The API group of what was read: one folder is of one installation. */
+export function apiGroupOf({ manifests: [first] }: Pick<Snapshot, 'manifests'>): string {
+  return first?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
+}
+
+/** Plans every resource of a snapshot. Secrets go by their names alone, so that no output follows from a value. */
+function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outcome[] {
+  const { servers, backends } = applicantsOf(snapshot);
+  const known = {
+    allotments: allot(readAllotments(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
+    directory: state.run,
+    loginDirectory: state.logins,
+    containerEngine,
+    hostAddress: undefined,
+    limitsIgnored: ignoresLimits(containerEngine),
+    envFiles: listEnvFiles,
+    digest: (_value: string, place: string) => contentHash(place),
+    generated: ({ metadata: { name } }: Manifest) =>
+      Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
+    status: () => undefined,
+    documents: {},
+    observed: {},
+  };
+  const now = new Date(0).toISOString();
+  return snapshot.manifests.map(({ kind, metadata: { namespace, name } }) => {
+    const key: ResourceKey = { kind, namespace, name };
+    return plan(key, buildWorld(snapshot, namespace, known), now);
+  });
+}
+
+function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boolean): Condition[] {
+  return (status?.conditions ?? []).filter(fits);
+}
+
+/** Types of conditions that count as problems. */
+const PROBLEMS = ['Stalled', 'Waiting', 'ProviderOutOfService'];
+
+const isProblem = ({ type, status }: Condition): boolean => status === 'True' && PROBLEMS.includes(type);
+const isWarning = ({ type, status }: Condition): boolean =>
+  status === 'True' && !['Ready', 'AllBackendsReady', 'BackendsResolved', ...PROBLEMS].includes(type);
+
+/** Splits the message of a condition that reports several problems. */
+function sayEach({ type, reason, message }: Condition): string[] {
+  if (type === 'ProviderOutOfService') return message.split(/; (?=\w+\.upstreamProviders\[)/);
+  return reason === 'NotInGroup' ? message.split('; ') : [message];
+}
+
+/** What a message says of a resource whose name stands before it anyhow. */
+function withoutName(message: string, { kind, name }: ResourceKey): string {
+  const named = `${kind} "${name}" `;
+  return message.startsWith(named) ? message.slice(named.length) : message;
+}
+
+/** With the secrets that are stored here, of which the plan takes the names alone. */
+async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapshot> {
+  const stored = new StoredSecrets(new LocalSecrets(context), systemClock);
+  try {
+    await stored.load(snapshot.manifests);
+    return withStored(snapshot, stored);
+  } finally {
+    stored.close();
+  }
+}
+
+/** Reads and plans a folder. */
+export function checkFolder(folder: string, context: Context): Promise<CheckedFolder> {
+  return checkSnapshot(loadFolder(folder), folder, context);
+}
+
+/** Plans what was read, for this machine or a cluster. `whole` names all of it, for what stands in no file. */
+export async function checkSnapshot(
+  read: Snapshot,
+  whole: string,
+  context: Context,
+  cluster?: ClusterFacts,
+): Promise<CheckedFolder> {
+  const snapshot = cluster ? read : await withSecrets(read, context);
+  const outcomes = cluster
+    ? renderObjects(snapshot, apiGroupOf(snapshot), cluster).outcomes
+    : planAll(snapshot, context);
+  const isTold = (file: string, said: string) =>
+    snapshot.problems.some((one) => one.file === file && said.includes(`${one.path}: ${one.message}`));
+  const place: PlaceIn = (source, key, said) => placeIn(source, key, said, snapshot);
+  const from = (fits: (condition: Condition) => boolean): Problem[] =>
+    outcomes.flatMap((outcome) => {
+      const { key } = outcome;
+      const source = snapshot.sources.get(keyText(key));
+      const file = source?.file ?? whole;
+      return conditionsOf(outcome, fits)
+        .filter(({ reason, message }) => reason !== 'InvalidSpec' || !isTold(file, message))
+        .flatMap((condition) =>
+          sayEach(condition).map((each) => ({ reason: condition.reason, said: withoutName(each, key) })),
+        )
+        .map(({ reason, said }) => ({
+          ...(source ? place(source, key, said) : { file, line: 1 }),
+          path: `${key.kind}/${key.name}`,
+          message: `${reason}: ${said}`,
+        }));
+    });
+  const problems = [...snapshot.problems, ...from(isProblem)];
+  const leftOut = findLeftOut(outcomes, (key) => snapshot.sources.get(key), place, problems);
+  return {
+    snapshot,
+    outcomes,
+    problems: [...problems, ...leftOut],
+    warnings: [...snapshot.notices, ...from(isWarning)],
+  };
+}
+
+/** A path as seen from the working directory, where it is below that. */
+export function shownPath(file: string): string {
+  const seen = relative('', resolve(file));
+  return seen.startsWith('..') ? file : seen;
+}
+
+/** `file:line:column: field: message`, or without the column, as editors and compilers understand it. */
+export function printProblem({ file, line, column, path, message }: Problem): string {
+  const place = column === undefined ? `${line}` : `${line}:${column}`;
+  return `${shownPath(file)}:${place}: ${path === '' ? '' : `${path}: `}${message}`;
+}

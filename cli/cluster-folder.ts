@@ -1,0 +1,60 @@
+import type { Snapshot } from '#local/manifest-folder';
+import type { Written } from '#operator/kubernetes/gitops/render-objects';
+import type { ClusterFacts, Manifest } from '#operator/world';
+import { apiGroupOf, loadFolder, printProblem } from './check-folder.ts';
+import type { Context } from './context.ts';
+
+/** How a folder is looked at as the operator of a cluster would. */
+export interface ClusterOptions {
+  /** Namespace of resources that name none. */
+  namespace: string;
+  runtimeImage: string;
+  stdioAttach: boolean;
+  allowHostPaths: boolean;
+  imagePullSecret: string[];
+  podAnnotation?: string[];
+  sidecarsOf?: string[];
+}
+
+/** Namespace that files without one are read with. */
+const UNNAMED = 'default';
+
+/** The resources of a folder, each with its namespace. */
+export interface ClusterFolder extends Written {
+  manifests: Manifest[];
+  configMaps: Map<string, Record<string, string>>;
+  apiGroup: string;
+  /** Whether the files themselves are wrong; it was said. */
+  wrong: boolean;
+}
+
+function moved(place: string, namespace: string): string {
+  return place.replace(new RegExp(`^${UNNAMED}/`), `${namespace}/`);
+}
+
+function inNamespace({ manifests, configMaps }: Snapshot, namespace: string) {
+  return {
+    manifests: manifests.map((manifest) => {
+      const { metadata } = manifest;
+      return metadata.namespace === UNNAMED ? { ...manifest, metadata: { ...metadata, namespace } } : manifest;
+    }),
+    configMaps: new Map([...configMaps].map(([place, texts]) => [moved(place, namespace), texts] as const)),
+  };
+}
+
+/** Reads a folder for a cluster, and says what is wrong in its files. */
+export function readClusterFolder(folder: string, namespace: string, context: Context): ClusterFolder {
+  const snapshot = loadFolder(folder);
+  for (const problem of snapshot.problems) context.err.write(`${printProblem(problem)}\n`);
+  for (const notice of snapshot.notices) context.err.write(`${printProblem(notice)} (warning)\n`);
+  const apiGroup = apiGroupOf(snapshot);
+  return { ...inNamespace(snapshot, namespace), apiGroup, wrong: snapshot.problems.length > 0 };
+}
+
+/** What an operator with these settings knows of its cluster. */
+export function factsOf(options: Omit<ClusterOptions, 'namespace'>): ClusterFacts {
+  const { runtimeImage, stdioAttach, allowHostPaths, imagePullSecret: imagePullSecrets } = options;
+  const { podAnnotation: podAnnotations, sidecarsOf } = options;
+  const given = { ...(podAnnotations && { podAnnotations }), ...(sidecarsOf && { sidecarsOf }) };
+  return { mode: 'cluster', runtimeImage, stdioAttach, allowHostPaths, imagePullSecrets, ...given };
+}

@@ -1,0 +1,83 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { millisecondsOf } from '#crds/parts/primitives';
+import { locateState } from '#local/state-folder';
+import type { Context, RecordFormat } from './context.ts';
+import { quoted } from './name-program.ts';
+
+/** All of the context but what an option decides. */
+export type Surroundings = Omit<Context, 'state' | 'typed'>;
+
+export const folderArgument = (): Argument =>
+  new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
+
+/** What `validate` reads. */
+export const manifestsArgument = (): Argument =>
+  new Argument('[path...]', 'folder with *.yaml manifests, file, or - for standard input').default(
+    ['.'],
+    'the working directory',
+  );
+
+export const referencesOption = (): Option =>
+  new Option('--references <how>', 'what a Secret or ConfigMap is that no manifest holds')
+    .choices(['error', 'warn'])
+    .default('error');
+
+function readDuration(text: string): number {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
+  return millisecondsOf(text);
+}
+
+/** An option for how long something may take; the default as people write it. */
+export const timeoutOption = (description: string, usual: string): Option =>
+  new Option('--timeout <duration>', description).argParser(readDuration).default(readDuration(usual), usual);
+
+export function readCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Write a number of lines.');
+  return Number(text);
+}
+
+export const output = (...choices: RecordFormat[]): Option =>
+  new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
+/** What every list takes: to go on, and how to print. */
+export const listOptions = (command: Command): Command =>
+  command
+    .option('-w, --watch', 'go on, and show what changes', false)
+    .addOption(output('table', 'json', 'yaml', 'name'));
+export const USUAL_STATE = '.vmcp';
+export const stateOption = (): Option =>
+  new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
+/** Lines of a shell, in which the program is called vmcp. */
+export const examples = ({ program }: Surroundings, ...lines: string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => program)}`).join('\n')}`;
+
+/** What adding a command takes. */
+export interface Parts {
+  program: Command;
+  around: Surroundings;
+  stop: AbortSignal;
+  finish: (code: number) => void;
+}
+
+export interface StateOptions {
+  state: string;
+}
+
+/** Where a command works, as far as what is to be typed next has to say it again. */
+interface Where extends StateOptions {
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+  namespace?: string | undefined;
+  apiGroup?: string | undefined;
+}
+
+export const contextOf = (around: Surroundings, where: Where): Context => ({
+  ...around,
+  state: locateState(where.state),
+  typed: (command) => [around.program, command, ...againOf(where)].join(' '),
+});
+
+function againOf({ state, kubeconfig, context, namespace, apiGroup }: Where): string[] {
+  const place = { kubeconfig, context, 'api-group': apiGroup, namespace };
+  const options = { state: state === USUAL_STATE ? undefined : state, ...place };
+  return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, quoted(value)]));
+}

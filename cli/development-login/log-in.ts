@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  auth,
+  discoverOAuthServerInfo,
+  OAuthError,
+  refreshAuthorization,
+  type FetchLike,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import type { StateFolder } from '#local/state-folder';
+import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { quoted } from '../name-program.ts';
+import { failureAt } from '../oauth/failure-at.ts';
+import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
+import { isOfThisMachine, NotThisMachine } from './browse.ts';
+import { type DevelopmentUser, walkThrough } from './walk-through.ts';
+
+/** Nothing listens there: the walk ends before it. */
+const REDIRECT = new URL('http://127.0.0.1:4479/vmcp-token');
+
+const Written = z.object({
+  client: z.custom<StoredOAuthClientInformation>(
+    (value) => z.object({ client_id: z.string() }).safeParse(value).success,
+  ),
+  tokens: z.custom<StoredOAuthTokens>((value) => z.object({ access_token: z.string() }).safeParse(value).success),
+});
+
+/** One file for each user and endpoint: its name tells neither. */
+function fileOf(state: StateFolder, endpoint: string, user: string): string {
+  const name = createHash('sha256')
+    .update(JSON.stringify([endpoint, user]))
+    .digest('hex')
+    .slice(0, 32);
+  return join(state.developmentLogins, `${name}.json`);
+}
+
+function readLogin(file: string): Remembered {
+  try {
+    return Written.parse(JSON.parse(readIfThere(file) ?? ''));
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * An access token of a development user for an endpoint with an authorization server of its own. The first time the user logs in
+ * page by page; from then on the login is renewed, as any client does it.
+ * @throws CliError
+ */
+export async function logIn(endpoint: string, user: DevelopmentUser, context: Context): Promise<string> {
+  const { state, err } = context;
+  const serverUrl = new URL(endpoint);
+  if (!isOfThisMachine(serverUrl)) {
+    throw new CliError(
+      EXIT_CODES.failed,
+      `${endpoint} is not on this machine: passwords are sent to loopback addresses only`,
+    );
+  }
+  const file = fileOf(state, endpoint, user.name);
+  let login: URL | undefined;
+  const oauth = createOAuthClient(
+    REDIRECT.href,
+    'vmcp token',
+    (url) => {
+      login = url;
+    },
+    readLogin(file),
+  );
+  const options = { serverUrl, fetchFn: boundedFetch(serverUrl) };
+  try {
+    if ((await renew(oauth, options)) === 'ended') {
+      err.write(`The former login of ${user.name} has ended (unlinked, signed out or too old): logging in anew.\n`);
+    }
+    const result = oauth.remembered.tokens ? 'AUTHORIZED' : await auth(oauth.provider, options);
+    if (result === 'REDIRECT' && login) {
+      const { searchParams } = await walkThrough(login, REDIRECT, user);
+      await auth(oauth.provider, { ...options, ...answerIn(searchParams, oauth.state()) });
+    }
+  } catch (problem) {
+    if (problem instanceof NotThisMachine) {
+      const remedy = `log in by your browser instead ("${context.typed(`try ${quoted(endpoint)}`)}")`;
+      throw new CliError(EXIT_CODES.failed, `${problem.message}: ${remedy}`, { cause: problem });
+    }
+    throw failureAt(serverUrl, problem, context);
+  }
+  const { client, tokens } = oauth.remembered;
+  if (!tokens) throw new CliError(EXIT_CODES.failed, 'the authorization server gave no token');
+  mkdirSync(state.developmentLogins, { recursive: true, mode: 0o700 });
+  writeFileAtomic(file, JSON.stringify({ client, tokens }));
+  return tokens.access_token;
+}
+
+/** Answers of a token endpoint after which only another login helps (RFC 6749 §5.2). */
+const ENDED = new Set<string>(['invalid_grant', 'invalid_client', 'unauthorized_client']);
+
+/**
+ * Renews the login that is kept. Where it has ended nothing of it is left; the SDK would go on by itself, but with words of its own.
+ * @throws OAuthError, Error: nobody can tell at the moment
+ */
+async function renew(oauth: OAuthClient, { serverUrl, fetchFn }: Asking): Promise<'renewed' | 'ended' | 'none'> {
+  const { client: clientInformation, tokens } = oauth.remembered;
+  if (!clientInformation || !tokens?.refresh_token) return 'none';
+  const { provider } = oauth;
+  const { authorizationServerMetadata: metadata } = await discoverOAuthServerInfo(serverUrl, { fetchFn });
+  if (metadata === undefined || metadata.issuer !== tokens.issuer) {
+    await provider.invalidateCredentials?.('tokens');
+    return 'none';
+  }
+  try {
+    const asked = { metadata, clientInformation, refreshToken: tokens.refresh_token, fetchFn };
+    await provider.saveTokens({ ...tokens, ...(await refreshAuthorization(metadata.issuer, asked)) });
+    return 'renewed';
+  } catch (problem) {
+    if (!(problem instanceof OAuthError) || !ENDED.has(problem.code)) throw problem;
+    await provider.invalidateCredentials?.(problem.code === 'invalid_grant' ? 'tokens' : 'all');
+    return 'ended';
+  }
+}
+
+interface Asking {
+  serverUrl: URL;
+  fetchFn: FetchLike;
+}
+
+function answerIn(parameters: URLSearchParams, state: string | undefined): { authorizationCode: string; iss?: string } {
+  const [code, iss] = [parameters.get('code'), parameters.get('iss')];
+  if (code === null || parameters.get('state') !== state) {
+    throw new CliError(
+      EXIT_CODES.failed,
+      `the login ended without access: ${parameters.get('error') ?? 'no reason given'}`,
+    );
+  }
+  return iss === null ? { authorizationCode: code } : { authorizationCode: code, iss };
+}

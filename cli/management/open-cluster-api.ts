@@ -1,0 +1,74 @@
+import { KubeApi } from '#operator/kubernetes/api/api';
+import { clusterRooms } from '#management/cluster/cluster-rooms';
+import type { Problem } from '#management/problem';
+import { ROOTS_VARIABLE } from '#management/provenance/image-provenance';
+import type { Context } from '../context.ts';
+import type { CliError } from '../exit-codes.ts';
+import { connectCluster, explainAway, explainFailure, rightsRemedy } from './connect-cluster.ts';
+import { findApiGroup } from './find-api-group.ts';
+import { inProcessApi } from './in-process-api.ts';
+import type { ManagementApi } from './management-api.ts';
+import { Refusal } from './refusal.ts';
+import type { TargetOptions } from './target.ts';
+
+/**
+ * The operations on a namespace of a cluster, with the rights of the kubeconfig and no others.
+ * @throws CliError where the kubeconfig cannot be used, or the cluster does not answer, or has several installations and none is named
+ */
+export async function openClusterApi(
+  options: TargetOptions,
+  { version, environment, err }: Context,
+  stop: AbortSignal,
+): Promise<ManagementApi> {
+  const connection = connectCluster(options);
+  const kube = new KubeApi(connection);
+  const namespace = options.namespace ?? kube.namespace ?? 'default';
+  const apiGroup = await groupOf(kube, options, { server: connection.server, namespace });
+  const rooms = clusterRooms({
+    api: kube,
+    streams: kube,
+    apiGroup,
+    environment,
+    // From this machine, by its own user.
+    privateAddresses: true,
+    sigstoreRoots: environment[ROOTS_VARIABLE],
+    version,
+    onFailure: (text) => void err.write(`${text}\n`),
+  })(namespace);
+  return inProcessApi({
+    rooms,
+    place: `namespace ${namespace}`,
+    running: true,
+    onFailure: ({ message }) => void err.write(`${message}\n`),
+    explain: (problem) => explain(problem, { server: connection.server, namespace }),
+    async close() {
+      await rooms.operations.idle();
+      await rooms.registries.close();
+      await kube.close();
+    },
+    stop,
+  });
+}
+
+/** API group of the installation. Where there is none to work with, the connections are closed. */
+async function groupOf(
+  kube: KubeApi,
+  { apiGroup }: TargetOptions,
+  asked: { server: string; namespace: string },
+): Promise<string> {
+  try {
+    return await findApiGroup(kube, apiGroup);
+  } catch (problem) {
+    await kube.close();
+    throw explainFailure(problem, asked);
+  }
+}
+
+/** What is to be done about a cluster that does not answer, or does not let this account do it. */
+function explain(
+  { code, message, cause }: Problem,
+  asked: { server: string; namespace: string },
+): CliError | undefined {
+  if (code !== 'forbidden') return explainAway(cause, asked);
+  return new Refusal({ code, detail: `${message}\n${rightsRemedy(asked)}` }, { cause });
+}

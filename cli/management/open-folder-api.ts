@@ -1,0 +1,44 @@
+import { statSync } from 'node:fs';
+import { localRooms } from '#management/local/local-rooms';
+import { LocalSecrets } from '#management/secrets/local-secrets';
+import { shownPath } from '../check-folder.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { inProcessApi } from './in-process-api.ts';
+import type { ManagementApi } from './management-api.ts';
+import type { TargetOptions } from './target.ts';
+
+/** The operations on a folder of manifests and a state folder on which nothing runs. @throws CliError where there is no folder */
+export function openFolderApi(
+  folder: string,
+  { namespace = 'default', withoutFolder = false }: TargetOptions,
+  { state, version, environment, err, typed }: Context,
+  stop: AbortSignal,
+): ManagementApi {
+  const place = shownPath(folder);
+  if (!withoutFolder && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new CliError(
+      EXIT_CODES.notRunning,
+      `nothing runs here, and there is no folder ${place}: "${typed("run '<source>'")}" starts a server, and makes one`,
+    );
+  const rooms = localRooms({
+    state,
+    folder,
+    secrets: new LocalSecrets({ state, environment }),
+    environment,
+    version,
+    onFailure: (text) => void err.write(`${text}\n`),
+  })(namespace);
+  return inProcessApi({
+    rooms,
+    place,
+    running: false,
+    onFailure: ({ message }) => void err.write(`${message}\n`),
+    async close() {
+      // Nobody else would do what was begun.
+      await rooms.operations.idle();
+      await rooms.registries.close();
+    },
+    stop,
+  });
+}

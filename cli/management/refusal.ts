@@ -1,0 +1,30 @@
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '#management/problem';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+
+const BY_STATUS: Readonly<Record<number, number>> = {
+  400: EXIT_CODES.input,
+  401: EXIT_CODES.forbidden,
+  403: EXIT_CODES.forbidden,
+  404: EXIT_CODES.notFound,
+  405: EXIT_CODES.input,
+  409: EXIT_CODES.conflict,
+  412: EXIT_CODES.conflict,
+  413: EXIT_CODES.input,
+  415: EXIT_CODES.input,
+};
+
+/** What the API calls the body of a request is what somebody wrote here, and what it calls a query is an option. */
+const asCommands = (detail: string): string =>
+  detail
+    .replaceAll(/(^|\. )body (?=[\w.[\]]+: )/g, (_, before: string) => (before === '' ? '' : '\n'))
+    .replaceAll('force=true', '--force')
+    .replaceAll(/\((?:GET|POST|PUT|DELETE) \/\S*, or (vmcp [^)]+)\)/g, '($1)');
+
+/** An operation that was refused, in the words of the API, but for what only requests have. */
+export class Refusal extends CliError {
+  readonly code: ProblemCode;
+  constructor({ code, detail }: Pick<ProblemBody, 'code' | 'detail'>, options?: ErrorOptions) {
+    super(BY_STATUS[PROBLEMS[code][0]] ?? EXIT_CODES.failed, asCommands(detail), options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,44 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from '@jest/globals';
+import { findFreePort } from '../../e2e/gateway/find-free-port.ts';
+import { failureAt } from './failure-at.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.close();
+  server = undefined;
+});
+
+const typed = (command: string) => `vmcp ${command}`;
+
+/** What somebody is told who asked there in vain. */
+async function toldAt(url: string): Promise<[number, string]> {
+  const problem: unknown = await fetch(url).then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  const { exitCode, message } = failureAt(new URL(url), problem, { typed });
+  return [exitCode, message];
+}
+
+it('says that nothing listens at a port', async () => {
+  const origin = `http://127.0.0.1:${await findFreePort()}`;
+  const told = `${origin} does not answer (nothing listens there): start it, or check the URL`;
+  expect(await toldAt(`${origin}/mcp`)).toEqual([3, told]);
+});
+
+it('says what is in the way where something answers, but not in TLS', async () => {
+  server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server?.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const told = `https://127.0.0.1:${port}: it does not speak TLS: try http`;
+  expect(await toldAt(`https://127.0.0.1:${port}/mcp`)).toEqual([5, told]);
+});
+
+it('says why a port is not asked at all, and not only that it failed', async () => {
+  expect(await toldAt('http://127.0.0.1:9/mcp')).toEqual([
+    5,
+    'fetch failed: bad port ("vmcp doctor http://127.0.0.1:9/mcp" looks closer)',
+  ]);
+});

@@ -1,0 +1,28 @@
+import { readLock } from '#local/lock';
+import type { StatusBoard } from '#local/status-board';
+import { KeepClients } from '#management/clients/keep-clients';
+import { localClients } from '#management/clients/local-clients';
+import type { LocalSecrets } from '#management/secrets/local-secrets';
+import { systemClock } from '#operator/queue';
+import type { Context } from './context.ts';
+
+/** What goes on beside the resources of a folder: the management API, and the files of registered clients. */
+export async function openBeside(board: StatusBoard, context: Context, secrets: LocalSecrets) {
+  const { state, environment, err } = context;
+  const folder = readLock(state)?.folder ?? '';
+  const keep = new KeepClients({
+    clientsOf: (namespace) => localClients({ state, folder, environment }, namespace),
+    clock: systemClock,
+    onProblem: (text) => void err.write(`${text}\n`),
+  });
+  board.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
+  // Other commands start faster without what serves HTTP.
+  const { openManagement } = await import('./open-management.ts');
+  const management = await openManagement(context, secrets);
+  return {
+    async close() {
+      await keep.close();
+      await management?.close();
+    },
+  };
+}

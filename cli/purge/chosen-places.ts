@@ -1,0 +1,152 @@
+import type { RedisConfig } from '#lib/connections/redis-options';
+import { isRedisAddress } from '#crds/parts/redis-address';
+import type { KeyAccess } from '#cli/storage/redis-keys';
+import { Redis } from '#crds/run-config/storage';
+import { defined } from '#operator/plan/defined';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { CONTENTS, type Content, type WrittenPlace } from './written-places.ts';
+
+/** What a person says of the Redis, beside what the manifest says, or in its place. */
+export interface RedisOptions {
+  /** host:port; with sentinelMaster those of the Sentinels. */
+  redisAddress?: string[];
+  sentinelMaster?: string;
+  db?: number;
+  username?: string;
+  passwordFile?: string;
+  tls: boolean;
+  sentinelTls: boolean;
+  caFile?: string;
+  tlsName?: string;
+  keyPrefix?: string;
+  only?: Content;
+}
+
+/** A Redis with keys of the server. */
+export interface Place extends KeyAccess {
+  contents: readonly Content[];
+  /** For people. */
+  shown: string;
+}
+
+/** Names of files that options give; a Secret's have a slash inside. */
+const FILES = { password: '--password-file', user: '--username', ca: '--ca-file' } as const;
+
+interface Choosing {
+  written: readonly WrittenPlace[];
+  /** Of a server whose manifest is gone. */
+  prefix: string;
+  /** Value of a file of a written place. */
+  readSecret: (file: string) => string;
+  /** Text of a file of this machine. */
+  readFile: (path: string) => string;
+}
+
+/** Host of an address, an IPv6 literal without its brackets; undefined where none is written. */
+export function hostOf(address = ''): string | undefined {
+  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return host === '' ? undefined : host;
+}
+
+function target({ redisAddress: addresses = [], sentinelMaster }: RedisOptions, db: number) {
+  if (sentinelMaster === undefined) return { addr: addresses[0], db };
+  return { sentinel_config: { master_name: sentinelMaster, sentinel_addrs: addresses, db } };
+}
+
+/** What options say of who signs in, and how. */
+function accessOf({ passwordFile, username, caFile, tls, sentinelTls }: RedisOptions) {
+  const trusted = { ca_cert_file: caFile === undefined ? undefined : FILES.ca };
+  const user = username === undefined ? {} : { username_file: FILES.user };
+  return {
+    ...(tls && { tls: trusted }),
+    ...(sentinelTls && { sentinel_tls: trusted }),
+    ...(passwordFile !== undefined && { acl_user_config: { password_file: FILES.password, ...user } }),
+  };
+}
+
+/** What a file holds that options give; undefined for others. */
+function givenText(file: string, options: RedisOptions, { readFile }: Choosing): string | undefined {
+  const { username = '', passwordFile = '', caFile = '' } = options;
+  if (file === FILES.user) return username;
+  if (file === FILES.ca) return readFile(caFile);
+  return file === FILES.password ? readFile(passwordFile) : undefined;
+}
+
+/** The address that options say, else the one that the manifest says. */
+function addressOf({ addr, db = 0, sentinel_config, sentinel_tls }: Partial<RedisConfig>, options: RedisOptions) {
+  const { redisAddress, db: number = sentinel_config?.db ?? db } = options;
+  if (redisAddress !== undefined) return target(options, number);
+  if (sentinel_config) return { sentinel_config: { ...sentinel_config, db: number }, sentinel_tls };
+  return { addr, db: number };
+}
+
+/** The place that options say, on the ground of the one that the manifest says. */
+function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing: Choosing) {
+  const ground: Partial<RedisConfig> = base?.config ?? { key_prefix: choosing.prefix };
+  const { redisAddress, keyPrefix = ground.key_prefix, tlsName } = options;
+  const { addr, acl_user_config, tls, dial_timeout, read_timeout } = ground;
+  const parsed = Redis.parse({
+    ...defined({ acl_user_config, tls }),
+    ...defined(addressOf(ground, options)),
+    ...accessOf(options),
+    key_prefix: keyPrefix,
+  });
+  return {
+    contents: base?.contents ?? CONTENTS,
+    config: { ...parsed, ...defined({ dial_timeout, read_timeout }) },
+    // Through a forwarded port it has another address, and the certificate is still that of the one which is meant.
+    tlsName: tlsName ?? (redisAddress === undefined ? undefined : hostOf(addr)),
+    // As servers read such files: a line break at the end is no part of a password.
+    readSecret: (file: string) =>
+      (givenText(file, options, choosing) ?? choosing.readSecret(file)).replace(/[\r\n]+$/, ''),
+  };
+}
+
+const wrong = (message: string) => new CliError(EXIT_CODES.usage, message);
+
+function checkAddress({ redisAddress = [], sentinelMaster, keyPrefix }: RedisOptions): void {
+  const none = redisAddress.find((address) => !isRedisAddress(address));
+  if (none !== undefined) throw wrong(`--redis-address: ${JSON.stringify(none)} is no address; write host:port`);
+  if (redisAddress.length > 1 && sentinelMaster === undefined)
+    throw wrong('--redis-address: there is one Redis; of Sentinels say --sentinel-master, too');
+  if (redisAddress.length === 0 && sentinelMaster !== undefined)
+    throw wrong('--sentinel-master: name the Sentinels with --redis-address');
+  if (keyPrefix === '') throw wrong('--key-prefix: all keys begin with nothing; write the prefix of this server');
+}
+
+function checkAccess({ username, passwordFile, caFile, tls, sentinelTls }: RedisOptions): void {
+  if (username !== undefined && passwordFile === undefined)
+    throw wrong('--username: write --password-file, too, with the file of its password');
+  if (caFile !== undefined && !tls && !sentinelTls)
+    throw wrong('--ca-file: write --tls or --sentinel-tls, for which it is');
+}
+
+/** @throws CliError where options do not fit together */
+export function checkOptions(options: RedisOptions): void {
+  checkAddress(options);
+  checkAccess(options);
+}
+
+/** Where keys of the server are to be deleted. @throws CliError where options fit two places */
+export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[] {
+  const { redisAddress, keyPrefix, only } = options;
+  const written = choosing.written.filter(({ contents }) => only === undefined || contents.includes(only));
+  const isSaid = redisAddress !== undefined || keyPrefix !== undefined;
+  if (isSaid && written.length > 1) {
+    const remedy = 'say with --only sessions or --only logins which is meant, one after the other';
+    throw wrong(`sessions and logins are at two places: ${remedy}`);
+  }
+  if (written.length === 0 && redisAddress === undefined) return [];
+  const bases = written.length === 0 ? [undefined] : written;
+  return bases.map((base) => {
+    const place = changed(base, options, choosing);
+    return { ...place, shown: shownPlace(place.config) };
+  });
+}
+
+/** Where it is, without anything secret. */
+function shownPlace({ addr, db, sentinel_config: sentinel, key_prefix }: Place['config']): string {
+  const where = sentinel ? `${sentinel.master_name} of ${sentinel.sentinel_addrs.join(', ')}` : (addr ?? '');
+  const number = sentinel?.db ?? db;
+  return `Redis ${where}${number === 0 ? '' : `, database ${number}`}, ${key_prefix}`;
+}

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs';
+import { readLock, takeLock } from '#local/lock';
+import { emptyDatabases, forgetIdentity, keptFiles, removeKeptFiles } from '#local/kept-files';
+import { EMPTY, listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
+import { codeOf } from '#lib/files/code-of';
+import { readIfThere } from '#lib/files/write-file';
+import { LocalSecrets } from '#management/secrets/local-secrets';
+import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { keyText, type Manifest } from '#operator/world';
+import { shownPath } from '../check-folder.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { TargetOptions } from '../management/target.ts';
+import { type Amount, isServer, type ServerKey, shownServer, type Stored } from './stored.ts';
+import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
+
+/** The manifests that run here, ran last, or are named; none where their folder is gone. */
+function readFolder(folder: string | undefined): Snapshot {
+  if (folder === undefined) return EMPTY;
+  try {
+    return readSnapshot(listManifestFiles(folder));
+  } catch (problem) {
+    if (codeOf(problem) === 'ENOENT') return EMPTY;
+    throw problem;
+  }
+}
+
+function authConfigOf(manifest: Manifest, { manifests }: Snapshot): Manifest | undefined {
+  const { namespace } = manifest.metadata;
+  const name = authConfigNameOf(manifest);
+  return manifests.find(
+    ({ kind, metadata }) =>
+      kind === 'MCPExternalAuthConfig' && metadata.name === name && metadata.namespace === namespace,
+  );
+}
+
+interface Standing {
+  manifest: Manifest | undefined;
+  snapshot: Snapshot;
+  folder: string | undefined;
+  isRunning: boolean;
+}
+
+function whyStanding(key: ServerKey, { manifest, snapshot, folder = '', isRunning }: Standing): string | undefined {
+  const name = shownServer(key);
+  const [problem] = snapshot.problems;
+  if (manifest) {
+    const source = snapshot.sources.get(keyText(key));
+    const at = source ? `${shownPath(source.file)}:${source.line}` : shownPath(folder);
+    return isRunning ? `${name} runs here (${at})` : `${name} is still there (${at})`;
+  }
+  if (!problem) return undefined;
+  return `${shownPath(problem.file)}:${problem.line} cannot be read, so nobody knows whether ${name} is still there`;
+}
+
+/** Values of the Secrets of the folder, and of those that `vmcp secret` stored. */
+async function readSecrets(
+  { secrets }: Snapshot,
+  places: readonly WrittenPlace[],
+  namespace: string,
+  { state, environment }: Context,
+): Promise<(file: string) => string> {
+  const references = places.flatMap((place) => place.references);
+  const keys = references.filter(({ name }) => name === STORED_SECRET).map(({ key }) => key);
+  const stored =
+    keys.length === 0
+      ? new Map<string, string>()
+      : await new LocalSecrets({ state, environment }).read(namespace, keys);
+  const values = new Map(
+    references.map((reference) => {
+      const { name, key } = reference;
+      const value = name === STORED_SECRET ? stored.get(key) : secrets.get(`${namespace}/${name}`)?.[key];
+      return [secretFile(reference), value] as const;
+    }),
+  );
+  return (file) => {
+    const value = values.get(file);
+    if (value !== undefined) return value;
+    throw new CliError(
+      EXIT_CODES.input,
+      `the manifest names the Secret ${file}, which is not there: write --password-file`,
+    );
+  };
+}
+
+/** What a server of this machine stored. */
+export async function findLocally(key: ServerKey, options: TargetOptions, context: Context): Promise<Stored> {
+  const { state } = context;
+  const lock = readLock(state);
+  const folder = lock?.folder ?? options.folder ?? readIfThere(state.lastFolder);
+  const snapshot = readFolder(folder);
+  const text = keyText(key);
+  const manifest = snapshot.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === text);
+  const written = manifest ? writtenPlaces(manifest, authConfigOf(manifest, snapshot)) : [];
+  const isRunning = lock !== undefined && manifest !== undefined;
+  const neighbours = snapshot.manifests
+    .filter((one) => isServer(one) && one !== manifest)
+    .map((one) => ({
+      shown: `${one.metadata.namespace}/${one.metadata.name}`,
+      places: placesOfNeighbour(one, authConfigOf(one, snapshot)),
+    }));
+  return {
+    standing: whyStanding(key, { manifest, snapshot, folder, isRunning }),
+    written,
+    neighbours,
+    readSecret: await readSecrets(snapshot, written, key.namespace, context),
+    files: amountsOf(state, key, isRunning),
+    removeFiles: () => removeFiles(state, key, { isRunning, folder, pid: lock?.pid }),
+    remedy: () => 'start it, or name another address with --redis-address',
+  };
+}
+
+/** A server that runs has its files open, and needs its keys. */
+function amountsOf(state: Context['state'], key: ServerKey, isRunning: boolean): Amount[] {
+  return keptFiles(state, key).flatMap(({ path, rows }) => {
+    const where = shownPath(path);
+    const inside = Object.entries(rows).map(([what, count]) => ({ where, what, count }));
+    return isRunning ? inside : [...inside, { where, what: 'file', count: 1 }];
+  });
+}
+
+function removeFiles(
+  state: Context['state'],
+  key: ServerKey,
+  { isRunning, folder = '', pid }: Pick<Standing, 'isRunning' | 'folder'> & { pid: number | undefined },
+): void {
+  if (readLock(state)?.pid !== pid)
+    throw new CliError(EXIT_CODES.alreadyRunning, 'vmcp was started or stopped here meanwhile: do it again');
+  if (isRunning) emptyDatabases(state, key);
+  else if (pid !== undefined) removeKeptFiles(state, key);
+  else removeAll(state, key, folder);
+}
+
+function removeAll(state: Context['state'], key: ServerKey, folder: string): void {
+  if (!existsSync(state.path)) return;
+  // So that nothing begins to run on them meanwhile.
+  const giveBack = takeLock(state, folder, '');
+  try {
+    removeKeptFiles(state, key);
+    forgetIdentity(state, key);
+  } finally {
+    giveBack();
+  }
+}

@@ -1,0 +1,30 @@
+import { createReadStream } from 'node:fs';
+import { codeOf } from '#lib/files/code-of';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+
+/**
+ * The text of a file, or of standard input where the file is `-`; of at most `longest` bytes.
+ * @throws CliError that names the file, and never what stands in it
+ */
+export async function readGiven(file: string, longest: number, { input }: Pick<Context, 'input'>): Promise<string> {
+  const where = file === '-' ? 'standard input' : file;
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    // As a stream: read at once, a pipe into which nothing was written yet is an error (EAGAIN).
+    for await (const part of file === '-' ? input : createReadStream(file)) {
+      const bytes = Buffer.from(part as Buffer | string);
+      parts.push(bytes);
+      length += bytes.length;
+      if (length > longest) throw new CliError(EXIT_CODES.input, `${where} is longer than ${longest} bytes`);
+    }
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause;
+    throw new CliError(EXIT_CODES.input, `${where} cannot be read (${codeOf(cause) ?? 'unknown'})`, { cause });
+  }
+  return Buffer.concat(parts, length).toString();
+}
+
+/** Without the line break at its end. */
+export const withoutLineBreak = (text: string): string => text.replace(/\r?\n$/, '');

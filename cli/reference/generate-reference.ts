@@ -1,0 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { renderReference } from './render-reference.ts';
+
+// Writes the page of the command line.
+writeFileSync(join(import.meta.dirname, '../../docs/cli.md'), renderReference());

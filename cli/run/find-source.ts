@@ -1,0 +1,159 @@
+import { pathToFileURL } from 'node:url';
+import { getRegistryServer, listRegistries } from '#management/operations/registries';
+import type { ImageServer, RemoteServer } from '#management/records/registry-entry';
+import type { NewWorkload } from '#management/records/workload';
+import { decidesWhatRuns } from '#management/registries/decides-what-runs';
+import { programOf } from '#management/registries/workload-of-entry';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+import { Refusal } from '../management/refusal.ts';
+import { shownLine } from '../shown-output.ts';
+import { classifySource, nameOf, type Source } from './classify-source.ts';
+import type { Wanted } from './gather-values.ts';
+
+/** What would run, before anybody was asked for anything. */
+export interface Found {
+  /** What the workload would be called. */
+  name: string;
+  body: Pick<
+    NewWorkload,
+    | 'image'
+    | 'url'
+    | 'command'
+    | 'transport'
+    | 'target_port'
+    | 'stdio_process'
+    | 'oauth_config'
+    | 'registry_entry'
+    | 'registry_url'
+    | 'registry_api_url'
+  >;
+  /** Variables, or headers of what runs elsewhere, that it takes. */
+  wanted: readonly Wanted[];
+  remote: boolean;
+  /** What a person should know. */
+  notes: string[];
+}
+
+interface Entry {
+  server?: ImageServer | undefined;
+  remote_server?: RemoteServer | undefined;
+}
+
+interface NamedSource {
+  source: string;
+  /** What the workload is to be called; without, a name is made of the source. */
+  name?: string;
+}
+
+/** Finds what was named: in the registry, or by its form. @throws CliError where it is nothing that can be run */
+export async function findSource(
+  api: ManagementApi,
+  { source: text, name }: NamedSource,
+  { typed }: Pick<Context, 'typed'>,
+): Promise<Found> {
+  const entry = text.includes('://') ? undefined : await entryOf(api, text);
+  const source = classifySource(text, () => entry !== undefined);
+  if (source.kind !== 'entry') return { ...foundOf(source), name: name ?? nameOf(source) };
+  if (!entry) throw noEntry(text, typed);
+  return { ...ofEntry(source.name, entry, await originOf(api)), name: name ?? nameOf(source) };
+}
+
+function noEntry(text: string, typed: Context['typed']): CliError {
+  return new CliError(
+    EXIT_CODES.notFound,
+    `there is no entry "${text}" in the registry: see "${typed('registry search')}"; for an npm package write npx://${text}, for one of Python uvx://${text}, for an image its tag, too`,
+  );
+}
+
+async function entryOf(api: ManagementApi, serverName: string): Promise<Entry | undefined> {
+  try {
+    return (await api.call(getRegistryServer, { params: { name: 'default', serverName } })).body;
+  } catch (problem) {
+    const isNone = problem instanceof Refusal && (problem.code === 'not_found' || problem.code === 'bad_request');
+    if (isNone) return undefined;
+    throw problem;
+  }
+}
+
+type Origin = Pick<NewWorkload, 'registry_url' | 'registry_api_url'>;
+
+/** Where the entries come from; nothing for those that vmcp brings along. */
+async function originOf(api: ManagementApi): Promise<Origin> {
+  const { registries } = (await api.call(listRegistries)).body;
+  const { type, source = '' } = registries.find(({ name }) => name === 'default') ?? {};
+  if (type === 'file') return { registry_url: pathToFileURL(source).href };
+  if (type !== 'url' && type !== 'api') return {};
+  // A query may hold what lets one in.
+  const { origin, pathname } = new URL(source);
+  return { [type === 'api' ? 'registry_api_url' : 'registry_url']: `${origin}${pathname}` };
+}
+
+function foundOf(source: Exclude<Source, { kind: 'entry' }>): Omit<Found, 'name'> {
+  const none = { wanted: [], notes: [] };
+  if (source.kind === 'url') return { body: { url: source.url }, remote: true, ...none };
+  const { image } = source;
+  const body = programOf(image) ?? { image };
+  if (body.command === undefined && /^(npx|uvx):\/\//.test(image))
+    throw new CliError(EXIT_CODES.usage, `${image} is no package: write npx://name@version or uvx://name@version`);
+  return { body, remote: false, ...none };
+}
+
+function ofEntry(entryName: string, entry: Entry, origin: Origin): Omit<Found, 'name'> {
+  const found = whatRuns(entryName, entry);
+  return { ...found, body: { ...found.body, ...origin } };
+}
+
+function whatRuns(entryName: string, { server, remote_server: remote }: Entry): Omit<Found, 'name'> {
+  if (server) return ofImage(entryName, server);
+  if (remote) return ofRemote(entryName, remote);
+  throw new CliError(EXIT_CODES.failed, `the entry "${entryName}" of the registry says nothing to run`);
+}
+
+function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
+  const { image, transport, target_port: port, stdio_process, env_vars: named = [], provenance } = server;
+  const program = programOf(image);
+  if (!program) {
+    const why = `the image of "${entryName}" is none that an engine or a package runner may be given`;
+    throw new CliError(EXIT_CODES.failed, `${why}: "${shownLine(image)}"`);
+  }
+  const { wanted, withheld } = withoutDeciding(named);
+  const body = {
+    ...program,
+    ...(provenance && { registry_entry: entryName }),
+    ...(transport && { transport }),
+    ...(port !== undefined && port > 0 && { target_port: port }),
+    ...(stdio_process && { stdio_process }),
+  };
+  return { body, wanted, remote: false, notes: [...notesOf(server), ...withheld.map(noteOf)] };
+}
+
+function ofRemote(entryName: string, remote: RemoteServer): Omit<Found, 'name'> {
+  const { url, transport, headers: wanted = [], oauth_config } = remote;
+  if (/[{}]/.test(url)) {
+    const remedy = `run vmcp run with the whole of ${shownLine(url)}`;
+    throw new CliError(EXIT_CODES.usage, `the URL of "${entryName}" has parts to fill in: ${remedy}`);
+  }
+  const body = { url, ...(transport && { transport }), ...(oauth_config && { oauth_config }) };
+  return { body, wanted, remote: true, notes: notesOf(remote) };
+}
+
+/** An entry says what runs by its image or package alone. */
+function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld: string[] } {
+  const isHarmless = ({ name }: Wanted) => !decidesWhatRuns(name);
+  const withheld = named.filter((one) => !isHarmless(one)).map(({ name }) => shownLine(name));
+  return { wanted: named.filter(isHarmless), withheld };
+}
+
+const noteOf = (variable: string): string =>
+  `The registry names ${variable}, which decides what runs: it gets no value; write --env ${variable}=VALUE if you want it`;
+
+/** What an entry says of arguments and rights is told and never applied: whoever runs it decides. */
+function notesOf(entry: ImageServer | RemoteServer): string[] {
+  const args = 'args' in entry ? (entry.args ?? []) : [];
+  return [
+    ...(entry.status === 'deprecated' ? ['The registry says that this server should not be used any more.'] : []),
+    ...(args.length > 0 ? [`The registry suggests the arguments: -- ${shownLine(args.join(' '))}`] : []),
+  ];
+}

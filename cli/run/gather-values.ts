@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+import type { EnvVar } from '#management/records/registry-entry';
+import { askPerson, isAnswered } from '../ask-person.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { shownLine } from '../shown-output.ts';
+import type { SecretFrom } from './read-assignments.ts';
+
+/** A variable or header that a server takes. */
+export type Wanted = z.infer<typeof EnvVar>;
+
+export interface Given {
+  plain: ReadonlyMap<string, string>;
+  secrets: ReadonlyMap<string, SecretFrom>;
+}
+
+/** What a server is to be given, by the name of the variable or header. */
+export interface Values {
+  plain: Map<string, string>;
+  /** To be stored, or stored before. */
+  secrets: Map<string, { value: string } | { key: string }>;
+}
+
+/** By which options values are given. */
+const VARIABLES = { plain: '--env', secret: '--secret' };
+export const HEADERS = { plain: '--header', secret: '--header-secret' };
+
+interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {
+  options?: typeof VARIABLES;
+}
+
+/**
+ * Finds the values of what a server takes: those that are given, and of what it needs besides by asking. The environment is looked at for
+ * what was named by whoever runs it: an entry of a registry could name any variable, and its server would be given the value.
+ * Nothing is changed before all of them are there. @throws CliError that names all that are missing
+ */
+export async function gatherValues(wanted: readonly Wanted[], given: Given, around: Around): Promise<Values> {
+  const { options = VARIABLES } = around;
+  checkKinds(wanted, given, options);
+  const declared = new Set(wanted.map(({ name }) => name));
+  const added = [...given.secrets.keys()].filter((name) => !declared.has(name));
+  const all = [...wanted, ...added.map((name): Wanted => ({ name, secret: true, required: true }))];
+  const missing = all.filter((one) => isMissing(one, given, around));
+  if (missing.length > 0 && !isAnswered(around)) throw notGiven(missing, options);
+  const values: Values = { plain: new Map(given.plain), secrets: new Map() };
+  for (const one of all) await gather(one, given, around, values);
+  return values;
+}
+
+/** A secret among the plain values would stand in the manifest, and in the list of processes. */
+function checkKinds(wanted: readonly Wanted[], { plain }: Given, options: typeof VARIABLES): void {
+  for (const { name, secret } of wanted)
+    if (secret === true && plain.has(name))
+      throw new CliError(
+        EXIT_CODES.usage,
+        `${name} is a secret: write ${options.secret} ${name}=@file, or ${options.secret} ${name} to be asked`,
+      );
+}
+
+function isMissing(
+  { name, required, default: usual }: Wanted,
+  { plain, secrets }: Given,
+  { environment }: Around,
+): boolean {
+  const from = secrets.get(name);
+  if (plain.has(name) || (from !== undefined && !('ask' in from))) return false;
+  const known = (from && environment[name]) ?? usual ?? '';
+  return (required === true || from !== undefined) && known === '';
+}
+
+function notGiven(missing: readonly Wanted[], options: typeof VARIABLES): CliError {
+  const lines = missing.map(({ name, secret, description }) => {
+    const how = secret === true ? `${options.secret} ${name}=@file` : `${options.plain} ${name}=VALUE`;
+    return `  ${name}: ${how}${description === undefined ? '' : `  (${shownLine(description)})`}`;
+  });
+  return new CliError(
+    EXIT_CODES.usage,
+    `it needs values that were not given, and nobody is here to ask; write them${options === VARIABLES ? ', or without = to take them from the environment' : ''}:\n${lines.join('\n')}`,
+  );
+}
+
+async function gather(one: Wanted, { plain, secrets }: Given, around: Around, values: Values): Promise<void> {
+  const { name, secret, required } = one;
+  const from = secrets.get(name);
+  if (plain.has(name)) return;
+  if (from !== undefined && !('ask' in from)) {
+    values.secrets.set(name, from);
+    return;
+  }
+  if (required !== true && from === undefined) return;
+  const value = await find(one, around, from !== undefined);
+  if (secret === true || from !== undefined) values.secrets.set(name, { value });
+  else values.plain.set(name, value);
+}
+
+/** A value of the environment is told, so that nobody wonders which account it is. */
+async function find(
+  { name, secret, description, default: usual }: Wanted,
+  around: Around,
+  isNamed: boolean,
+): Promise<string> {
+  const { [name]: known = '' } = around.environment;
+  if (known !== '' && isNamed) {
+    around.err.write(`${name}: taken from the environment\n`);
+    return known;
+  }
+  if (usual !== undefined && usual !== '') return usual;
+  if (known !== '' && (await isWanted(name, around))) return known;
+  const about = description === undefined ? '' : ` (${shownLine(description)})`;
+  const answer = (await askPerson(`${name}${about}: `, around, secret === true)).trim();
+  if (answer !== '') return answer;
+  throw new CliError(EXIT_CODES.usage, `${name} is needed: nothing was changed`);
+}
+
+async function isWanted(name: string, around: Around): Promise<boolean> {
+  const answer = await askPerson(`${name} is in your environment: give the server that value? [y/N] `, around);
+  return /^y(es)?$/i.test(answer.trim());
+}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readLock } from '#local/lock';
+import { readIfThere } from '#lib/files/write-file';
+import { shownPath } from '../check-folder.ts';
+import type { Context } from '../context.ts';
+import { withApi } from '../management/open-api.ts';
+import { isCluster, type TargetOptions, USUAL_FOLDER } from '../management/target.ts';
+import { usualProvider } from '../secrets/secrets-provider.ts';
+import { upDetached } from '../up-detached.ts';
+import { addWorkload, type Added, type Wish } from './add-workload.ts';
+import { USUAL_GROUP } from './choose-group.ts';
+import { addEndpoint, makeFolder } from './make-folder.ts';
+import { readPlain, readSecrets } from './read-assignments.ts';
+import { tellEndpoint } from './tell-endpoint.ts';
+import { waitUntilListed } from './wait-until-listed.ts';
+
+export interface RunOptions extends TargetOptions, Pick<Wish, 'name' | 'group' | 'transport' | 'port'> {
+  env: string[];
+  secret: string[];
+  header: string[];
+  headerSecret: string[];
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/**
+ * Starts an MCP server in one command: adds it to what runs here or in a cluster, or else to a folder, which is made where there is none,
+ * and runs that. Nothing stays where it is refused. Returns the exit code. @throws CliError
+ */
+export async function run(
+  source: string,
+  args: readonly string[],
+  options: RunOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  const wish = await wishOf(source, args, options, context);
+  const running = readLock(context.state)?.folder;
+  if (isCluster(options) || running !== undefined) {
+    const added = await withApi(options, context, stop, (api) => addWorkload(api, wish, context));
+    offer(added, isCluster(options) ? undefined : running, options, context);
+    return tellEndpoint(added.name, options, context, stop);
+  }
+  const folder = folderOf(options, context);
+  const unmake = makeFolder(folder, options.group ?? USUAL_GROUP);
+  let name: string;
+  try {
+    const added = await withApi({ ...options, folder }, context, stop, (api) => addWorkload(api, wish, context));
+    offer(added, folder, options, context);
+    name = added.name;
+    context.err.write(`${name} is in ${shownPath(folder)}; starting it\n`);
+  } catch (problem) {
+    unmake?.();
+    throw problem;
+  }
+  const [since, startedAt] = [performance.now(), Date.now()];
+  return upDetached(folder, options.timeout, context, stop, () =>
+    waitUntilListed(name, options.timeout - (performance.now() - since), context, stop, { startedAt }),
+  );
+}
+
+/** A group that was just made has no endpoint: a folder gets one, in a cluster somebody has to say how clients come in. */
+function offer(
+  { group }: Added,
+  folder: string | undefined,
+  { namespace = 'default' }: TargetOptions,
+  { err }: Context,
+): void {
+  if (!group.isNew) return;
+  const file = folder === undefined ? undefined : addEndpoint(folder, group.name, namespace);
+  const none = `group ${group.name} is new: no endpoint offers it until a VirtualMCPServer has config.groupRef: ${group.name}`;
+  err.write(`${file === undefined ? none : `group ${group.name} is new, and gets an endpoint: ${shownPath(file)}`}\n`);
+}
+
+async function wishOf(source: string, args: readonly string[], options: RunOptions, context: Context): Promise<Wish> {
+  const { env, secret, header, headerSecret, ...rest } = options;
+  return {
+    ...rest,
+    source,
+    args,
+    variables: {
+      plain: readPlain(env, '--env', context.environment),
+      secrets: await readSecrets(secret, '--secret', context),
+    },
+    headers: {
+      plain: readPlain(header, '--header'),
+      secrets: await readSecrets(headerSecret, '--header-secret', context),
+    },
+    provider: usualProvider(options),
+    inCluster: isCluster(options),
+  };
+}
+
+/** The folder that is named, the one that ran last, or the usual one. */
+function folderOf({ folder }: TargetOptions, { state }: Context): string {
+  const last = readIfThere(state.lastFolder);
+  return resolve(folder ?? (last !== undefined && existsSync(last) ? last : USUAL_FOLDER));
+}

@@ -1,0 +1,65 @@
+import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { createSecret, deleteSecret } from '#management/operations/secrets';
+import type { ProviderType } from '#management/secrets/secrets';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+import { keysToWrite, storedKeys } from '../secrets/secrets-provider.ts';
+import type { Values } from './gather-values.ts';
+
+interface StoredSecrets {
+  /** Variable or header to `<secret>/<key>`, as records name a stored secret. */
+  references: Map<string, string>;
+  /** Takes away again what was not there before. */
+  undo: () => Promise<void>;
+}
+
+/**
+ * Stores the secrets of a workload, each under `<workload>.<name>`, in the secrets provider that is in force; where there is none, the
+ * one that needs no preparation is set up. What is stored of a former workload stays, as the new one may be refused yet, and others may
+ * refer to it. @throws CliError, and then nothing is stored
+ */
+export async function storeSecrets(
+  api: ManagementApi,
+  workload: string,
+  secrets: Values['secrets'],
+  context: Pick<Context, 'environment' | 'err' | 'typed'>,
+  provider: ProviderType,
+): Promise<StoredSecrets> {
+  const references = new Map<string, string>();
+  const made: string[] = [];
+  const undo = async (): Promise<void> => {
+    for (const key of made.splice(0)) await api.call(deleteSecret, { params: { key } });
+  };
+  if (secrets.size === 0) return { references, undo };
+  const isNew = [...secrets.values()].some((from) => 'value' in from);
+  const known = isNew ? await keysToWrite(api, provider, context) : ((await storedKeys(api)) ?? new Set<string>());
+  try {
+    for (const [name, from] of secrets) {
+      const key = 'key' in from ? from.key : freeKey(`${workload}.${name}`, known, context);
+      if ('key' in from) checkKnown(key, known);
+      else {
+        await api.call(createSecret, { body: { key, value: from.value } });
+        made.push(key);
+      }
+      references.set(name, `${STORED_SECRET}/${key}`);
+    }
+  } catch (problem) {
+    await undo().catch(() => undefined);
+    throw problem;
+  }
+  return { references, undo };
+}
+
+/** The key itself, or where it is taken the next one that is free. */
+function freeKey(key: string, known: ReadonlySet<string>, { err, typed }: Pick<Context, 'err' | 'typed'>): string {
+  if (!known.has(key)) return key;
+  err.write(`the stored secret ${key} stays as it is; where nothing needs it any more: ${typed(`secret rm ${key}`)}\n`);
+  for (let number = 2; ; number += 1) if (!known.has(`${key}-${number}`)) return `${key}-${number}`;
+}
+
+function checkKnown(key: string, known: ReadonlySet<string>): void {
+  if (known.has(key)) return;
+  const there = [...known].join(', ') || 'none';
+  throw new CliError(EXIT_CODES.notFound, `there is no stored secret ${key} (there is: ${there})`);
+}

@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { takeLock } from '#local/lock';
+import { locateState, openState, type StateFolder } from '#local/state-folder';
+import { waitUntilListed } from './wait-until-listed.ts';
+
+const LONGER_THAN_THE_TEST = 600_000;
+const STARTED = Date.parse('2026-01-02T03:00:00Z');
+
+let state: StateFolder;
+beforeEach(() => {
+  state = locateState(mkdtempSync(join(tmpdir(), 'vmcp-listed-')));
+  openState(state);
+});
+afterEach(() => rmSync(state.path, { recursive: true }));
+
+/** What `vmcp up` would report of a server with this one backend. */
+function report(backend: Record<string, unknown>, processes: object[] = []): void {
+  const lastTransitionTime = '2026-01-02T03:04:05Z';
+  const status = { phase: 'Degraded', conditions: [], backends: [{ lastTransitionTime, message: '', ...backend }] };
+  const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'tools' };
+  const resources = [{ key, status, isEndpoint: true }];
+  const board = { pid: process.pid, folder: state.path, settled: true, problems: [], resources, processes };
+  writeFileSync(state.status, JSON.stringify(board));
+}
+
+/** Time goes on by itself; `at` is done when it has come so far. */
+const wait = (patience = LONGER_THAN_THE_TEST, at = Infinity, act: () => unknown = () => undefined) => {
+  const context = { state, err: new PassThrough(), typed: (line: string) => `vmcp ${line}` };
+  let now = 0;
+  const pause = (milliseconds: number) => {
+    if (now < at && now + milliseconds >= at) act();
+    now += milliseconds;
+    return Promise.resolve();
+  };
+  return waitUntilListed('notes', patience, context, new AbortController().signal, {
+    clock: { now: () => now, pause },
+    startedAt: STARTED,
+  });
+};
+
+it.each([
+  [{ phase: 'Unavailable', loginUrl: 'https://id.example.com/' }, /log in at it once: vmcp login notes$/],
+  [{ phase: 'Excluded', message: 'no such Secret' }, /its tools are not listed: no such Secret\nsee "vmcp logs notes"/],
+])('does not wait for what no waiting mends: %j', async (backend, said) => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    report({ name: 'notes', ...backend });
+    await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringMatching(said) });
+  } finally {
+    unlock();
+  }
+});
+
+it('says how its program ended and what it said, and not only that nothing listens there', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    const ended = { name: 'mcp-notes', state: 'waiting', restarts: 3, lastEnd: 'exited with code 125' };
+    report({ name: 'notes', phase: 'Unavailable', message: 'cannot be reached (ECONNREFUSED)' }, [ended]);
+    writeFileSync(join(state.logs, 'mcp-notes.log'), 'pulling\nno such image: \u001b[31mnotes\n');
+    const said =
+      'its tools are not listed: its program exited with code 125, 4 times, and said: no such image: \\u001b[31mnotes\n';
+    await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
+  } finally {
+    unlock();
+  }
+});
+
+it('does not wait for a program on standard input and output that ends again and again, and says what it said', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  const gone = (time: string, backend = 'notes') =>
+    `${JSON.stringify({ time, message: 'the process of a backend is gone', backend, reason: 'exited with code 1', said: 'no settings\nat all' })}\n`;
+  const ends = ['2026-01-02T02:59:59Z', '2026-01-02T03:00:01Z', '2026-01-02T03:00:02Z'].map((time) => gone(time));
+  const log = join(state.logs, 'vmcp-tools.log');
+  try {
+    report({ name: 'notes', phase: 'Unavailable', message: 'its process exited with code 1' });
+    // Of a former one of that name, of another, and what is no line of a log.
+    writeFileSync(log, [...ends, gone('2026-01-02T03:00:02Z', 'another'), 'no JSON\n'].join(''));
+    const third = () => writeFileSync(log, gone('2026-01-02T03:00:04Z'), { flag: 'a' });
+    let isThere = false;
+    const failed = wait(LONGER_THAN_THE_TEST, 30_000, () => {
+      isThere = true;
+      third();
+    });
+    const said = 'its program exited with code 1, 3 times, and said:\n  no settings\n  at all\nsee "vmcp logs notes"';
+    await expect(failed).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
+    expect(isThere).toBe(true);
+  } finally {
+    unlock();
+  }
+});
+
+it('says what is missing where no endpoint offers it', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    report({ name: 'another', phase: 'Ready', tools: 1 });
+    await expect(wait(1)).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringMatching(/no endpoint here offers its group: write a VirtualMCPServer .*"vmcp edit notes"/),
+    });
+  } finally {
+    unlock();
+  }
+});
+
+it('waits for one that was left out for a moment, as its secret was written just before', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    report({ name: 'notes', phase: 'Excluded', message: 'no such Secret' });
+    const listed = wait(LONGER_THAN_THE_TEST, 4_000, () => report({ name: 'notes', phase: 'Ready', tools: 1 }));
+    expect(await listed).toHaveLength(1);
+  } finally {
+    unlock();
+  }
+});

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readBoard } from '#local/status-board';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { showProgress } from '../show-progress.ts';
+import { type ServerSummary, serversOf } from '../summarise-board.ts';
+import { findEnds, tellEnds } from './find-ends.ts';
+
+const LOOK = 200;
+/** What was just written, such as a secret, is read within this time: a backend that lacks it for longer does lack it. */
+const SETTLED = 5_000;
+
+/** Ends of a program, from which on it is taken to be broken. */
+const ENDS = 3;
+
+interface Backend {
+  server: ServerSummary;
+  phase: string;
+  tools: number | null;
+  message: string;
+  /** Where a person has to log in first; null: nowhere. */
+  loginUrl: string | null;
+  /** How often its program has ended. */
+  ends: number;
+}
+
+/** A workload as the endpoints see it that offer it. */
+function backendsOf(name: string, since: number, { state }: Pick<Context, 'state'>): Backend[] {
+  const board = readBoard(state);
+  if (!board) return [];
+  return serversOf(board).flatMap((server) => {
+    const found = server.backends.filter((backend) => backend.name === name);
+    const ends = found.length > 0 ? findEnds(name, server, board, state, since) : undefined;
+    return found.map((backend) => ({
+      ...backend,
+      // That nothing listens only follows from it.
+      message: ends ? tellEnds(ends) : backend.message,
+      ends: ends?.times ?? 0,
+      server,
+    }));
+  });
+}
+
+/** What waiting needs of time: milliseconds since anything, and a pause that ends early with `stop`. */
+interface Clock {
+  now: () => number;
+  pause: (milliseconds: number, stop: AbortSignal) => Promise<void>;
+}
+
+const CLOCK: Clock = {
+  now: () => performance.now(),
+  pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
+};
+
+/**
+ * Waits until the tools of a workload are listed by an endpoint that runs here. Returns the endpoints that offer it. `startedAt`:
+ * since when its program may have been started, milliseconds since 1970.
+ * @throws CliError with code 3 that says what keeps it away
+ */
+export async function waitUntilListed(
+  name: string,
+  patience: number,
+  context: Pick<Context, 'state' | 'err' | 'typed'>,
+  stop: AbortSignal,
+  { clock = CLOCK, startedAt = Date.now() }: { clock?: Clock; startedAt?: number } = {},
+): Promise<ServerSummary[]> {
+  const since = clock.now();
+  let hopefulAt = since;
+  return showProgress(`waiting until the tools of ${name} are listed`, context, async (say) => {
+    for (;;) {
+      const backends = backendsOf(name, startedAt, context);
+      const ready = backends.filter(({ phase, tools }) => phase === 'Ready' && tools !== null);
+      if (ready.length > 0 && ready.length === backends.length) return ready.map(({ server }) => server);
+      const [first] = backends.filter(({ message, loginUrl }) => message !== '' || loginUrl !== null);
+      if (first) say(`waiting for ${name}: ${first.message.split('\n')[0] ?? ''}`);
+      const now = clock.now();
+      if (backends.length === 0 || !backends.every(needsSomebody)) hopefulAt = now;
+      if (isHopeless(backends) || now - hopefulAt > SETTLED || now - since > patience)
+        throw notListed(name, first, context);
+      await clock.pause(LOOK, stop);
+      if (stop.aborted)
+        throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
+    }
+  });
+}
+
+/** Whether no waiting makes its tools known. */
+const needsSomebody = ({ phase, loginUrl }: Backend): boolean => phase === 'Excluded' || loginUrl !== null;
+
+/** Whether nothing changes in a moment: a person has to log in, or its program is broken. */
+function isHopeless(backends: readonly Backend[]): boolean {
+  if (backends.length === 0) return false;
+  const waitsForLogin = backends.every(needsSomebody) && backends.some(({ loginUrl }) => loginUrl !== null);
+  return waitsForLogin || backends.every(({ ends }) => ends >= ENDS);
+}
+
+function notListed(name: string, backend: Backend | undefined, { typed }: Pick<Context, 'typed'>): CliError {
+  if (backend && backend.loginUrl !== null) {
+    const message = `${name} is there, and a person has to log in at it once: ${typed(`login ${name}`)}`;
+    return new CliError(EXIT_CODES.notRunning, message);
+  }
+  if (!backend) {
+    const remedy = `write a VirtualMCPServer with its group as config.groupRef, or give it another group with "${typed(`edit ${name}`)}"`;
+    return new CliError(EXIT_CODES.notRunning, `${name} is there, but no endpoint here offers its group: ${remedy}`);
+  }
+  const remedy = `see "${typed(`logs ${name}`)}"; "${typed(`edit ${name}`)}" changes it, "${typed(`rm ${name}`)}" takes it away`;
+  return new CliError(
+    EXIT_CODES.notRunning,
+    `${name} is there, but its tools are not listed: ${backend.message}\n${remedy}`,
+  );
+}

@@ -1,0 +1,71 @@
+import { createSecret, listSecrets, setUpSecrets, updateSecret } from '#management/operations/secrets';
+import type { ProviderType } from '#management/secrets/secrets';
+import type { Context } from '../context.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+import { Refusal } from '../management/refusal.ts';
+import { isCluster, type TargetOptions } from '../management/target.ts';
+import { SecretInPath } from '#management/records/secret';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { ensurePassword } from './ensure-password.ts';
+
+type Around = Pick<Context, 'environment' | 'err'>;
+
+/** The provider that needs no preparation. */
+export const usualProvider = (target: TargetOptions): ProviderType => (isCluster(target) ? 'kubernetes' : 'encrypted');
+
+/** Sets a provider up; without a password the encrypted one takes that of the environment, which is made where there is none. */
+export async function setUpProvider(
+  api: ManagementApi,
+  type: ProviderType,
+  password: string | undefined,
+  around: Around,
+): Promise<string> {
+  if (type === 'encrypted' && password === undefined) ensurePassword(around);
+  const { body } = await api.call(setUpSecrets, { body: { provider_type: type, password } });
+  return body.message;
+}
+
+interface Stored {
+  type: ProviderType;
+  keys: Set<string>;
+}
+
+/** Keys that are stored, and where; undefined where no provider is set up. */
+export async function storedSecrets(api: ManagementApi): Promise<Stored | undefined> {
+  try {
+    const { body } = await api.call(listSecrets);
+    return { type: body.provider_type, keys: new Set(body.keys.map(({ key }) => key)) };
+  } catch (problem) {
+    if (problem instanceof Refusal && problem.code === 'not_found') return undefined;
+    throw problem;
+  }
+}
+
+/** The keys alone. */
+export const storedKeys = async (api: ManagementApi): Promise<Set<string> | undefined> =>
+  (await storedSecrets(api))?.keys;
+
+/** The same, and sets up a provider where there is none. */
+export async function keysToWrite(api: ManagementApi, usual: ProviderType, around: Around): Promise<Set<string>> {
+  const known = await storedKeys(api);
+  if (known) return known;
+  await setUpProvider(api, usual, undefined, around);
+  return new Set();
+}
+
+/** @throws CliError that says what is wrong with a key, before its value is asked for */
+export function checkKey(key: string): void {
+  const { error } = SecretInPath.safeParse({ key });
+  if (error) throw new CliError(EXIT_CODES.input, `${JSON.stringify(key)}: ${error.issues[0]?.message ?? ''}`);
+}
+
+/** Stores a value under a key that is `known` or not. */
+export async function putSecret(
+  api: ManagementApi,
+  key: string,
+  value: string,
+  known: ReadonlySet<string>,
+): Promise<void> {
+  if (known.has(key)) await api.call(updateSecret, { params: { key }, body: { value } });
+  else await api.call(createSecret, { body: { key, value } });
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from '@jest/globals';
+import { liveTable, plainLines } from '#cli/show-board';
+import { nextSteps, readiness, showStuck, stuckCode } from '#cli/up';
+import type { Board } from '#local/status-board';
+import type { BackendPhase, Status } from '#crds/kinds/status';
+
+const since = '2026-01-01T00:00:00Z';
+const ready = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'AllBackendsReady',
+  message: '',
+  lastTransitionTime: since,
+} as const;
+
+function status(
+  phase: Status['phase'],
+  backend: BackendPhase,
+  tools?: number,
+  conditions: Status['conditions'] = [ready],
+): Status {
+  const one = {
+    name: 'one',
+    url: 'stdio:x',
+    phase: backend,
+    authType: 'unauthenticated',
+    message: '',
+    lastTransitionTime: since,
+  };
+  return {
+    phase,
+    url: 'http://127.0.0.1:1/mcp',
+    conditions,
+    backends: [tools === undefined ? one : { ...one, tools }],
+  };
+}
+
+function board(of: Status, more: Partial<Board> = {}): Board {
+  const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
+  return {
+    pid: 1,
+    folder: '/f',
+    settled: true,
+    problems: [],
+    processes: [],
+    resources: [{ key, status: of, isEndpoint: true }],
+    ...more,
+  };
+}
+
+function output(columns = 200) {
+  const written: string[] = [];
+  return { written, columns, write: (text: string) => written.push(text) };
+}
+
+const context = { typed: (command: string) => `npx vmcp ${command} --state x` };
+const stuck = (reason: string) => [{ ...ready, type: 'Waiting', reason }];
+
+describe('where to go from here', () => {
+  it('is said with the backends that are left out, for which nobody waits', () => {
+    const partly = board(status('Degraded', 'Excluded'));
+    expect(readiness(partly, 0)).toBe('ready');
+    expect(nextSteps(partly, context)[0]).toBe('Connect a client to demo, which serves without one:');
+    expect(nextSteps(board(status('Ready', 'Ready', 3)), context)[0]).toBe('Connect a client to demo:');
+  });
+});
+
+describe('commands that are printed', () => {
+  const crashed = { name: 'mcp-one', state: 'waiting', restarts: 1, lastEnd: 'exited with code 1' } as const;
+
+  it('can be pasted as they stand, with the state folder that was named', () => {
+    const out = output();
+    const shown = board(status('Ready', 'Ready', 3), { processes: [crashed] });
+    liveTable(out, context)(shown, nextSteps(shown, context));
+    const text = out.written.join('');
+    expect(text).toContain('npx vmcp logs mcp-one --state x)');
+    expect(text).toContain('(npx vmcp connect cursor --write --state x):');
+    expect(text).not.toMatch(/(?<!npx )vmcp (logs|connect)/);
+  });
+});
+
+describe('the state on a terminal', () => {
+  it('is a table that is drawn again in its place', () => {
+    const out = output();
+    const show = liveTable(out, context);
+    show(board(status('Pending', 'Unknown')));
+    show(board(status('Ready', 'Ready', 3)));
+    const lines = out.written[0]!.trimEnd().split('\n').length;
+    expect(out.written[0]).toMatch(/BACKEND +STATE +TOOLS +AUTH +REASON/);
+    expect(out.written[1]!.startsWith(`\u001B[${lines + 1}A\u001B[J`)).toBe(true);
+    expect(out.written[1]).toMatch(/one +Ready +3 +unauthenticated/);
+  });
+
+  it('says which tools are counted: those that everybody gets, whoever listed last', () => {
+    const out = output();
+    const one = { ...status('Ready', 'Ready', 3), toolCount: 3 };
+    liveTable(out, context)(board(one));
+    const [backend] = one.backends ?? [];
+    const mixed = [backend!, { ...backend!, name: 'mine', authType: 'upstreamInject', tools: 7 }];
+    liveTable(out, context)(board({ ...one, backends: mixed }));
+    expect(out.written[0]).toContain('/mcp  3 tools\n');
+    expect(out.written[1]).toContain('/mcp  3 tools for everybody, more by user of mine\n');
+  });
+
+  it('never wraps a line, which would spoil the drawing', () => {
+    const out = output(30);
+    liveTable(out, context)(board(status('Ready', 'Ready', 3)));
+    for (const line of out.written[0]!.replace('\u001B[J', '').split('\n')) expect(line.length).toBeLessThanOrEqual(30);
+  });
+
+  it('is not cut to nothing by a terminal that does not know its width', () => {
+    const out = output(0);
+    liveTable(out, context)(board(status('Ready', 'Ready', 3)));
+    expect(out.written.join('')).toContain('http://127.0.0.1:1/mcp\n');
+  });
+});
+
+describe('the state in a file or pipe', () => {
+  it('is a line for what is new or different, and for what is gone', () => {
+    const out = output();
+    const show = plainLines(out);
+    const process = { name: 'mcp-one', state: 'running', restarts: 0 } as const;
+    show(board(status('Ready', 'Ready', 3), { processes: [process] }));
+    out.written.length = 0;
+    show(board(status('Ready', 'Ready', 3), { processes: [process] }));
+    expect(out.written).toEqual([]);
+    show(board(status('Ready', 'Ready', 4)));
+    expect(out.written).toEqual(['demo/one: Ready (4 tools)\n', 'process mcp-one: no longer\n']);
+  });
+});
+
+describe('a state in which nothing can be served', () => {
+  it('is told in a file or pipe by its reasons alone, and whole where there are none', () => {
+    const out = output();
+    const tell = (conditions: Status['conditions']) => {
+      showStuck(board(status('Pending', 'Unknown', 0, conditions)), plainLines(out), { out });
+      return out.written.splice(0);
+    };
+    const missing = {
+      ...ready,
+      status: 'False',
+      reason: 'GroupNotFound',
+      message: 'there is no group "tools"',
+    } as const;
+    expect(tell([missing])).toEqual(['demo: GroupNotFound: there is no group "tools"\n']);
+    expect(tell(stuck('GroupNotFound'))).toContain('demo: Pending http://127.0.0.1:1/mcp\n');
+  });
+});
+
+describe('being ready', () => {
+  it.each([
+    [
+      'not before every resource was worked on once',
+      board(status('Ready', 'Ready', 1), { settled: false }),
+      0,
+      'starting',
+    ],
+    ['when every backend answers and its tools are counted', board(status('Ready', 'Ready', 1)), 0, 'ready'],
+    ['not while a backend was not asked yet', board(status('Ready', 'Unknown')), 60_000, 'starting'],
+    ['not while tools are being counted', board(status('Ready', 'Ready')), 0, 'starting'],
+    ['after some time without the count', board(status('Ready', 'Ready')), 9000, 'ready'],
+    ['not while a backend may still come up', board(status('Degraded', 'Unavailable')), 0, 'starting'],
+    [
+      'after some time without the backend that does not answer',
+      board(status('Degraded', 'Unavailable')),
+      11_000,
+      'ready',
+    ],
+    [
+      'never when the only server waits for the user',
+      board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))),
+      0,
+      'stuck',
+    ],
+    [
+      'never when a runtime ends again and again',
+      board(status('Pending', 'Unknown'), { processes: [{ name: 'vmcp-demo', state: 'waiting', restarts: 2 }] }),
+      0,
+      'crashing',
+    ],
+  ] as const)('comes %s', (_, given, waited, expected) => {
+    expect(readiness(given, waited)).toBe(expected);
+  });
+
+  it('fails as bad input, or as not running where a port is taken', () => {
+    expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))))).toBe(1);
+    expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('PortInUse'))))).toBe(3);
+  });
+});

@@ -1,0 +1,60 @@
+import type { Board } from '#local/status-board';
+import type { Context, Output } from './context.ts';
+import { printProblem } from './check-folder.ts';
+import { shownText, writeRaw } from './shown-output.ts';
+import { printBoard, remarksOf, serversOf, shownName } from './summarise-board.ts';
+
+/** Shows each new state of a board; `above` stands before it and stays. */
+export type ShowBoard = (board: Board, above?: string[]) => void;
+
+/** Redraws a table in place: for terminals. */
+export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoard {
+  let height = 0;
+  return (board, above = []) => {
+    // A terminal that does not know its width says 0.
+    const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
+    const lines = printBoard(board, context).map((line) =>
+      line.length > width ? `${line.slice(0, width - 1)}…` : line,
+    );
+    const up = height === 0 ? '' : `\u001B[${height}A`;
+    writeRaw(out, `${up}\u001B[J${shownText([...above, ...lines].join('\n'))}\n`);
+    height = lines.length;
+  };
+}
+
+/** The facts of a board, each by what it is about. */
+function factsOf(board: Board): Map<string, string> {
+  const facts = new Map<string, string>();
+  for (const problem of board.problems) facts.set(printProblem(problem), printProblem(problem));
+  for (const server of serversOf(board)) {
+    const shown = shownName(server);
+    facts.set(shown, `${shown}: ${server.phase} ${server.endpoint ?? ''}`.trimEnd());
+    for (const { name, phase, tools, message, loginUrl } of server.backends) {
+      const count = tools === null ? '' : ` (${tools} tools)`;
+      const login = loginUrl === null ? '' : `: log in at ${loginUrl}`;
+      facts.set(`${shown}/${name}`, `${shown}/${name}: ${phase}${count} ${message}${login}`.trimEnd());
+    }
+    for (const { type, reason, message } of remarksOf(server)) {
+      facts.set(`${shown} ${type}`, `${shown}: ${reason}: ${message}`);
+    }
+  }
+  for (const { name, state, lastEnd } of board.processes) {
+    facts.set(
+      `process ${name}`,
+      `${name}: ${state}${state === 'waiting' && lastEnd !== undefined ? ` (${lastEnd})` : ''}`,
+    );
+  }
+  return facts;
+}
+
+/** Prints a line for each thing that is new or different: for files and pipes. */
+export function plainLines(out: Output): ShowBoard {
+  let shown = new Map<string, string>();
+  return (board, above = []) => {
+    const facts = factsOf(board);
+    if (above.length > 0) out.write(`${above.join('\n')}\n`);
+    for (const [about, fact] of facts) if (shown.get(about) !== fact) out.write(`${fact}\n`);
+    for (const about of shown.keys()) if (!facts.has(about)) out.write(`${about}: no longer\n`);
+    shown = facts;
+  };
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { findContainerEngine } from '#local/find-container-engine';
+import { RUNTIME_NODE_OPTIONS } from '#local/runtime-node-options';
+import { nameProgram } from './name-program.ts';
+import { runCommand } from './program.ts';
+
+/** Long enough for all children to be ended. */
+const END_AFTER = 5000;
+
+/** Runs the command of this process. `entry` is the URL of its program. */
+export async function start(args: string[], environment: NodeJS.ProcessEnv, entry: string): Promise<number> {
+  // From sources the runtime lies elsewhere than in the built package, where both programs stand side by side.
+  const [runtime, manifest] = entry.endsWith('.ts')
+    ? ['../runtime/main.ts', '../package.json']
+    : ['./runtime.js', '../package.json'];
+  const at = (path: string): string => fileURLToPath(new URL(path, entry));
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(at(manifest), 'utf8')));
+  const node = [process.execPath, ...process.execArgv];
+  const program = fileURLToPath(entry);
+  return runCommand(
+    args,
+    {
+      input: process.stdin,
+      out: process.stdout,
+      err: process.stderr,
+      environment,
+      program: nameProgram(environment, process.cwd(), program),
+      self: [...node, program],
+      runtime: [...node, ...RUNTIME_NODE_OPTIONS, at(runtime)],
+      version,
+      containerEngine: findContainerEngine(environment.PATH ?? ''),
+    },
+    stopOnSignal(),
+  );
+}
+
+function stopOnSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Those that come while it ends, a second Ctrl-C too, would otherwise end it before its children.
+    process.on(signal, () => {
+      if (stop.signal.aborted) return;
+      stop.abort();
+      setTimeout(() => process.exit(130), END_AFTER).unref();
+    });
+  }
+  return stop.signal;
+}

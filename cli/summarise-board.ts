@@ -1,0 +1,189 @@
+import type { Condition, Phase } from '#crds/parts/conditions';
+import type { Board, Listen } from '#local/status-board';
+import { PER_USER } from '#operator/plan/summarise-backends';
+import { printProblem } from './check-folder.ts';
+import type { Context } from './context.ts';
+import { printTable } from './print-table.ts';
+
+/** What is shown of `vmcp up`, or of a namespace of a cluster, which has no folder. */
+export type ShownBoard = Pick<Board, 'resources' | 'problems' | 'processes'> & Partial<Pick<Board, 'folder'>>;
+
+/** One endpoint as `vmcp status -o json` shows it. */
+export interface ServerSummary {
+  kind: 'VirtualMCPServer' | 'MCPServer';
+  name: string;
+  namespace: string;
+  phase: Phase;
+  /** A person has stopped it. */
+  suspended: boolean;
+  /** Absent until it is known, and while it is stopped. */
+  endpoint: string | null;
+  /** Where its process listens on this machine: `address` for clients, `privateAddress` for health and metrics. */
+  listen: Listen | null;
+  tools: number | null;
+  backends: {
+    name: string;
+    phase: string;
+    tools: number | null;
+    auth: string;
+    url: string;
+    message: string;
+    /** Where a person logs in for all callers; null: no login is needed. */
+    loginUrl: string | null;
+  }[];
+  /** Upstream provider to the redirect URI to enter there; empty without an authorization server. */
+  redirectUris: Record<string, string>;
+  conditions: Condition[];
+}
+
+/** How people name it: an MCPServer by itself may have the name of a VirtualMCPServer. */
+export function shownName({ kind, name }: Pick<ServerSummary, 'kind' | 'name'>): string {
+  return kind === 'VirtualMCPServer' ? name : `${kind}/${name}`;
+}
+
+/** VirtualMCPServers first, then by namespace and name. */
+function orderOf({ kind, namespace, name }: ServerSummary): string {
+  return `${kind === 'VirtualMCPServer' ? 0 : 1} ${namespace}/${name}`;
+}
+
+function isSuspended(conditions: Condition[]): boolean {
+  return conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Suspended');
+}
+
+/** The endpoints of a board. */
+export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
+  return board.resources
+    .filter(({ isEndpoint }) => isEndpoint)
+    .map(({ key: { kind, name, namespace }, status, listen }) => ({
+      suspended: isSuspended(status.conditions),
+      kind: kind === 'MCPServer' ? kind : ('VirtualMCPServer' as const),
+      name,
+      namespace,
+      phase: status.phase,
+      endpoint: isSuspended(status.conditions) ? null : (status.url ?? null),
+      listen: listen ?? null,
+      tools: status.toolCount ?? null,
+      backends: (status.backends ?? []).map((backend) => ({
+        name: backend.name,
+        phase: backend.phase,
+        tools: backend.tools ?? null,
+        auth: backend.authType ?? '',
+        url: backend.url ?? '',
+        message: backend.message,
+        loginUrl: backend.loginUrl ?? null,
+      })),
+      redirectUris: status.redirectUris ?? {},
+      conditions: status.conditions,
+    }))
+    .sort((a, b) => orderOf(a).localeCompare(orderOf(b)));
+}
+
+/** A namespace of a cluster with the MCPServers that no VirtualMCPServer tells of: nobody would see how they are. */
+export function withUnoffered(board: ShownBoard): ShownBoard {
+  const offered = new Set(board.resources.flatMap(({ status }) => status.backends ?? []).map(({ name }) => name));
+  const resources = board.resources.map((one) => ({
+    ...one,
+    isEndpoint: one.isEndpoint || !offered.has(one.key.name),
+  }));
+  return { ...board, resources };
+}
+
+/** Conditions that a person should read: what keeps it from serving, and warnings. */
+export function remarksOf({ conditions }: ServerSummary): Condition[] {
+  return conditions.filter(({ type, status, reason }) => {
+    if (type === 'Stalled' || type === 'Waiting') return false;
+    if (type === 'Ready') return status !== 'True' && reason !== 'RuntimeNotReady';
+    // The list of backends says it of each.
+    if (type === 'AllBackendsReady') return false;
+    if (type === 'BackendsResolved') return status !== 'True';
+    return status === 'True';
+  });
+}
+
+type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
+
+/** Backends that are not served until a person mends something. */
+export function leftOut({ backends }: ServerSummary): string[] {
+  return backends.filter(({ phase }) => phase === 'Excluded').map(({ name }) => name);
+}
+
+/**
+ * Whether an endpoint waits for the user, is on its way, serves in part, has not counted its tools yet, serves without
+ * backends that no waiting brings, or serves.
+ */
+export function progressOf(server: ServerSummary): Progress {
+  const { phase, suspended, conditions, backends } = server;
+  if (suspended) return 'serving';
+  const is = (type: string): boolean =>
+    conditions.some((condition) => condition.type === type && condition.status === 'True');
+  if (phase === 'Failed' || (phase === 'Pending' && (is('Stalled') || is('Waiting')))) return 'stuck';
+  if (phase === 'Pending' || backends.some((backend) => backend.phase === 'Unknown')) return 'starting';
+  if (backends.some((backend) => backend.phase === 'Unavailable')) return 'partly';
+  const counted = backends.every(
+    (backend) => backend.phase !== 'Ready' || backend.tools !== null || PER_USER.includes(backend.auth),
+  );
+  if (!counted) return 'uncounted';
+  return leftOut(server).length > 0 ? 'incomplete' : 'serving';
+}
+
+function backendRows(server: ServerSummary): string[] {
+  const rows = server.backends.map((backend) => [
+    backend.name,
+    backend.phase,
+    backend.tools === null ? '-' : String(backend.tools),
+    backend.auth,
+    backend.message,
+  ]);
+  if (rows.length === 0) return [];
+  return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
+}
+
+/** Where somebody has to log in, so that the rest works. */
+function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'>, isHere: boolean): string[] {
+  return backends
+    .filter(({ loginUrl }) => loginUrl !== null)
+    .map(({ name, loginUrl }) => {
+      const command = isHere ? `${typed(`login ${name}`)}, or ` : '';
+      return `  ! log in at ${name}: ${command}open ${loginUrl ?? ''}`;
+    });
+}
+
+/** What an administrator enters at each provider. */
+function providerRows({ redirectUris }: ServerSummary): string[] {
+  const rows = Object.entries(redirectUris);
+  return rows.length === 0 ? [] : printTable([['PROVIDER', 'REDIRECT URI'], ...rows]).map((line) => `  ${line}`);
+}
+
+/** The total is of what everybody gets: what a backend lists for each user by itself is another number for each. */
+function describeTools(count: number, { backends }: ServerSummary): string {
+  const perUser = backends.filter(({ auth }) => PER_USER.includes(auth)).map(({ name }) => name);
+  return perUser.length === 0
+    ? `${count} tools`
+    : `${count} tools for everybody, more by user of ${perUser.join(', ')}`;
+}
+
+/** An endpoint with its backends, for a terminal. */
+function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isHere: boolean): string[] {
+  const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
+  const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
+  const { listen } = server;
+  return [
+    `${shownName(server)}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
+    ...(listen ? [`  listens on ${listen.address}, with health and metrics on ${listen.privateAddress}`] : []),
+    ...backendRows(server),
+    ...providerRows(server),
+    ...loginRows(server, context, isHere),
+    ...remarks,
+  ];
+}
+
+/** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
+export function printBoard(board: ShownBoard, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
+  const { typed } = context;
+  const isHere = board.folder !== undefined;
+  const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
+  const waiting = board.processes
+    .filter(({ state }) => state === 'waiting')
+    .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (${typed(`logs ${name}`)})`);
+  return [...servers.flatMap((server) => [...printServer(server, context, isHere), '']), ...problems, ...waiting];
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { readSnapshot } from '#local/manifest-folder';
+import { CLIENT_ANNOTATION, fetchDevelopmentToken, loginOf, USERS_ANNOTATION } from '#cli/token';
+
+function folder(issuer: string, annotated = true) {
+  const annotations = annotated ? `annotations: {${CLIENT_ANNOTATION}: cli, ${USERS_ANNOTATION}: users}` : 'labels: {}';
+  const text = `apiVersion: vmcp.dev/v1alpha1
+kind: VirtualMCPServer
+metadata:
+  name: demo
+  ${annotations}
+spec:
+  config: {groupRef: g}
+  incomingAuth:
+    type: oidc
+    resourceUrl: http://127.0.0.1:4483/mcp
+    oidcConfig: {type: inline, inline: {issuer: "${issuer}"}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: users}
+stringData: {alice: pass}
+`;
+  const snapshot = readSnapshot([{ file: 'a.yaml', text }]);
+  return { snapshot, manifest: snapshot.manifests[0]! };
+}
+
+const context = { typed: (command: string) => `vmcp ${command}` };
+
+describe('logging in as a development user', () => {
+  it('takes client and password from what the annotations name, and the endpoint as the audience', () => {
+    const { manifest, snapshot } = folder('http://127.0.0.1:4480');
+    expect(loginOf('alice', manifest, snapshot, '', context)).toEqual({
+      issuer: 'http://127.0.0.1:4480',
+      client: 'cli',
+      password: 'pass',
+      resource: 'http://127.0.0.1:4483/mcp',
+    });
+  });
+
+  it('never sends a password to another machine', () => {
+    const { manifest, snapshot } = folder('https://login.example.test');
+    expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow('not on this machine');
+    const { manifest: tricky, snapshot: same } = folder('https://127.0.0.1.example.test');
+    expect(() => loginOf('alice', tricky, same, '', context)).toThrow('not on this machine');
+  });
+
+  it('is refused where the server names no development users, and for a user who is not among them', () => {
+    const { manifest, snapshot } = folder('http://127.0.0.1:4480', false);
+    expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow(USERS_ANNOTATION);
+    const named = folder('http://127.0.0.1:4480');
+    const refused = expect.objectContaining({ exitCode: 6, message: expect.stringContaining('it has: alice') });
+    for (const user of ['eve', 'constructor']) {
+      expect(() => loginOf(user, named.manifest, named.snapshot, '', context)).toThrow(refused);
+    }
+  });
+
+  it('is refused in words where the manifest is not valid', () => {
+    const { manifest, snapshot } = folder('http://127.0.0.1:4480');
+    const broken = { ...manifest, spec: { config: { groupRef: ['g'] } } };
+    expect(() => loginOf('alice', broken, snapshot, '', context)).toThrow(
+      'VirtualMCPServer "demo" is not valid as it is written now: "vmcp status" says why',
+    );
+  });
+
+  it('says when the identity provider does not answer', async () => {
+    const login = { issuer: 'http://127.0.0.1:1', client: 'cli', password: 'secret word', resource: 'r' };
+    const problem = await fetchDevelopmentToken('alice', login).catch((error: unknown) => error);
+    expect(String(problem)).toContain('does not answer at http://127.0.0.1:1');
+    expect(String(problem)).not.toContain('secret word');
+  });
+});

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AlreadyRunning, readLock } from '#local/lock';
+import { openState } from '#local/state-folder';
+import { type Board, readBoard } from '#local/status-board';
+import { printProblem } from './check-folder.ts';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { printBoard } from './summarise-board.ts';
+import { alreadyRunning, checkThereIsAServer, nextSteps, readiness } from './up.ts';
+
+const LOOK = 50;
+
+/** Starts this command again, without a terminal, its output in its own log. */
+function startInBackground(folder: string, { self, state, environment }: Context): ChildProcess {
+  const [command = '', ...first] = self;
+  const log = openSync(state.ownLog, 'a', 0o600);
+  try {
+    const args = [...first, 'up', resolve(folder), '--state', state.path];
+    const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env: environment });
+    child.unref();
+    return child;
+  } finally {
+    closeSync(log);
+  }
+}
+
+interface Waited {
+  board: Board | undefined;
+  outcome: 'ready' | 'stuck' | 'crashing' | 'ended' | 'late';
+}
+
+async function waitUntilReady(
+  child: ChildProcess,
+  { state }: Context,
+  patience: number,
+  stop: AbortSignal,
+): Promise<Waited> {
+  const since = Date.now();
+  let isToldToEnd = false;
+  for (;;) {
+    if (stop.aborted && !isToldToEnd) isToldToEnd = child.kill('SIGTERM');
+    const waited = Date.now() - since;
+    const reported = readBoard(state);
+    const board = reported?.pid === child.pid ? reported : undefined;
+    if (child.exitCode !== null || child.signalCode !== null) return { board, outcome: 'ended' };
+    const outcome = board ? readiness(board, waited) : 'starting';
+    if (outcome !== 'starting') return { board, outcome };
+    if (waited > patience) return { board, outcome: 'late' };
+    await sleep(LOOK);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * Runs a folder in the background. Returns when it serves, and `until` has ended: 0; when it does not within `patience` milliseconds, or
+ * only in part: 3, and it goes on trying. When nothing can be served, it ends with the messages that say why.
+ */
+export async function upDetached(
+  folder: string,
+  patience: number,
+  context: Context,
+  stop: AbortSignal,
+  until?: () => Promise<unknown>,
+): Promise<number> {
+  const { err, state, typed } = context;
+  checkThereIsAServer(folder, context);
+  openState(state);
+  const holder = readLock(state);
+  if (holder) throw alreadyRunning(new AlreadyRunning(holder), context);
+  const before = sizeOf(state.ownLog);
+  const child = startInBackground(folder, context);
+  const { board, outcome } = await waitUntilReady(child, context, patience, stop);
+  if (outcome === 'ended' && stop.aborted)
+    throw new CliError(EXIT_CODES.failed, 'broken off: what was started is stopped again');
+  if (outcome === 'ended' || outcome === 'stuck') throw await nothingServed(child, state, before);
+  try {
+    if (outcome === 'ready') await until?.();
+  } finally {
+    if (board) report(readBoard(state) ?? board, context);
+  }
+  if (outcome === 'ready') return EXIT_CODES.ok;
+  const what = outcome === 'crashing' ? 'a runtime ends again and again' : `not ready after ${patience / 1000} s`;
+  err.write(`${what}; it goes on in the background: see "${typed('status')}" and "${typed('logs')}"\n`);
+  return EXIT_CODES.notRunning;
+}
+
+/** Waits for the end of a process that serves nothing. Its words, after so many bytes of its log, say why. */
+async function nothingServed(child: ChildProcess, { ownLog }: Context['state'], before: number): Promise<CliError> {
+  while (child.exitCode === null && child.signalCode === null) await sleep(LOOK);
+  const said = readFileSync(ownLog).subarray(before).toString();
+  return new CliError(child.exitCode ?? EXIT_CODES.failed, `nothing is served:\n${said.trimEnd()}`);
+}
+
+function report(board: Board, context: Context): void {
+  const { out, err } = context;
+  out.write(`${[...printBoard(board, context), ...nextSteps(board, context)].join('\n')}\n`);
+  for (const problem of board.problems) err.write(`${printProblem(problem)}\n`);
+}

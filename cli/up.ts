@@ -1,0 +1,164 @@
+import { resolve } from 'node:path';
+import { Stalled, Waiting } from '#operator/errors';
+import { AlreadyRunning } from '#local/lock';
+import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
+import { runFolder, type RunningFolder } from '#local/run-folder';
+import type { Board } from '#local/status-board';
+import { LocalSecrets } from '#management/secrets/local-secrets';
+import { buildOf } from './build-of.ts';
+import { loadFolder, printProblem } from './check-folder.ts';
+import { printClientLines } from './client-lines.ts';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { openBeside } from './open-beside.ts';
+import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
+import { leftOut, progressOf, remarksOf, serversOf, shownName } from './summarise-board.ts';
+
+/** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
+const BACKENDS_COME = 10_000;
+/** The same for backends that answer, but whose tools are not listed yet. */
+const TOOLS_COME = 8000;
+
+/** Refuses a folder in which there is nothing to serve, and tells of documents that are passed over. */
+export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'>): void {
+  const snapshot = loadFolder(folder);
+  for (const notice of snapshot.notices) err.write(`${printProblem(notice)}\n`);
+  if (snapshot.manifests.some(mayHaveRuntime)) return;
+  const problems = snapshot.problems.map((problem) => `\n${printProblem(problem)}`).join('');
+  throw new CliError(
+    EXIT_CODES.input,
+    `${folder} holds no VirtualMCPServer, and no MCPServer by itself, that could be served${problems}`,
+  );
+}
+
+/** Starts after the first, from which on a runtime that ends again is taken to be broken. */
+const RESTARTS = 2;
+
+/** Whether everything serves, some of it still may, a runtime ends again and again, or nothing will unless the user acts. */
+export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
+  const servers = serversOf(board);
+  const progress = servers.map(progressOf);
+  const runtimes = new Set(servers.map(runtimeChildOf));
+  if (
+    board.processes.some(
+      ({ name, state, restarts }) => runtimes.has(name) && state === 'waiting' && restarts >= RESTARTS,
+    )
+  ) {
+    return 'crashing';
+  }
+  if (!board.settled || progress.length === 0 || progress.includes('starting')) return 'starting';
+  if (progress.every((one) => one === 'stuck')) return 'stuck';
+  if (progress.includes('partly')) return waited < BACKENDS_COME ? 'starting' : 'ready';
+  return progress.includes('uncounted') && waited < TOOLS_COME ? 'starting' : 'ready';
+}
+
+/** Where to go from here: client lines of each endpoint. */
+export function nextSteps(board: Board, context: Pick<Context, 'typed'>): string[] {
+  const served = serversOf(board).filter(({ endpoint }) => endpoint !== null);
+  return served.flatMap((server) => {
+    const { name, endpoint } = server;
+    const without = leftOut(server);
+    const shown = shownName(server);
+    const what = without.length > 0 ? `${shown}, which serves without ${without.join(', ')}` : shown;
+    return [`Connect a client to ${what}:`, ...printClientLines(name, endpoint ?? '', context), ''];
+  });
+}
+
+export function alreadyRunning({ message: running, lock }: AlreadyRunning, context: Context): CliError {
+  const { typed } = context;
+  const message = lock.build === buildOf(context) ? running : `${running}, as another build than this one`;
+  const remedy = `stop it with "${typed('down')}", or give this one a state folder of its own with --state`;
+  return new CliError(EXIT_CODES.alreadyRunning, `${message}: ${remedy}`);
+}
+
+async function start(folder: string, context: Context, stop: AbortSignal): Promise<RunningFolder> {
+  const secrets = new LocalSecrets(context);
+  try {
+    return await runFolder({
+      ...context,
+      build: buildOf(context),
+      folder: resolve(folder),
+      secrets,
+      stop,
+      beside: (board) => openBeside(board, context, secrets),
+      onProblem: ({ kind, name }, problem) => {
+        // It stands in the state of the endpoint, which is shown.
+        const isShown = problem instanceof Stalled || problem instanceof Waiting;
+        if (isShown && kind === 'VirtualMCPServer') return;
+        const text = problem instanceof Error ? problem.message : String(problem);
+        context.err.write(`${kind}/${name}: ${text}\n`);
+      },
+    });
+  } catch (problem) {
+    if (problem instanceof AlreadyRunning) throw alreadyRunning(problem, context);
+    throw problem;
+  }
+}
+
+/** What kept everything from being served, as an exit code: only a port can become free by itself. */
+export function stuckCode(board: Board): number {
+  const reasons = serversOf(board).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
+  return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
+}
+
+/** Why nothing of a board is served, without all that only waits for it. */
+function reasonsOf(board: Board): string[] {
+  const reasons = serversOf(board).flatMap((server) => [
+    ...remarksOf(server).map(({ reason, message }) => `${shownName(server)}: ${reason}: ${message}`),
+    ...server.backends
+      .filter(({ phase }) => phase === 'Excluded')
+      .map(({ name, message }) => `${shownName(server)}/${name}: ${message}`),
+  ]);
+  return [...board.problems.map(printProblem), ...reasons];
+}
+
+/** On a terminal, and where there are no reasons to tell, all of the board; else the reasons alone. */
+export function showStuck(board: Board, show: ShowBoard, { out }: Pick<Context, 'out'>): void {
+  const reasons = out.isTTY ? [] : reasonsOf(board);
+  if (reasons.length > 0) out.write(`${reasons.join('\n')}\n`);
+  else show(board);
+}
+
+/** Shows the board as it changes, and says where to go from here as soon as it serves. */
+function follow({ board }: RunningFolder, show: ShowBoard, context: Context): () => void {
+  const since = Date.now();
+  let announced = false;
+  function look(): void {
+    const steps =
+      !announced && readiness(board.board, Date.now() - since) === 'ready' ? nextSteps(board.board, context) : [];
+    announced ||= steps.length > 0;
+    show(board.board, steps);
+  }
+  look();
+  board.listen(look);
+  const timers = [TOOLS_COME, BACKENDS_COME].map((delay) => setTimeout(look, delay));
+  return () => {
+    for (const timer of timers) clearTimeout(timer);
+  };
+}
+
+/**
+ * Runs a folder in the foreground until `stop` says so, and shows its state as it changes. Ends by itself, with a code that
+ * says so, when nothing in it can be served as it is. Returns the exit code.
+ */
+export async function up(folder: string, context: Context, stop: AbortSignal): Promise<number> {
+  checkThereIsAServer(folder, context);
+  const running = await start(folder, context, stop);
+  try {
+    const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
+    const { board } = running.board;
+    if (readiness(board, 0) === 'stuck') {
+      showStuck(board, show, context);
+      return stuckCode(board);
+    }
+    const leave = follow(running, show, context);
+    await new Promise<void>((end) => {
+      if (stop.aborted) end();
+      stop.addEventListener('abort', () => end(), { once: true });
+    });
+    leave();
+    return EXIT_CODES.ok;
+  } finally {
+    await running.stop();
+  }
+}

@@ -1,0 +1,105 @@
+import { deleteWorkload, restartWorkload, startWorkload, stopWorkload } from '#management/operations/workloads';
+import type { WorkloadSummary } from '#management/records/workload';
+import { confirm } from '../confirm.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { changeEach } from '../management/change-each.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+import { waitForWorkloads } from './wait-for-workloads.ts';
+import { workloadsOf } from './workload-list.ts';
+
+export interface ChangeOptions {
+  group?: string;
+  /** Only of what is written. */
+  force?: boolean;
+  /** Only of what is waited for. */
+  wait?: boolean;
+  /** Milliseconds. */
+  timeout?: number;
+  /** Only of what cannot be undone. */
+  yes?: boolean;
+}
+
+interface Change {
+  act: (api: ManagementApi, name: string, force: 'true' | 'false') => Promise<unknown>;
+  /** Whether a workload of a group that is named is concerned. */
+  concerns: (workload: WorkloadSummary) => boolean;
+  /** How they are then, and whether one is. */
+  until: { what: string; isDone: (workload: WorkloadSummary | undefined) => boolean };
+}
+
+const asked = (name: string, force: 'true' | 'false') => ({ params: { name }, query: { force } });
+
+const CHANGES: Record<ChangeKind, Change> = {
+  stop: {
+    act: (api, name, force) => api.call(stopWorkload, asked(name, force)),
+    concerns: ({ status }) => status !== 'stopped',
+    until: { what: 'stopped', isDone: (one) => one?.status === 'stopped' },
+  },
+  start: {
+    act: (api, name, force) => api.call(startWorkload, asked(name, force)),
+    concerns: ({ status }) => status === 'stopped' || status === 'stopping',
+    until: { what: 'running', isDone: (one) => one?.status === 'running' },
+  },
+  restart: {
+    act: (api, name, force) => api.call(restartWorkload, asked(name, force)),
+    concerns: ({ status }) => status !== 'stopped' && status !== 'stopping',
+    // As long as it has not been carried out, the status is `starting`.
+    until: { what: 'running', isDone: (one) => one?.status === 'running' },
+  },
+  rm: {
+    act: (api, name) => api.call(deleteWorkload, { params: { name } }),
+    concerns: () => true,
+    until: { what: 'gone', isDone: (one) => one === undefined },
+  },
+};
+
+export type ChangeKind = 'stop' | 'start' | 'restart' | 'rm';
+
+/**
+ * Changes workloads: those that are named, or those of a group. Each is tried, and waited for where something runs. Returns the names
+ * of those with which it was done. @throws CliError
+ */
+export async function changeWorkloads(
+  api: ManagementApi,
+  kind: ChangeKind,
+  names: readonly string[],
+  options: ChangeOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<string[]> {
+  const { act, concerns, until } = CHANGES[kind];
+  const { force = false, wait = true, timeout: patience = 0, yes } = options;
+  const chosen = await choose(api, names, options, concerns);
+  if (yes !== undefined && chosen.length > 0) await confirm(`delete ${chosen.join(', ')}`, { yes }, context);
+  const done: string[] = [];
+  const waiting = async (): Promise<void> => {
+    if (wait && api.running && done.length > 0)
+      await waitForWorkloads(api, { ...until, names: done, patience }, context, stop);
+  };
+  try {
+    await changeEach(chosen, async (name) => {
+      await act(api, name, force ? 'true' : 'false');
+      done.push(name);
+    });
+  } catch (problem) {
+    // What was refused is the command's end, whatever becomes of the others.
+    await waiting().catch((late: unknown) => context.err.write(`${late instanceof Error ? late.message : ''}\n`));
+    throw problem;
+  }
+  await waiting();
+  return done;
+}
+
+/** The names that are meant. @throws CliError where neither or both are given */
+async function choose(
+  api: ManagementApi,
+  names: readonly string[],
+  { group }: Pick<ChangeOptions, 'group'>,
+  concerns: Change['concerns'],
+): Promise<string[]> {
+  if (names.length > 0 === (group !== undefined))
+    throw new CliError(EXIT_CODES.usage, 'name workloads, or a group with --group, and not both');
+  if (group === undefined) return [...new Set(names)];
+  return (await workloadsOf(api, { all: true, group })).filter(concerns).map(({ name }) => name);
+}

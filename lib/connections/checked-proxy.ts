@@ -1,0 +1,48 @@
+import type { LookupFunction } from 'node:net';
+import type { buildConnector, Dispatcher } from 'undici';
+import { AddressRefused } from './public-lookup.ts';
+import { createProxyDispatcher, proxyPool, type ProxySettings } from './proxy.ts';
+
+/**
+ * Connections through the environment's proxies, which resolve names by themselves and reach what is private: so they are asked
+ * for an address that the look-up in `connect` let pass, never for a name. TLS still looks for the name.
+ * @throws AddressRefused: a proxy that cannot be asked so
+ */
+export function createCheckedProxyDispatcher(connect: buildConnector.BuildOptions, proxy: ProxySettings): Dispatcher {
+  for (const url of [proxy.httpProxy, proxy.httpsProxy]) {
+    if (url !== undefined && !/^(https?:|$)/i.test(url))
+      throw new AddressRefused('the proxy speaks no HTTP: addresses behind it cannot be checked');
+  }
+  const lookup = 'lookup' in connect ? connect.lookup : undefined;
+  if (lookup === undefined) return createProxyDispatcher(connect, proxy);
+  const open = proxyPool(connect);
+  return createProxyDispatcher(connect, proxy, {
+    // A request that is not tunnelled names its host to the proxy, which would resolve it.
+    proxyTunnel: true,
+    clientFactory(origin, options) {
+      const pool = open(origin, options);
+      const tunnel = pool.connect.bind(pool);
+      const toAddress = async (target: Dispatcher.ConnectOptions) => {
+        const path = await addressOf(target.path, lookup);
+        return tunnel({ ...target, path, headers: { ...(target.headers as Record<string, string>), host: path } });
+      };
+      return Object.assign(pool, { connect: toAddress });
+    },
+  });
+}
+
+/** Of `name:port`, as RFC 9110 §9.3.6 has it. */
+async function addressOf(target: string, lookup: LookupFunction): Promise<string> {
+  const { hostname, port } = new URL(`https://${target}`);
+  const [address, family] = await look(hostname.replace(/^\[|\]$/g, ''), lookup);
+  return `${family === 6 ? `[${address}]` : address}:${port === '' ? '443' : port}`;
+}
+
+function look(hostname: string, lookup: LookupFunction): Promise<[address: string, family: number | undefined]> {
+  return new Promise((resolve, reject) => {
+    lookup(hostname, { all: false }, (error, address, family) => {
+      if (error) reject(error);
+      else resolve([typeof address === 'string' ? address : (address[0]?.address ?? ''), family]);
+    });
+  });
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from '@jest/globals';
+import { allot, type Allotments, candidatePorts, portOfSlot, privatePortOfPlace } from '#local/allotments';
+
+const none: Allotments = { slots: {}, privatePlaces: {}, backendPlaces: {}, uids: {} };
+const portsOf = ({ slots, privatePlaces }: Allotments, name: string) => ({
+  port: portOfSlot(slots[name]!),
+  privatePort: privatePortOfPlace(privatePlaces[name]!),
+});
+const makeUid = () => 'made';
+const servers = (...names: string[]) => names.map((name) => ({ name }));
+
+describe('what a server is given', () => {
+  it('allots 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
+    const given = allot(none, servers('d/a', 'd/b', 'd/c'), []);
+    expect(['d/a', 'd/b', 'd/c'].map((name) => portsOf(given, name))).toEqual([
+      { port: 4483, privatePort: 24_484 },
+      { port: 4493, privatePort: 24_485 },
+      { port: 4503, privatePort: 24_486 },
+    ]);
+  });
+
+  it('is an identity alone where nothing of it listens', () => {
+    const given = allot(none, [{ name: 'd/a', listens: false }, { name: 'd/b' }], [], { busy: () => false, makeUid });
+    expect(given.uids).toEqual({ 'd/a': 'made', 'd/b': 'made' });
+    expect([given.slots, given.privatePlaces]).toEqual([{ 'd/b': 0 }, { 'd/b': 0 }]);
+  });
+
+  it('stays the same when servers come and go', () => {
+    const before = allot(none, servers('d/a', 'd/b'), []);
+    const after = allot(before, servers('d/0', 'd/b'), []);
+    expect(after.slots['d/b']).toBe(before.slots['d/b']);
+    expect(after.uids['d/b']).toBe(before.uids['d/b']);
+    expect(after.slots['d/0']).toBe(0);
+  });
+
+  it('keeps the identity of a server that was away', () => {
+    const before = allot(none, servers('d/a'), []);
+    const after = allot(allot(before, [], []), servers('d/a'), []);
+    expect(after.uids['d/a']).toBe(before.uids['d/a']);
+  });
+
+  it('is remembered for the thousand that went last', () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `d/s${index}`);
+    const { uids } = names.reduce(
+      (before, name) => allot(before, servers(name), [], { busy: () => false, makeUid }),
+      none,
+    );
+    expect(Object.keys(uids)).toEqual(names.slice(-1001).reverse());
+  });
+
+  it('never is a port that another resource asks for', () => {
+    const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 24_484 }]);
+    expect(portsOf(given, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
+  });
+
+  it('moves away when another resource starts to ask for that port', () => {
+    const before = allot(none, servers('d/a'), []);
+    const after = allot(before, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], []);
+    expect(portsOf(after, 'd/a').port).toBe(4493);
+  });
+
+  it('is a port of its own for each backend', () => {
+    const { backendPlaces } = allot(none, [], [{ name: 'd/x' }, { name: 'd/y' }, { name: 'd/z', claims: 14_483 }]);
+    expect(backendPlaces['d/x']).toBe(1);
+    expect(backendPlaces['d/y']).toBe(2);
+  });
+
+  it('avoids what other programs have, but a public port that was given once stays', () => {
+    const busy = (port: number) => [4483, 24_484, 14_483].includes(port);
+    const first = allot(none, servers('d/a'), servers('d/x'), { busy, makeUid });
+    expect(portsOf(first, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
+    expect(first.backendPlaces['d/x']).toBe(1);
+    const before = allot(none, servers('d/a'), []);
+    expect(portsOf(allot(before, servers('d/a'), [], { busy, makeUid, starting: true }), 'd/a')).toEqual({
+      port: 4483,
+      privatePort: 24_485,
+    });
+  });
+});
+
+describe('private ports', () => {
+  const busy = (port: number) => port === 24_484;
+
+  it('stay with each workload while others are made, one after the other and in any order', () => {
+    const names = ['d/f', 'd/e', 'd/d', 'd/c', 'd/b', 'd/a'];
+    const seen = new Map<string, number>();
+    let given = none;
+    names.forEach((_, count) => {
+      const present = names.slice(0, count + 1).sort();
+      given = allot(given, servers(...present), [], { busy, makeUid });
+      for (const name of present) {
+        const { privatePort } = portsOf(given, name);
+        expect([name, seen.get(name) ?? privatePort]).toEqual([name, privatePort]);
+        seen.set(name, privatePort);
+      }
+    });
+    expect(new Set(seen.values()).size).toBe(6);
+  });
+
+  it('stay while processes run, also where another resource asks for one', () => {
+    const before = allot(none, servers('d/a'), []);
+    const asking = [{ name: 'd/a' }, { name: 'd/b', claims: 24_484 }];
+    expect(portsOf(allot(before, asking, []), 'd/a').privatePort).toBe(24_484);
+    const restarted = allot(before, asking, [], { busy: () => false, makeUid, starting: true });
+    expect(portsOf(restarted, 'd/a').privatePort).toBe(24_485);
+  });
+
+  it('move for the one workload that lost its port', () => {
+    const before = allot(none, servers('d/a', 'd/b'), servers('d/x'));
+    const lost = { name: 'd/a', port: 24_484 };
+    const after = allot(before, servers('d/a', 'd/b'), servers('d/x'), { busy, makeUid, lost });
+    expect([portsOf(after, 'd/a').privatePort, portsOf(after, 'd/b').privatePort]).toEqual([24_486, 24_485]);
+    const other = allot(before, servers('d/a', 'd/b'), servers('d/x'), {
+      busy: (port) => port === 14_483,
+      makeUid,
+      lost: { name: 'd/x', port: 14_483 },
+    });
+    expect([other.backendPlaces['d/x'], portsOf(other, 'd/a')]).toEqual([1, portsOf(before, 'd/a')]);
+  });
+});
+
+describe('candidatePorts', () => {
+  const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4503 }], servers('d/x'));
+  const asked = (starting: boolean) =>
+    candidatePorts(given, [{ name: 'd/a' }, { name: 'd/b', claims: 4503 }], servers('d/x'), starting);
+
+  it('leaves out what processes of the folder may be about to take', () => {
+    for (const port of [4483, 4503, 24_484, 24_485, 14_483]) expect(asked(false)).not.toContain(port);
+    expect(asked(false)).toEqual(expect.arrayContaining([4513, 24_486, 14_484]));
+  });
+
+  it('has them all before the first process is started', () => {
+    expect(asked(true)).toEqual(expect.arrayContaining([4483, 24_484, 14_483]));
+  });
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { isRunning, ProcessIdentity } from './process-identity.ts';
+import type { StateFolder } from './state-folder.ts';
+import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
+
+const Children = z.array(z.object({ name: z.string(), ...ProcessIdentity.shape }));
+
+/** Notes which processes run, for a successor in case this one is killed. */
+export function recordChildren(state: StateFolder, children: ({ name: string } & ProcessIdentity)[]): void {
+  writeFileAtomic(state.children, `${JSON.stringify(children, null, 2)}\n`);
+}
+
+/** Ends the processes (with their groups) that a killed predecessor left behind. Returns their names. */
+export function endLeftovers(state: StateFolder): string[] {
+  const recorded = readIfThere(state.children);
+  if (recorded === undefined) return [];
+  let children: z.infer<typeof Children>;
+  try {
+    children = Children.parse(JSON.parse(recorded));
+  } catch {
+    return [];
+  }
+  const left = children.filter((child) => isRunning(child));
+  for (const child of left) {
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // It ended by itself in between.
+    }
+  }
+  recordChildren(state, []);
+  return left.map((child) => child.name);
+}

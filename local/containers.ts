@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { inheritedVariables } from '#crds/parts/inherited-variables';
+import { CONTAINER_ENGINES } from '#operator/world';
+import { codeOf } from '#lib/files/code-of';
+import type { StateFolder } from './state-folder.ts';
+import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
+
+const runFile = promisify(execFile);
+/** How long an engine may take for all of it: on a busy machine each answer takes seconds. Milliseconds. */
+const PATIENCE = 20_000;
+/** A kill fails where one of several is not running yet, and what is then removed by force alone may take longer than that. */
+const ATTEMPTS = 3;
+
+const Container = z.object({ engine: z.enum(CONTAINER_ENGINES), labels: z.array(z.string()).min(1) });
+/** Containers of one engine that have all of these labels, each `name=value`. */
+export type Containers = z.infer<typeof Container>;
+
+/** What became of containers that were to go. */
+interface Removal {
+  /** How many there were. */
+  found: number;
+  /** Whether some are left, or nobody knows. */
+  left: boolean;
+}
+
+/** Removes them at once, whatever they do. An engine that is not there has none. */
+export async function removeContainers(
+  { engine, labels }: Containers,
+  environment: NodeJS.ProcessEnv,
+): Promise<Removal> {
+  const env = inheritedVariables(environment);
+  const signal = AbortSignal.timeout(PATIENCE);
+  const ask = (...args: string[]) => runFile(engine, args, { env, signal, killSignal: 'SIGKILL' });
+  const filters = labels.flatMap((label) => ['--filter', `label=${label}`]);
+  const all = new Set<string>();
+  for (let attempt = 0; attempt < ATTEMPTS && !signal.aborted; attempt += 1) {
+    try {
+      const { stdout } = await ask('ps', '--all', '--quiet', ...filters);
+      const standing = stdout.split(/\s+/).filter(Boolean);
+      if (standing.length === 0) return { found: all.size, left: false };
+      for (const one of standing) all.add(one);
+      // A forced removal alone gives some engines' containers ten seconds to end.
+      await ask('kill', ...standing).catch(() => undefined);
+      // Volumes that nothing but the image named, as `run --rm` takes them away.
+      await ask('rm', '--force', '--volumes', ...standing);
+    } catch (problem) {
+      if (codeOf(problem) === 'ENOENT') return { found: 0, left: false };
+      // Some have ended by themselves in between, or the engine has too much to do.
+    }
+  }
+  return { found: all.size, left: true };
+}
+
+const Noted = z.array(Container);
+
+function noted(state: StateFolder): Containers[] {
+  try {
+    return Noted.parse(JSON.parse(readIfThere(state.containers) ?? '[]'));
+  } catch {
+    return [];
+  }
+}
+
+/** Notes that there may be such containers from now on. */
+export function noteContainers(state: StateFolder, containers: Containers): void {
+  const before = noted(state);
+  const text = JSON.stringify(containers);
+  if (before.some((one) => JSON.stringify(one) === text)) return;
+  writeFileAtomic(state.containers, `${JSON.stringify([...before, containers], null, 2)}\n`);
+}
+
+/** Removes all containers that were noted, also those of a predecessor that was killed. Returns how many there were. */
+export async function removeNoted(state: StateFolder, environment: NodeJS.ProcessEnv): Promise<number> {
+  const removals = await Promise.all(
+    noted(state).map(async (one) => ({ one, ...(await removeContainers(one, environment)) })),
+  );
+  const left = removals.filter((removal) => removal.left).map(({ one }) => one);
+  // What is left is looked for again by the next one.
+  if (left.length > 0) writeFileAtomic(state.containers, `${JSON.stringify(left, null, 2)}\n`);
+  else rmSync(state.containers, { force: true });
+  return removals.reduce((sum, { found }) => sum + found, 0);
+}

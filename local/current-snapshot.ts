@@ -1,0 +1,64 @@
+import { keyText, type Manifest, type ResourceKey } from '#operator/world';
+import { codeOf } from '#lib/files/code-of';
+import type { StoredSecrets } from './stored-secrets.ts';
+import { changesBetween, EMPTY, ManifestFolder, type Snapshot } from './manifest-folder.ts';
+
+interface Version {
+  text: string;
+  generation: number;
+}
+
+type Stored = Pick<StoredSecrets, 'values' | 'problems'>;
+
+/** The resources of the folder and the stored secrets as they are now, each resource with the number of its version. */
+export class CurrentSnapshot {
+  readonly #folder: ManifestFolder;
+  readonly #path: string;
+  readonly #stored: Stored;
+  readonly #versions = new Map<string, Version>();
+  #snapshot: Snapshot = EMPTY;
+
+  constructor(folder: string, stored: Stored = { values: new Map(), problems: [] }) {
+    this.#stored = stored;
+    this.#path = folder;
+    this.#folder = new ManifestFolder(folder);
+  }
+
+  get value(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /** Reads the folder again. Returns the keys of what changed; while the folder is away, what was read before counts. */
+  refresh(): ResourceKey[] {
+    const before = this.#snapshot;
+    this.#snapshot = withStored(this.#read(), this.#stored);
+    for (const manifest of this.#snapshot.manifests) this.#number(manifest);
+    return changesBetween(before, this.#snapshot);
+  }
+
+  #read(): Snapshot {
+    try {
+      return this.#folder.read();
+    } catch (problem) {
+      const message = `cannot be read (${codeOf(problem) ?? 'unknown'}): what it held before stays in force`;
+      return { ...this.#snapshot, problems: [{ file: this.#path, line: 1, path: '', message }] };
+    }
+  }
+
+  #number(manifest: Manifest): void {
+    const key = keyText({ kind: manifest.kind, ...manifest.metadata });
+    const text = JSON.stringify(manifest.spec);
+    const former = this.#versions.get(key);
+    const generation = former === undefined ? 1 : former.generation + (former.text === text ? 0 : 1);
+    this.#versions.set(key, { text, generation });
+    manifest.metadata.generation = generation;
+  }
+}
+
+/** A key of a manifest's own Secret of that name wins, as it is what somebody wrote down. */
+export function withStored(snapshot: Snapshot, { values, problems }: Stored): Snapshot {
+  if (values.size === 0 && problems.length === 0) return snapshot;
+  const secrets = new Map(snapshot.secrets);
+  for (const [place, stored] of values) secrets.set(place, { ...stored, ...snapshot.secrets.get(place) });
+  return { ...snapshot, secrets, problems: [...snapshot.problems, ...problems] };
+}

@@ -1,0 +1,48 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { firstCertificate, hasCertificate } from '#crds/parts/has-certificate';
+import { HEADER_VALUE } from '#crds/parts/primitives';
+import { contentHash, type SecretFlaw } from '#operator/world';
+
+const SHORTEST_SEAL = 32;
+const MIN_RSA_BITS = 2048;
+const CURVES = new Set(['prime256v1', 'secp384r1']);
+
+/** Returns what a value of a Secret cannot be used for. The value is read as the runtime reads a file: line breaks at its end do not count. */
+export function findSecretFlaws(value: string): SecretFlaw[] {
+  const text = value.replace(/[\r\n]+$/, '');
+  const key = privateKeyOf(text);
+  return [
+    ...(text === '' ? (['empty'] as const) : []),
+    ...(text === '' || HEADER_VALUE.test(text) ? [] : (['control characters'] as const)),
+    ...(Buffer.byteLength(text) < SHORTEST_SEAL ? (['short'] as const) : []),
+    ...(key ? [] : (['no private key'] as const)),
+    ...(key && signs(key) ? [] : (['no signing key'] as const)),
+    ...(hasCertificate(text) ? [] : (['no certificate'] as const)),
+  ];
+}
+
+/** Returns the hash of the public key of a certificate or a private key; undefined: the value is neither, or Node knows no such key. */
+export function findKeyPair(value: string): string | undefined {
+  try {
+    const key = firstCertificate(value)?.publicKey ?? privateKeyOf(value);
+    const publicKey = key?.type === 'private' ? createPublicKey(key) : key;
+    return publicKey && contentHash(publicKey.export({ type: 'spki', format: 'pem' }).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function privateKeyOf(text: string): KeyObject | undefined {
+  if (!text.includes('PRIVATE KEY-----')) return undefined;
+  try {
+    return createPrivateKey(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The algorithms of runtime/authserver/keys/load-signing-key.ts. */
+function signs({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
+  if (type === 'ec') return CURVES.has(details?.namedCurve ?? '');
+  return type === 'ed25519' || (type === 'rsa' && (details?.modulusLength ?? 0) >= MIN_RSA_BITS);
+}

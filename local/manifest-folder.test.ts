@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CurrentSnapshot } from '#local/current-snapshot';
+import { keyText } from '#operator/world';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-folder-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const group = (name: string, description = '') =>
+  `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: ${name}}\nspec: {description: "${description}"}\n`;
+const secret = (value: string) =>
+  `apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {plain: ${value}}\ndata: {coded: ${Buffer.from('decoded').toString('base64')}}\n`;
+const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
+const names = (snapshot: CurrentSnapshot) => snapshot.value.manifests.map(({ metadata }) => metadata.name).sort();
+const changes = (snapshot: CurrentSnapshot) => snapshot.refresh().map(keyText).sort();
+
+describe('the resources of a folder', () => {
+  it('come from all its YAML files, many documents a file, not from folders inside it', () => {
+    write('a.yaml', `${group('one')}---\n${group('two')}`);
+    write('b.yml', group('three'));
+    write('c.txt', group('four'));
+    mkdirSync(join(folder, 'inside'));
+    write('inside/d.yaml', group('five'));
+    const snapshot = new CurrentSnapshot(folder);
+    expect(changes(snapshot)).toEqual(['MCPGroup/default/one', 'MCPGroup/default/three', 'MCPGroup/default/two']);
+  });
+
+  it('hold the values of Secrets, plain and coded', () => {
+    write('s.yaml', secret('seen'));
+    const snapshot = new CurrentSnapshot(folder);
+    snapshot.refresh();
+    expect(snapshot.value.secrets.get('default/s')).toEqual({ plain: 'seen', coded: 'decoded' });
+  });
+
+  it('that changed, appeared or went are told, and no others', () => {
+    write('a.yaml', group('one'));
+    write('b.yaml', group('two'));
+    write('s.yaml', secret('before'));
+    const snapshot = new CurrentSnapshot(folder);
+    snapshot.refresh();
+    expect(changes(snapshot)).toEqual([]);
+    write('a.yaml', group('one', 'changed'));
+    write('s.yaml', secret('after'));
+    write('c.yaml', group('three'));
+    rmSync(join(folder, 'b.yaml'));
+    expect(changes(snapshot)).toEqual([
+      'MCPGroup/default/one',
+      'MCPGroup/default/three',
+      'MCPGroup/default/two',
+      'Secret/default/s',
+    ]);
+  });
+
+  it('are numbered anew with each change of their spec only', () => {
+    write('a.yaml', group('one'));
+    const snapshot = new CurrentSnapshot(folder);
+    const generation = () => snapshot.value.manifests[0]?.metadata.generation;
+    snapshot.refresh();
+    expect(generation()).toBe(1);
+    write('a.yaml', `# a comment\n${group('one')}`);
+    snapshot.refresh();
+    expect(generation()).toBe(1);
+    write('a.yaml', group('one', 'changed'));
+    snapshot.refresh();
+    expect(generation()).toBe(2);
+  });
+
+  it('of a file that is no YAML any more stay as they were, and the problem is told', () => {
+    write('a.yaml', group('one'));
+    write('b.yaml', group('two'));
+    const snapshot = new CurrentSnapshot(folder);
+    snapshot.refresh();
+    write('a.yaml', 'kind: [\n  : {');
+    expect(changes(snapshot)).toEqual([]);
+    expect(names(snapshot)).toEqual(['one', 'two']);
+    expect(snapshot.value.problems[0]?.file).toBe(join(folder, 'a.yaml'));
+    rmSync(join(folder, 'a.yaml'));
+    expect(changes(snapshot)).toEqual(['MCPGroup/default/one']);
+    expect(snapshot.value.problems).toEqual([]);
+  });
+
+  it('stay as they were while the folder is away', () => {
+    write('a.yaml', group('one'));
+    const snapshot = new CurrentSnapshot(folder);
+    snapshot.refresh();
+    rmSync(folder, { recursive: true });
+    expect(changes(snapshot)).toEqual([]);
+    expect(names(snapshot)).toEqual(['one']);
+    expect(snapshot.value.problems[0]?.message).toContain('ENOENT');
+  });
+});

@@ -1,0 +1,122 @@
+import { rmSync } from 'node:fs';
+import { systemClock } from '#operator/queue';
+import { reconcile } from '#operator/reconcile';
+import { ToldProblems } from '#operator/told-problems';
+import type { LocalFacts, ResourceKey } from '#operator/world';
+import { endLeftovers } from './children-record.ts';
+import { removeNoted } from './containers.ts';
+import { dropOldLogins } from './generated-secrets.ts';
+import { takeLock } from './lock.ts';
+import { boundLog } from './log-file.ts';
+import { LocalPlatform } from './platform.ts';
+import type { SecretsSource } from './stored-secrets.ts';
+import { openState, type StateFolder } from './state-folder.ts';
+import { StatusBoard } from './status-board.ts';
+import { writeFileAtomic } from '#lib/files/write-file';
+
+/** How long what is being worked on may take to end before the children are ended without it. */
+const WORK_ENDS = 500;
+
+interface RunOptions {
+  folder: string;
+  state: StateFolder;
+  /** Fingerprint of this program. */
+  build: string;
+  runtime: string[];
+  environment: NodeJS.ProcessEnv;
+  containerEngine: LocalFacts['containerEngine'];
+  /** What the management API stores. */
+  secrets: SecretsSource;
+  /** Stops waiting for the first round; `stop` of what is returned is still to be called. */
+  stop: AbortSignal;
+  /** Receives a problem of a resource once for as long as it stays the same, for the log. */
+  onProblem: (key: ResourceKey, problem: unknown) => void;
+  /** Opens what serves beside it: when the state folder is this one's, before anything is told to be ready. */
+  beside?: (board: StatusBoard) => Promise<Closable | undefined>;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+export interface RunningFolder {
+  board: StatusBoard;
+  /** Ends every process within 5 s and gives the state folder back. */
+  stop(): Promise<void>;
+}
+
+/** Takes away what is only of use while vmcp runs: the secret files above all. */
+function dropRun(state: StateFolder): void {
+  for (const path of [state.status, state.run]) rmSync(path, { recursive: true, force: true });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/**
+ * Runs a folder of manifests until it is stopped. Resolves when every resource has been worked on once.
+ * Throws AlreadyRunning when the state folder is taken.
+ */
+export async function runFolder(options: RunOptions): Promise<RunningFolder> {
+  const { folder, state } = options;
+  openState(state);
+  const giveBack = takeLock(state, folder, options.build);
+  let beside: Closable | undefined;
+  try {
+    await clearUp(options);
+    const board = new StatusBoard(state, folder);
+    beside = await options.beside?.(board);
+    return await runBeside(beside, board, options, giveBack);
+  } catch (problem) {
+    await beside?.close();
+    giveBack();
+    throw problem;
+  }
+}
+
+/** What the one before left. */
+async function clearUp({ folder, state, environment }: RunOptions): Promise<void> {
+  writeFileAtomic(state.lastFolder, folder);
+  endLeftovers(state);
+  await removeNoted(state, environment);
+  boundLog(state.ownLog);
+  dropRun(state);
+  dropOldLogins(state, systemClock.now());
+}
+
+async function runBeside(
+  beside: Closable | undefined,
+  board: StatusBoard,
+  options: RunOptions,
+  giveBack: () => void,
+): Promise<RunningFolder> {
+  const platform = new LocalPlatform({ ...options, board, clock: systemClock });
+  const told = new ToldProblems();
+  const onProblem: RunOptions['onProblem'] = (key, problem) => {
+    if (told.note(key, problem)) options.onProblem(key, problem);
+  };
+  const reconciling = await reconcile(platform, systemClock, onProblem, {
+    onWork: (key, result) => {
+      if (result === 'success') told.solved(key);
+    },
+  });
+  await Promise.race([reconciling.idle(), aborted(options.stop)]);
+  board.settle();
+  return {
+    board,
+    async stop() {
+      await beside?.close();
+      const worked = reconciling.stop();
+      await Promise.race([worked, new Promise((resolve) => setTimeout(resolve, WORK_ENDS))]);
+      await platform.stopChildren();
+      await removeNoted(options.state, options.environment);
+      await worked;
+      dropRun(options.state);
+      giveBack();
+    },
+  };
+}

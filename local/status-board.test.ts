@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Children } from '#local/children';
+import { takeLock } from '#local/lock';
+import { LocalPlatform } from '#local/platform';
+import { locateState, openState, type StateFolder } from '#local/state-folder';
+import { type Board, OtherVersion, readBoard, StatusBoard } from '#local/status-board';
+import { systemClock } from '#operator/queue';
+import { keyText } from '#operator/world';
+
+let folder: string;
+let state: StateFolder;
+let unlock: () => void;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-board-'));
+  state = locateState(join(folder, '.vmcp'));
+  openState(state);
+  unlock = takeLock(state, folder, 'build');
+});
+afterEach(() => {
+  unlock();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Nothing can be written in the place of a folder. */
+const block = (path: string) => {
+  rmSync(path, { force: true });
+  mkdirSync(join(path, 'inside'), { recursive: true });
+};
+const unblock = (path: string) => rmSync(path, { recursive: true });
+const files = ({ problems }: Board) => problems.map(({ file }) => file);
+const running = (name: string) => ({ name, state: 'running', restarts: 0 }) as const;
+
+describe('the board of what runs', () => {
+  it('is read back as it was written', () => {
+    const board = new StatusBoard(state, folder);
+    const condition = { type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: 'now' } as const;
+    const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
+    board.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 }, false);
+    board.setProcess(running('one'));
+    board.settle();
+    expect(readBoard(state)).toEqual(board.board);
+  });
+
+  it('of another version says what to do, rather than something else', () => {
+    writeFileSync(state.status, JSON.stringify({ pid: process.pid, resources: [{ name: 'as it once was' }] }));
+    expect(() => readBoard(state)).toThrow(OtherVersion);
+  });
+
+  it('goes on for those who listen while its file cannot be written, and says so until it can', () => {
+    const board = new StatusBoard(state, folder);
+    const seen: Board[] = [];
+    board.listen((one) => seen.push(one));
+    block(state.status);
+    board.setProcess(running('one'));
+    expect(files(seen.at(-1)!)).toEqual([state.status]);
+    expect(seen.at(-1)!.processes).toHaveLength(1);
+    unblock(state.status);
+    board.setProcess(running('two'));
+    expect(files(seen.at(-1)!)).toEqual([]);
+    expect(readBoard(state)).toEqual(board.board);
+  });
+
+  it('shows that the processes cannot be noted, and ends nothing for it', async () => {
+    const board = new StatusBoard(state, folder);
+    const children = new Children(state, systemClock, board, () => undefined);
+    block(state.children);
+    const child = { platform: 'local', role: 'backend', name: 'mcp-one', port: 0, restartToken: '1' } as never;
+    const spec = { name: 'mcp-one', command: process.execPath, args: ['-e', 'setInterval(() => 0, 1000)'] };
+    await children.start('owner', child, { ...spec, env: {}, directory: folder }, []);
+    expect(files(board.board)).toEqual([state.children]);
+    unblock(state.children);
+    await children.stopAll();
+    expect(files(board.board)).toEqual([]);
+  });
+
+  it('shows that ports cannot be noted, and every change is told all the same', async () => {
+    const board = new StatusBoard(state, folder);
+    block(state.allotments);
+    writeFileSync(join(folder, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');
+    const platform = new LocalPlatform({
+      folder,
+      state,
+      board,
+      clock: systemClock,
+      runtime: [],
+      environment: {},
+      containerEngine: undefined,
+      secrets: { files: [], listen: () => () => undefined, read: () => Promise.resolve(new Map<string, string>()) },
+    });
+    const told: string[] = [];
+    await platform.watch((key) => told.push(keyText(key)));
+    expect(told).toEqual(['MCPGroup/default/tools']);
+    expect(files(board.board)).toEqual([state.allotments]);
+    await platform.close();
+  });
+});

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { Status } from '#crds/kinds/status';
+import { keyText, ResourceKey } from '#operator/world';
+import { codeOf } from '#lib/files/code-of';
+import { readLock } from './lock.ts';
+import { Problem } from './resource.ts';
+import { ProcessState } from './run-process.ts';
+import type { StateFolder } from './state-folder.ts';
+import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
+
+/** Addresses of a runtime: for clients, and for health and metrics. */
+const Listen = z.object({ address: z.string(), privateAddress: z.string() });
+export type Listen = z.infer<typeof Listen>;
+
+/** One resource with its status, as it is written for `vmcp status`. */
+const ResourceStatus = z.object({
+  key: ResourceKey,
+  status: Status,
+  /** Whether clients connect to it: a VirtualMCPServer always, an MCPServer when it is served by itself. */
+  isEndpoint: z.boolean(),
+  /** Where its process listens, `host:port`; absent while it has none, and in a cluster. */
+  listen: Listen.exactOptional(),
+});
+type ResourceStatus = z.infer<typeof ResourceStatus>;
+
+/** Everything that one `vmcp up` reports. */
+const Board = z.object({
+  /** Process that reports. */
+  pid: z.int().positive(),
+  /** Folder with the manifests. */
+  folder: z.string(),
+  /** Whether every resource has been worked on once. */
+  settled: z.boolean(),
+  problems: z.array(Problem),
+  resources: z.array(ResourceStatus),
+  processes: z.array(ProcessState),
+});
+export type Board = z.infer<typeof Board>;
+
+/** What runs here writes another board. */
+export class OtherVersion extends Error {
+  override readonly name = 'OtherVersion';
+}
+
+/**
+ * What the process that holds the state folder reported last; undefined when it has not, or nobody holds it.
+ * @throws OtherVersion
+ */
+export function readBoard(state: StateFolder): Board | undefined {
+  const holder = readLock(state)?.pid;
+  const text = readIfThere(state.status);
+  if (holder === undefined || text === undefined) return undefined;
+  const { data: board } = Board.safeParse(JSON.parse(text));
+  if (!board) throw new OtherVersion(`${state.status} is of another version of vmcp`);
+  return board.pid === holder ? board : undefined;
+}
+
+/** Collects what is to be seen from outside, in a file and for whoever listens in this process. */
+export class StatusBoard {
+  readonly #state: StateFolder;
+  readonly #resources = new Map<string, ResourceStatus>();
+  readonly #processes = new Map<string, ProcessState>();
+  readonly #listeners: ((board: Board) => void)[] = [];
+  readonly #folder: string;
+  /** Steps that failed, by the path they were about. */
+  readonly #failures = new Map<string, Problem>();
+  #problems: Problem[] = [];
+  #settled = false;
+
+  constructor(state: StateFolder, folder: string) {
+    this.#state = state;
+    this.#folder = folder;
+    this.#publish();
+  }
+
+  get board(): Board {
+    return {
+      pid: process.pid,
+      folder: this.#folder,
+      settled: this.#settled,
+      problems: [...this.#problems, ...this.#failures.values()],
+      resources: [...this.#resources.values()],
+      processes: [...this.#processes.values()],
+    };
+  }
+
+  listen(listener: (board: Board) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  statusOf(key: ResourceKey): Status | undefined {
+    return this.#resources.get(keyText(key))?.status;
+  }
+
+  setStatus(key: ResourceKey, status: Status | undefined, isEndpoint: boolean, listen?: Listen): void {
+    if (status) this.#resources.set(keyText(key), { key, status, isEndpoint, ...(listen && { listen }) });
+    else this.#resources.delete(keyText(key));
+    this.#publish();
+  }
+
+  setProblems(problems: Problem[]): void {
+    this.#problems = problems;
+    this.#publish();
+  }
+
+  setProcess(state: ProcessState): void {
+    if (state.state === 'stopped') this.#processes.delete(state.name);
+    else this.#processes.set(state.name, state);
+    this.#publish();
+  }
+
+  /**
+   * Takes a step about a file or folder from where an error would reach nobody and end vmcp, such as a timer. A failure
+   * stands on the board until the same step succeeds.
+   */
+  attempt(path: string, step: () => void): void {
+    const former = this.#failures.get(path)?.message;
+    this.#note(path, step);
+    if (this.#failures.get(path)?.message !== former) this.#publish();
+  }
+
+  settle(): void {
+    this.#settled = true;
+    this.#publish();
+  }
+
+  #publish(): void {
+    const { status } = this.#state;
+    const failed = this.#failures.has(status);
+    const written = this.#note(status, () => {
+      const inFile = { ...this.board, problems: this.board.problems.filter(({ file }) => file !== status) };
+      return writeFileAtomic(status, `${JSON.stringify(inFile, null, 2)}\n`);
+    });
+    if (written === false && !failed) return;
+    const { board } = this;
+    for (const listener of this.#listeners) listener(board);
+  }
+
+  /** The step's result; undefined when it failed. */
+  #note<T>(path: string, step: () => T): T | undefined {
+    try {
+      const result = step();
+      this.#failures.delete(path);
+      return result;
+    } catch (problem) {
+      const message = codeOf(problem) ?? (problem instanceof Error ? problem.message : String(problem));
+      this.#failures.set(path, {
+        file: path,
+        line: 1,
+        path: '',
+        message: `could not be brought up to date: ${message}`,
+      });
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CLIENTS, type Format } from '#management/clients/files/clients';
+import { EDITORS } from '#management/clients/files/edit-config';
+import { type ClientsPlace, clientsPlace, PROD, TOOLS } from './testdata/clients-place.ts';
+
+const IDS = CLIENTS.map(({ id }) => id);
+
+/** Files as people and clients leave them; TABLE stands for the table of the client. */
+const JSON_FILES = [
+  '{"TABLE": {}}',
+  '{}',
+  '{"a":1,"TABLE":{"b":{"command":"x"}}}',
+  '{\n\t"TABLE": {\n\t}\n}\n',
+  '{"TABLE":null}\n',
+];
+const WRITTEN: Record<Format, readonly string[]> = {
+  json: JSON_FILES,
+  jsonc: [...JSON_FILES, '// mine\n{\n  "TABLE": {}, // none yet\n}\n', '{\r\n  "a": [1,], /* b */ "TABLE": {},\r\n}'],
+  toml: [
+    '[TABLE]\n',
+    'TABLE = {}\n',
+    '[TABLE]\n# none yet\n\n[a]\nb = 1 # c',
+    '[TABLE.b]\ncommand = "x"',
+    'TABLE = { b = { command = "x" } } # d\r\n',
+  ],
+  yaml: [
+    'TABLE: {}\n',
+    'TABLE:\n',
+    '# mine\nTABLE:\n  a: {command: x} # b',
+    'TABLE: {a: {b: 017}}\nc: ~\n',
+    '{TABLE: {}, a: 1}\n',
+  ],
+};
+let place: ClientsPlace;
+beforeEach(() => {
+  place = clientsPlace();
+});
+afterEach(() => place.remove());
+
+/** Name of each entry of a client's file to its URL. */
+function urlsIn(id: string, text = place.read(id) ?? ''): Record<string, unknown> {
+  const { format, table, url } = CLIENTS.find((client) => client.id === id)!;
+  const entries = (EDITORS[format].read(text)[table] ?? {}) as Record<string, Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, entry[url]]));
+}
+
+describe('a client that is registered', () => {
+  it.each(IDS)('has the endpoints of its groups in its file, and loses them again: %s', async (id) => {
+    const [registered] = await place.clients.register([id], ['dev'], false);
+    expect(registered).toMatchObject({
+      name: id,
+      groups: ['dev'],
+      configuration: { file: place.fileOf(id), written: true, servers: { tools: TOOLS } },
+    });
+    expect(urlsIn(id)).toEqual({ tools: TOOLS });
+    expect(urlsIn(id, registered?.configuration.text)).toEqual({ tools: TOOLS });
+    await place.clients.delete(id);
+    expect([urlsIn(id), await place.clients.list()]).toEqual([{}, []]);
+  });
+
+  it('leaves everything else in the file as it was, comments too, and keeps the former text', async () => {
+    const before =
+      '// mine\n{\n  "theme": "dark", // at night\n  "context_servers": {\n    "a": {\n      "command": "x"\n    }\n  }\n}\n';
+    place.write('zed', before);
+    const [registered] = await place.clients.register(['zed'], ['dev', 'ops'], false);
+    expect(urlsIn('zed')).toEqual({ a: undefined, tools: TOOLS, prod: PROD });
+    expect(place.read('zed')).toContain('// at night');
+    expect(readFileSync(registered?.configuration.backup ?? '', 'utf8')).toBe(before);
+    await place.clients.delete('zed');
+    expect(place.read('zed')).toBe(before);
+  });
+
+  it.each(CLIENTS.map(({ id, format, table }) => [id, format, table] as const))(
+    'is taken out of its file byte for byte, however that is written: %s',
+    async (id, format, table) => {
+      for (const before of WRITTEN[format].map((text) => text.replaceAll('TABLE', table))) {
+        place.write(id, before);
+        await place.clients.register([id], ['dev', 'ops'], false);
+        expect(urlsIn(id)).toMatchObject({ tools: TOOLS, prod: PROD });
+        await place.clients.delete(id);
+        expect(place.read(id)).toBe(before);
+      }
+    },
+  );
+
+  it('is taken out of a file in which somebody has written since, and that stays', async () => {
+    const before = '{ "context_servers": {} }\n';
+    place.write('zed', before);
+    await place.clients.register(['zed'], ['dev'], false);
+    place.write('zed', `${place.read('zed')}// mine\n`);
+    await place.clients.delete('zed');
+    expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
+    // Nor does what vmcp wrote come back with a text from before.
+    await place.clients.register(['zed'], ['dev'], false);
+    await place.clients.register(['zed'], ['ops'], false);
+    await place.clients.delete('zed');
+    expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
+  });
+
+  it('whose record cannot be written to its end is recorded all the same, and leaves its file with nothing of ours', async () => {
+    place.failOnce();
+    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toThrow('no space left');
+    expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
+    expect(await place.clients.list()).toEqual([{ name: 'cursor', groups: ['dev'] }]);
+    await place.clients.delete('cursor');
+    expect(urlsIn('cursor')).toEqual({});
+  });
+
+  it('without groups has the endpoints of every group', async () => {
+    await place.clients.register(['cursor'], [], false);
+    expect(urlsIn('cursor')).toEqual({ tools: TOOLS, prod: PROD });
+  });
+
+  it('again has the endpoints of the groups that are named then', async () => {
+    await place.clients.register(['codex'], ['dev'], false);
+    await place.clients.register(['codex'], ['ops'], false);
+    expect(urlsIn('codex')).toEqual({ prod: PROD });
+    expect(await place.clients.list()).toEqual([{ name: 'codex', groups: ['ops'] }]);
+    const text = place.read('codex');
+    await place.clients.register(['codex'], ['ops'], false);
+    expect(place.read('codex')).toBe(text);
+  });
+
+  it('while nothing is served gets no file, and its endpoint when it comes', async () => {
+    place.serve('tools', 'dev', undefined);
+    const [registered] = await place.clients.register(['cursor'], ['dev'], false);
+    expect(registered?.configuration).toMatchObject({ written: false, servers: {}, text: '' });
+    expect(place.read('cursor')).toBeUndefined();
+    place.serve('tools', 'dev', TOOLS);
+    expect(await place.clients.update()).toEqual(new Map());
+    expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
+  });
+
+  it('in a cluster has a text, and no file', async () => {
+    const [registered] = await place.inCluster.register(['goose'], ['ops'], false);
+    expect(registered?.configuration).toMatchObject({ written: false, servers: { prod: PROD } });
+    expect(registered?.configuration.file).toBeUndefined();
+    expect(urlsIn('goose', registered?.configuration.text)).toEqual({ prod: PROD });
+    await place.inCluster.delete('goose');
+    expect(readdirSync(place.folder)).toEqual(['records']);
+  });
+
+  it('of no name that there is, or with no group that there is, is refused with what there is', async () => {
+    await expect(place.clients.register(['emacs'], [], false)).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('claude-code, cursor'),
+    });
+    await expect(place.clients.register(['cursor'], ['dev', 'nobody'], false)).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('no group "nobody" (there is: dev, ops, empty)'),
+    });
+    expect(readdirSync(place.folder)).toEqual([]);
+  });
+
+  it('has to be there to be forgotten', async () => {
+    for (const name of ['cursor', '../../etc/passwd'])
+      await expect(place.clients.delete(name)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('the files of clients', () => {
+  it('follow their endpoints: another URL, a new one, one that has gone', async () => {
+    await place.clients.register(['cursor'], ['dev'], false);
+    place.serve('tools', 'dev', 'http://127.0.0.1:4493/mcp');
+    place.serve('second', 'dev', 'http://127.0.0.1:4503/mcp');
+    expect(await place.clients.update()).toEqual(new Map());
+    expect(urlsIn('cursor')).toEqual({ tools: 'http://127.0.0.1:4493/mcp', second: 'http://127.0.0.1:4503/mcp' });
+    place.stopServing('second');
+    place.serve('tools', 'dev', undefined);
+    await place.clients.update();
+    expect(urlsIn('cursor')).toEqual({ tools: 'http://127.0.0.1:4493/mcp' });
+  });
+
+  it('are not touched where nothing is another one, not even when somebody took an entry out', async () => {
+    await place.clients.register(['cursor'], ['dev'], false);
+    place.write('cursor', '{}');
+    await place.clients.update();
+    expect(place.read('cursor')).toBe('{}');
+  });
+
+  it('keep an entry of somebody else: it is neither taken over, nor taken out', async () => {
+    const theirs = '{"mcpServers": {"tools": {"command": "x"}}}';
+    place.write('cursor', theirs);
+    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('force=true'),
+    });
+    expect([place.read('cursor'), await place.clients.list()]).toEqual([theirs, []]);
+    await place.clients.register(['cursor'], ['dev'], true);
+    expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
+    place.write('cursor', '{"mcpServers": {"tools": {"url": "http://mine"}}}');
+    await place.clients.delete('cursor');
+    expect(urlsIn('cursor')).toEqual({ tools: 'http://mine' });
+  });
+
+  it('are all looked at before the first is changed', async () => {
+    place.write('gemini', '{"mcpServers": ');
+    await expect(place.clients.register(['cursor', 'gemini'], ['dev'], false)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(place.fileOf('gemini')),
+    });
+    expect([place.read('cursor'), await place.clients.list()]).toEqual([undefined, []]);
+  });
+
+  it('that cannot be changed now are told by client, and those of the others are', async () => {
+    await place.clients.register(['cursor', 'codex'], ['dev'], false);
+    place.write('cursor', '{');
+    place.serve('tools', 'dev', PROD);
+    const problems = await place.clients.update();
+    expect([...problems.keys()]).toEqual(['cursor']);
+    expect(urlsIn('codex')).toEqual({ tools: PROD });
+    place.write('cursor', '{}');
+    expect(await place.clients.update()).toEqual(new Map());
+    expect(urlsIn('cursor')).toEqual({ tools: PROD });
+  });
+
+  it.each([
+    ['a link to nothing', (file: string) => symlinkSync(join(place.folder, 'nothing'), file)],
+    ['a device', (file: string) => symlinkSync('/dev/zero', file)],
+    ['a folder', (file: string) => mkdirSync(file)],
+  ])('that are %s are refused, and the client is not registered', async (_, make) => {
+    const file = place.fileOf('cursor');
+    mkdirSync(dirname(file), { recursive: true });
+    make(file);
+    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(file),
+    });
+    expect(await place.clients.list()).toEqual([]);
+  });
+
+  it('in a home that is a file are told, and the client is not registered', async () => {
+    writeFileSync(join(place.folder, 'home'), 'a file');
+    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({ code: 'internal' });
+    expect(await place.clients.list()).toEqual([]);
+  });
+
+  it('in a home that cannot be written are told, and what was there stays', async () => {
+    const before = '{"mcpServers": {}}';
+    place.write('cursor', before);
+    chmodSync(dirname(place.fileOf('cursor')), 0o500);
+    const told = await registerAsNobody(place.folder);
+    expect(told).toMatch(/^internal: .*may not be read or written by this user: change its owner or mode/);
+    expect([place.read('cursor'), readdirSync(dirname(place.fileOf('cursor')))]).toEqual([before, ['mcp.json']]);
+    chmodSync(dirname(place.fileOf('cursor')), 0o700);
+  });
+});
+
+/** Registers cursor as a user who is not root, as root may write everywhere. What is told against it. */
+async function registerAsNobody(folder: string): Promise<string> {
+  const program = `
+    import { Clients } from ${JSON.stringify(join(import.meta.dirname, 'clients.ts'))};
+    const server = { name: 'tools', spec: { config: { groupRef: 'dev' } }, status: { url: ${JSON.stringify(TOOLS)} } };
+    const home = { platform: 'linux', path: ${JSON.stringify(join(folder, 'home'))}, environment: {} };
+    const kept = new Map();
+    const records = {
+      get: async (name) => kept.get(name),
+      create: async (name, value) => void kept.set(name, { name, value, version: '1' }),
+      delete: async (name) => kept.delete(name),
+    };
+    const clients = new Clients({ records, resources: { list: async () => [server] }, home });
+    const told = await clients.register(['cursor'], [], false).catch((problem) => problem.code + ': ' + problem.message);
+    console.log(told, kept.size);`;
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+  if (nobody) {
+    const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    for (const entry of ['', ...entries]) chownSync(join(folder, entry), nobody.uid, nobody.gid);
+  }
+  const args = ['--input-type=module', '--disable-warning=ExperimentalWarning', '-e', program];
+  const options = { ...nobody, cwd: import.meta.dirname, encoding: 'utf8' as const, timeout: 20_000 };
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
+  expect(stdout).toMatch(/ 0\n$/);
+  return stdout;
+}

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { CLIENTS, type Home, type McpClient } from '#management/clients/files/clients';
+import { Problem } from '../problem.ts';
+import { Client, type RegisteredClient } from '../records/client.ts';
+import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import type { Resources } from '../stores/resources.ts';
+import { ClientFile, type Entries, printEntries } from './client-file.ts';
+import { checkGroups, type Endpoints, findEndpoints } from './find-endpoints.ts';
+
+/** What is kept of a client: who it is, and what vmcp wrote into its file. */
+const Kept = z.strictObject({ ...Client.shape, entries: z.record(z.string(), z.string()).default({}) });
+type Kept = z.infer<typeof Kept>;
+
+interface ClientsOptions {
+  records: RecordStore;
+  resources: Pick<Resources, 'list'>;
+  /** Where the clients' files are; absent in a cluster, which has none of them. */
+  home: Home | undefined;
+}
+
+interface Registration {
+  client: McpClient;
+  live: (StoredRecord & { value: Kept }) | undefined;
+  wanted: Entries;
+}
+
+/** The clients of one namespace, and on one machine their configuration files. */
+export class Clients {
+  readonly #in: ClientsOptions;
+
+  constructor(options: ClientsOptions) {
+    this.#in = options;
+  }
+
+  /** By name. */
+  async list(): Promise<Client[]> {
+    const records = await this.#in.records.list();
+    return records.map(({ value }) => Kept.parse(value)).map(({ name, groups }) => ({ name, groups }));
+  }
+
+  /**
+   * Gives clients the endpoints of these groups, in place of those that they had. All files are looked at before the first is
+   * changed. @throws Problem `bad_request` (an unknown client or group), `conflict` (a file that is not to be changed)
+   */
+  async register(names: readonly string[], groups: readonly string[], force: boolean): Promise<RegisteredClient[]> {
+    const clients = [...new Set(names)].map(clientNamed);
+    await checkGroups(this.#in.resources, groups);
+    const { served } = await findEndpoints(this.#in.resources, groups);
+    const registrations: Registration[] = [];
+    for (const client of clients) {
+      const live = await this.#live(client.id);
+      const former = entriesOf(live);
+      if (this.#in.home) new ClientFile(client, this.#in.home).check({ former, wanted: served, force });
+      registrations.push({ client, live, wanted: served });
+    }
+    const registered: RegisteredClient[] = [];
+    for (const one of registrations) registered.push(await this.#register(one, [...new Set(groups)], force));
+    return registered;
+  }
+
+  /** @throws Problem `bad_request` that names the field: there is no such group */
+  async checkGroup(group: string): Promise<void> {
+    await checkGroups(this.#in.resources, [group], 'group');
+  }
+
+  /** Forgets a client, and takes out what vmcp wrote. @throws Problem `not_found`, `conflict` */
+  async delete(name: string): Promise<void> {
+    const live = await this.#live(name);
+    if (!live) throw new Problem('not_found', `no client "${name}" is registered`);
+    const client = clientNamed(name);
+    if (this.#in.home)
+      new ClientFile(client, this.#in.home).apply({ former: entriesOf(live), wanted: new Map(), force: false });
+    await this.#in.records.delete(name, live.version);
+  }
+
+  /** Brings the files up to date with the endpoints as they are now. Gives what could not be done, by client. */
+  async update(): Promise<Map<string, unknown>> {
+    const problems = new Map<string, unknown>();
+    for (const { name } of await this.#in.records.list()) {
+      try {
+        await this.#update(name);
+      } catch (problem) {
+        problems.set(name, problem);
+      }
+    }
+    return problems;
+  }
+
+  async #update(name: string): Promise<void> {
+    const live = await this.#live(name);
+    if (!live) return;
+    const former = entriesOf(live);
+    const wanted = entriesNow(former, await findEndpoints(this.#in.resources, live.value.groups));
+    if (sameEntries(former, wanted)) return;
+    await this.#register({ client: clientNamed(name), live, wanted }, live.value.groups, false);
+  }
+
+  /** What is going to be written is noted before: whoever is killed in between leaves nothing that nobody knows of. */
+  async #register({ client, live, wanted }: Registration, groups: string[], force: boolean): Promise<RegisteredClient> {
+    const { records, home } = this.#in;
+    const { id: name, format, after } = client;
+    const former = entriesOf(live);
+    const noted = home ? new Map([...wanted, ...former]) : new Map<string, string>();
+    const version = await this.#store(live, { name, groups, entries: Object.fromEntries(noted) });
+    const servers = Object.fromEntries(wanted);
+    const configuration = { format, servers, text: printEntries(client, wanted), after };
+    if (!home) return { name, groups, configuration: { ...configuration, written: false } };
+    const file = new ClientFile(client, home);
+    const { backup } = await this.#orForget({ client, live, wanted }, version, () =>
+      file.apply({ former, wanted, force }),
+    );
+    // Where this fails what was noted stands: it names all that is in the file now.
+    await records.replace(name, { name, groups, entries: servers }, version);
+    return { name, groups, configuration: { file: file.path, written: wanted.size > 0, backup, ...configuration } };
+  }
+
+  /** What could not be written is noted no longer. */
+  async #orForget<T>({ client: { id }, live }: Registration, version: string, write: () => T): Promise<T> {
+    const { records } = this.#in;
+    try {
+      return write();
+    } catch (problem) {
+      if (live) await records.replace(id, live.value, version);
+      else await records.delete(id, version);
+      throw problem;
+    }
+  }
+
+  async #store(live: Registration['live'], value: Kept): Promise<string> {
+    const { records } = this.#in;
+    return live ? records.replace(value.name, value, live.version) : records.create(value.name, value);
+  }
+
+  async #live(name: string): Promise<Registration['live']> {
+    const record = await this.#in.records.get(name);
+    return record && { ...record, value: Kept.parse(record.value) };
+  }
+}
+
+/** @throws Problem `bad_request` */
+function clientNamed(id: string): McpClient {
+  const client = CLIENTS.find((one) => one.id === id);
+  if (client) return client;
+  throw new Problem('bad_request', `there is no client "${id}" (there is: ${CLIENTS.map((one) => one.id).join(', ')})`);
+}
+
+function entriesOf(live: Registration['live']): Entries {
+  return new Map(Object.entries(live?.value.entries ?? {}));
+}
+
+/** A server that has no URL at the moment keeps the one that it had: clients try again by themselves. */
+function entriesNow(former: Entries, { served, awaited }: Endpoints): Entries {
+  const kept = [...former].filter(([name]) => awaited.has(name));
+  return new Map([...kept, ...served]);
+}
+
+function sameEntries(one: Entries, other: Entries): boolean {
+  return one.size === other.size && [...one].every(([name, url]) => other.get(name) === url);
+}

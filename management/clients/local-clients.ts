@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { homeOf } from '#management/clients/files/clients';
+import { FileLock } from '#lib/files/file-lock';
+import type { StateFolder } from '#local/state-folder';
+import { readBoard } from '#local/status-board';
+import { keyText, type ResourceKey } from '#operator/world';
+import { fileRecords } from '../stores/file-records.ts';
+import { folderResources } from '../stores/folder-resources.ts';
+import { ManifestFiles } from '../stores/manifest-files.ts';
+import { Clients } from './clients.ts';
+
+interface LocalClientsPlace {
+  state: StateFolder;
+  /** Absolute path of the folder with the manifests. */
+  folder: string;
+  /** Of this process: it says where the clients' files are. */
+  environment: NodeJS.ProcessEnv;
+}
+
+/** The clients of this machine, with their files. */
+export function localClients({ state, folder, environment }: LocalClientsPlace, namespace: string): Clients {
+  const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
+  const statusOf = (key: ResourceKey) =>
+    readBoard(state)?.resources.find((one) => keyText(one.key) === keyText(key))?.status;
+  return new Clients({
+    records: fileRecords(join(state.path, 'records'), namespace)('clients'),
+    resources: folderResources({ files, namespace, statusOf, now: Date.now }),
+    home: homeOf(environment),
+  });
+}

@@ -1,0 +1,76 @@
+import { proxyOf } from '#lib/connections/proxy';
+import { Clients } from '../clients/clients.ts';
+import { renderOpenApi } from '../document/render-openapi.ts';
+import { OPERATIONS } from '../operations/table.ts';
+import { openRooms } from '../open-rooms.ts';
+import { perNamespace } from '../per-namespace.ts';
+import { ImageProvenance, openRoots } from '../provenance/image-provenance.ts';
+import { CHECKS_OF_ONE, limitChecks } from '../provenance/limit-checks.ts';
+import { clusterRegistries } from '../registries/cluster-registries.ts';
+import { sharedRoom } from '../registries/registry-room.ts';
+import type { Rooms } from '../rooms.ts';
+import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
+import { openClusterSkills } from '../skills/open-cluster-skills.ts';
+import { clusterConfigMaps } from '../stores/cluster-config-maps.ts';
+import { clusterResources } from '../stores/cluster-resources.ts';
+import { configMapRecords } from '../stores/config-map-records.ts';
+import { ListTurns } from '../stores/list-turns.ts';
+import type { Resources } from '../stores/resources.ts';
+import { clusterRuntime } from '../workloads/cluster-runtime.ts';
+import { PodLogs } from '../workloads/pod-logs.ts';
+import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
+import type { ClusterPlace } from './cluster-place.ts';
+
+/** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
+export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
+  const { api, apiGroup, streams, version, privateAddresses, environment } = place;
+  const podLogs = new PodLogs(streams);
+  const lists = new ListTurns();
+  const kept = perNamespace((namespace) => ({
+    resources: clusterResources({ api, namespace, apiGroup, lists }),
+    close: () => Promise.resolve(),
+  }));
+  const resources = (namespace: string) => kept(namespace).resources;
+  const skills = openClusterSkills(place, lists);
+  const clients = (namespace: string) =>
+    new Clients({
+      records: configMapRecords({ api, namespace, apiGroup })('clients'),
+      resources: resources(namespace),
+      home: undefined,
+    });
+  const registryRoom = sharedRoom();
+  const registries = perNamespace((namespace) =>
+    clusterRegistries(place, namespace, resources(namespace), registryRoom(namespace)),
+  );
+  const roots = openRoots({ folder: place.sigstoreRoots, cache: undefined, now: Date.now });
+  const limit = limitChecks(CHECKS_OF_ONE);
+  const proxy = proxyOf(environment);
+  return openRooms({
+    version,
+    openApi: renderOpenApi(OPERATIONS, version),
+    clients,
+    provenance: (namespace) =>
+      new ImageProvenance({ registries: registries(namespace), roots, limit, privateAddresses, proxy }),
+    registries,
+    secrets: (namespace) => kubernetesSecrets({ api, namespace, apiGroup }),
+    skills: (namespace) => skills(namespace, clients(namespace)),
+    workloads: perNamespace((namespace) =>
+      clusterWorkloads({ ...place, podLogs, lists }, namespace, resources(namespace)),
+    ),
+  });
+}
+
+function clusterWorkloads(
+  { api, apiGroup, podLogs, lists, onFailure }: ClusterPlace & { podLogs: PodLogs; lists: ListTurns },
+  namespace: string,
+  resources: Resources,
+): WorkloadRooms {
+  return workloadRooms({
+    resources,
+    configMaps: clusterConfigMaps(api, namespace),
+    runtime: clusterRuntime({ api, apiGroup, podLogs, lists, namespace }),
+    records: configMapRecords({ api, namespace, apiGroup })('operations'),
+    now: Date.now,
+    onFailure,
+  });
+}

@@ -1,0 +1,13 @@
+import type { Operation } from '../operation.ts';
+import { renderOpenApi } from './render-openapi.ts';
+import { renderApiReference, renderProblemReference, renderRecordedReference } from './render-reference.ts';
+
+/** Documents that follow from the table: path from the root of the repository to text. The same input, the same bytes. */
+export function generatedDocuments(operations: readonly Operation[]): Map<string, string> {
+  return new Map([
+    ['management/openapi.json', `${JSON.stringify(renderOpenApi(operations, 'v1beta'), null, 2)}\n`],
+    ['docs/reference/management-api.md', renderApiReference(operations)],
+    ['docs/reference/problems.md', renderProblemReference()],
+    ['docs/reference/recorded-only.md', renderRecordedReference()],
+  ]);
+}

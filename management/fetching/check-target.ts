@@ -1,0 +1,46 @@
+import { lookup as systemLookup } from 'node:dns';
+import { isIP } from 'node:net';
+import { isPrivateAddress } from '#crds/parts/private-address';
+import { isLoopbackHost } from '#crds/parts/loopback';
+import { FetchFailure } from './fetch-failure.ts';
+
+export interface AddressRules {
+  /** Private, loopback and link-local addresses may be called; and these alone by plain http. */
+  allowPrivateAddress: boolean;
+  /** What to do about an address that is refused: `set allow_private_ip to allow it`. */
+  remedy: string;
+}
+
+/**
+ * A URL that may be called. Names are looked at again when the connection resolves them; an address in the URL itself never
+ * passes that look-up, so it is looked at here.
+ * @throws FetchFailure `refused`
+ */
+export async function checkTarget(url: string, rules: AddressRules, lookup = systemLookup): Promise<URL> {
+  const target = URL.parse(url);
+  if (target === null || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '')
+    throw new FetchFailure('refused', 'it is no https URL without user name and password');
+  const host = target.hostname.replace(/^\[|\]$/g, '');
+  if (!rules.allowPrivateAddress && isIP(host) !== 0 && isPrivateAddress(host))
+    throw new FetchFailure('refused', `${target.host} is a private address; ${rules.remedy}`);
+  if (target.protocol === 'http:') await checkPlain(target, host, rules, lookup);
+  return target;
+}
+
+/** Whoever is on the way could answer in place of a public host. */
+async function checkPlain(target: URL, host: string, rules: AddressRules, lookup: typeof systemLookup): Promise<void> {
+  const secure = `${target.host} is not called over plain http; write an https URL`;
+  if (!rules.allowPrivateAddress) throw new FetchFailure('refused', secure);
+  if (isLoopbackHost(target.hostname)) return;
+  const addresses = isIP(host) === 0 ? await resolve(host, lookup) : [host];
+  if (!addresses.every(isPrivateAddress)) throw new FetchFailure('refused', secure);
+}
+
+function resolve(host: string, lookup: typeof systemLookup): Promise<string[]> {
+  return new Promise((give, fail) => {
+    lookup(host, { all: true }, (error, found) => {
+      if (error) fail(new FetchFailure('unreachable', `${host} is not known to the name server`, { cause: error }));
+      else give(found.map(({ address }) => address));
+    });
+  });
+}

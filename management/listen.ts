@@ -1,0 +1,109 @@
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { bindServer } from '#lib/connections/bind-server';
+import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-connections';
+import { Problem } from './problem.ts';
+
+/** Private key and certificate chain, PEM. */
+export interface KeyPair {
+  key: string;
+  certificate: string;
+}
+
+interface Place {
+  /** All interfaces without. */
+  host?: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Plain HTTP without. */
+  pair?: KeyPair;
+}
+
+export interface Listening {
+  port: number;
+  /** Another certificate, from the next connection on. */
+  use(pair: KeyPair): void;
+  /** Ends every connection; where an answer is under way after so many milliseconds, at once without. */
+  close(grace?: number): Promise<void>;
+}
+
+const CONNECTIONS = 256;
+/** For one address, where others than this machine can reach it. */
+const OF_ONE_ADDRESS = CONNECTIONS / 2;
+const HEADERS_TIMEOUT = 10_000;
+const REQUEST_TIMEOUT = 30_000;
+const KEPT_ALIVE = 5000;
+/** Where a Host header is missing the request is refused by its authority, in our words. */
+const LIMITS = {
+  headersTimeout: HEADERS_TIMEOUT,
+  requestTimeout: REQUEST_TIMEOUT,
+  keepAliveTimeout: KEPT_ALIVE,
+  connectionsCheckingInterval: 2000,
+  maxHeaderSize: 32_768,
+  requireHostHeader: false,
+};
+
+/** Serves until it is closed, with bounds on everything a caller can hold open. Rejects when the port is taken. */
+export async function listen(answer: RequestListener, { host, port, pair }: Place): Promise<Listening> {
+  const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair), handshakeTimeout: HANDSHAKE_TIMEOUT }, answer);
+  const server: Server = tls ?? createServer(LIMITS, answer);
+  server.maxConnections = CONNECTIONS;
+  if (tls) shareConnections(server, OF_ONE_ADDRESS);
+  const owesAnswer = watchAnswers(server);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    answerUnread(error, socket, owesAnswer(socket));
+  });
+  const bound = await bindServer(server, { host, port, exclusive: true });
+  return {
+    port: bound,
+    use: (next) => tls?.setSecureContext(secured(next)),
+    async close(grace = 0) {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), grace);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Tells whether a connection owes an answer, or a part of one; it may have carried whole ones before. */
+function watchAnswers(server: Server): (socket: Duplex) => boolean {
+  const open = new WeakMap<Duplex, Set<ServerResponse>>();
+  server.prependListener('request', ({ socket }, response) => {
+    const answers = open.get(socket) ?? new Set();
+    open.set(socket, answers.add(response));
+    response.once('close', () => answers.delete(response));
+  });
+  return (socket) => [...(open.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
+}
+
+/** Answers what is not HTTP enough to be a request, in the form of every problem, and ends the connection. */
+function answerUnread({ code }: NodeJS.ErrnoException, socket: Duplex, isOwed: boolean): void {
+  // What is owed comes first, and nothing can follow a part of it.
+  if (!socket.writable || isOwed) {
+    socket.destroy();
+    return;
+  }
+  const { status, body } = UNREAD[code ?? ''] ?? NOT_HTTP;
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
+
+const NOT_HTTP = new Problem('bad_request', 'the request is not HTTP/1.1, or its head contradicts itself');
+const UNREAD: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: new Problem('headers_too_large', 'send shorter headers, a shorter path or query'),
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem('too_slow', 'send the request at once'),
+};
+
+const secured = ({ key, certificate }: KeyPair) => ({ key, cert: certificate, minVersion: 'TLSv1.2' as const });

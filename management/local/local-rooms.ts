@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { proxyOf } from '#lib/connections/proxy';
+import { FileLock } from '#lib/files/file-lock';
+import type { StateFolder } from '#local/state-folder';
+import { localClients } from '../clients/local-clients.ts';
+import { renderOpenApi } from '../document/render-openapi.ts';
+import { OPERATIONS } from '../operations/table.ts';
+import { openRooms } from '../open-rooms.ts';
+import { perNamespace } from '../per-namespace.ts';
+import { ImageProvenance, openRoots, ROOTS_VARIABLE } from '../provenance/image-provenance.ts';
+import { limitChecks } from '../provenance/limit-checks.ts';
+import { localRegistries } from '../registries/local-registries.ts';
+import type { Rooms } from '../rooms.ts';
+import type { LocalSecrets } from '../secrets/local-secrets.ts';
+import { openLocalSkills } from '../skills/open-local-skills.ts';
+import { fileRecords } from '../stores/file-records.ts';
+import { folderConfigMaps } from '../stores/folder-config-maps.ts';
+import { folderResources } from '../stores/folder-resources.ts';
+import { ManifestFiles } from '../stores/manifest-files.ts';
+import { localRuntime } from '../workloads/local-runtime.ts';
+import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
+import { statusReader } from './status-reader.ts';
+
+/** One machine: what runs, or would run, from a folder. */
+export interface LocalPlace {
+  state: StateFolder;
+  /** Absolute path of the folder with the manifests. */
+  folder: string;
+  /** The same that what runs here reads from. */
+  secrets: LocalSecrets;
+  /** Of this process: proxies are named there. */
+  environment: NodeJS.ProcessEnv;
+  /** Of this program. */
+  version: string;
+  /** Told of what failed inside; holds no secret. */
+  onFailure: (text: string) => void;
+}
+
+/** What operations work with on one machine, by namespace: the same beside `vmcp up` and where nothing runs. */
+export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
+  const { version, secrets, state, environment } = place;
+  const registries = perNamespace((namespace) => localRegistries(place, namespace));
+  const roots = openRoots({
+    folder: environment[ROOTS_VARIABLE],
+    cache: join(state.path, 'sigstore'),
+    now: Date.now,
+  });
+  const limit = limitChecks();
+  const proxy = proxyOf(environment);
+  return openRooms({
+    version,
+    openApi: renderOpenApi(OPERATIONS, version),
+    clients: (namespace) => localClients(place, namespace),
+    provenance: (namespace) =>
+      new ImageProvenance({ registries: registries(namespace), roots, limit, privateAddresses: true, proxy }),
+    registries,
+    secrets: (namespace) => secrets.in(namespace),
+    skills: openLocalSkills(place),
+    workloads: perNamespace(localWorkloads(place)),
+  });
+}
+
+/** The workloads of a folder. */
+function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadRooms {
+  const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
+  const statusOf = statusReader(state);
+  return (namespace) =>
+    workloadRooms({
+      resources: folderResources({ files, namespace, statusOf, now: Date.now }),
+      configMaps: folderConfigMaps(files, namespace),
+      runtime: localRuntime(state),
+      records: fileRecords(join(state.path, 'records'), namespace)('operations'),
+      now: Date.now,
+      onFailure,
+    });
+}

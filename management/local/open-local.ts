@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { codeOf } from '#lib/files/code-of';
+import { openLogFile } from '#local/log-file';
+import { writeFileAtomic } from '#lib/files/write-file';
+import { failureText } from '../failure-text.ts';
+import { limitRate } from '../limit-rate.ts';
+import { listen, type Listening } from '../listen.ts';
+import { OPERATIONS } from '../operations/table.ts';
+import { renderAuditLine } from '../render-audit-line.ts';
+import { createRoutes } from '../routes.ts';
+import { Serving } from '../serving.ts';
+import { localAuthority } from './local-authority.ts';
+import { type LocalPlace, localRooms } from './local-rooms.ts';
+import { resumeWork } from './resume-work.ts';
+
+const FIRST_PORT = 4485;
+const STEP = 10;
+const PLACES = 500;
+
+export interface OpenManagement {
+  /** Where it is, without the base path. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the management API of what runs on a state folder, on the loopback interface: on 4485, or the next of 4495, 4505, … that is
+ * free. Address and token stand in files of the state folder, which only its owner may read, as long as it serves.
+ */
+export async function openLocalManagement(place: LocalPlace): Promise<OpenManagement> {
+  const { state, onFailure } = place;
+  const token = randomBytes(32).toString('base64url');
+  const audit = openLogFile(state.managementAudit);
+  audit.on('error', (error) => onFailure(`the audit log cannot be written: ${error.message}`));
+  const limits = { now: () => performance.now() };
+  const roomsOf = localRooms(place);
+  let port = 0;
+  const serving = new Serving({
+    authority: localAuthority(token, () => port),
+    roomsOf,
+    addresses: limitRate({ burst: 400, perSecond: 100, ...limits }),
+    callers: limitRate({ burst: 400, perSecond: 100, ...limits }),
+    onChange: (change) => void audit.write(renderAuditLine(change, new Date())),
+    onFailure: (request, problem) => onFailure(failureText(request, problem)),
+  });
+  await resumeWork({ ...place, roomsOf });
+  const listening = await listenOnNext(createRoutes(OPERATIONS, serving));
+  port = listening.port;
+  const url = `http://127.0.0.1:${port}`;
+  writeFileAtomic(state.managementToken, token);
+  writeFileAtomic(state.managementAddress, url);
+  return {
+    url,
+    async close() {
+      for (const path of [state.managementAddress, state.managementToken]) rmSync(path, { force: true });
+      await listening.close();
+      await new Promise<void>((resolve) => void audit.end(resolve));
+    },
+  };
+}
+
+async function listenOnNext(answer: Parameters<typeof listen>[0]): Promise<Listening> {
+  for (let place = 0; place < PLACES; place += 1) {
+    try {
+      return await listen(answer, { host: '127.0.0.1', port: FIRST_PORT + STEP * place });
+    } catch (error) {
+      if (codeOf(error) !== 'EADDRINUSE') throw error;
+    }
+  }
+  throw new Error(`no port for the management API is free: stop what uses ${FIRST_PORT}, ${FIRST_PORT + STEP}, …`);
+}

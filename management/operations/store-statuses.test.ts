@@ -1,0 +1,241 @@
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { homeOf } from '#management/clients/files/clients';
+import { FileLock } from '#lib/files/file-lock';
+import { clientsPlace } from '../clients/testdata/clients-place.ts';
+import type { Operation } from '../operation.ts';
+import { openRegistries } from '../registries/testdata/open-registries.ts';
+import { serveRegistry } from '../registries/testdata/serve-registry.ts';
+import type { Rooms } from '../rooms.ts';
+import { PASSWORD, secretsPlace, type SecretsPlace } from '../secrets/testdata/secrets-place.ts';
+import { LocalSkills } from '../skills/local-skills.ts';
+import { tgzOf } from '../skills/testdata/archives.ts';
+import { skillText } from '../skills/testdata/skills-place.ts';
+import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
+import { meetProblem, problemCases } from '../testdata/problem-cases.ts';
+import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
+import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
+import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
+import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { groupOperations } from './groups.ts';
+import { operationOperations } from './operations.ts';
+import { OPERATIONS } from './table.ts';
+import { workloadOperations } from './workloads.ts';
+
+/** workload-statuses.test.ts has them. */
+const OTHERS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];
+const ROWS = OPERATIONS.filter((row) => !OTHERS.includes(row));
+
+let place: WorkloadsPlace;
+let secrets: SecretsPlace;
+let served: ServedOperations;
+let closers: (() => unknown)[] = [];
+beforeEach(() => {
+  place = workloadsPlace();
+  secrets = secretsPlace();
+  closers = [() => secrets.remove(), () => place.remove()];
+});
+afterEach(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+async function serve(rooms: Rooms, options: { burst?: number; deadline?: number } = {}): Promise<void> {
+  served = await serveOperations(OPERATIONS, { rooms, deadline: 30_000, ...options });
+  closers.push(() => served.close());
+}
+
+/** Those of this machine, with some of them in place of theirs. */
+const roomsWith = (some: Partial<Rooms> = {}): Rooms => {
+  const ours = { secrets: secrets.withPassword().in('default'), ...some };
+  return new Proxy(place.rooms(), {
+    get: (rooms, name) => (name in ours ? ours[name as keyof typeof ours] : rooms[name as keyof Rooms]),
+  });
+};
+
+const ARCHIVE = (await tgzOf([{ name: 'notes/SKILL.md', text: skillText('notes') }])).toString('base64');
+
+/** What each row is asked when it is to succeed. */
+const USUAL: Record<string, Asked> = {
+  getVersion: {},
+  getOpenApi: {},
+  registerClient: { body: { name: 'cursor', groups: [] } },
+  registerClients: { body: { names: ['cursor'], groups: [] } },
+  listClients: {},
+  deleteClient: { params: { name: 'cursor' } },
+  listRegistries: {},
+  getRegistry: { params: { name: 'default' } },
+  updateRegistry: { params: { name: 'default' }, body: {} },
+  listRegistryServers: { params: { name: 'default' } },
+  getRegistryServer: { params: { name: 'default', serverName: 'github' } },
+  setUpSecrets: { body: { provider_type: 'encrypted' } },
+  listSecrets: {},
+  createSecret: { body: { key: 'NEW', value: 'hunter2' } },
+  updateSecret: { params: { key: 'THERE' }, body: { value: 'hunter2' } },
+  deleteSecret: { params: { key: 'THERE' } },
+  listSkills: {},
+  getSkill: { params: { name: 'notes' } },
+  installSkill: { body: { archive: ARCHIVE } },
+  uninstallSkill: { params: { name: 'notes' } },
+  validateSkill: { body: { archive: ARCHIVE } },
+};
+const usual = (row: Operation): Asked => USUAL[row.id] ?? {};
+const ask = (row: Operation, more: Asked = {}): Promise<Told> => askOperation(served, row, { ...usual(row), ...more });
+
+/** Asks another operation first, which has to succeed. */
+async function first(id: string): Promise<void> {
+  const row = ROWS.find((one) => one.id === id)!;
+  const { status, body } = await ask(row);
+  if (status !== row.success) throw new Error(`${id} answers ${status}: ${JSON.stringify(body)}`);
+}
+
+/** Secrets that are set up, with one that is there. */
+async function setUpSecrets(): Promise<void> {
+  const room = secrets.withPassword().in('default');
+  await room.setUp('encrypted', PASSWORD);
+  await room.create('THERE', 'hunter2');
+}
+
+const recordOf = (kind: string, name: string): string => {
+  const folder = join(place.state.path, 'records/default', kind);
+  mkdirSync(folder, { recursive: true });
+  return join(folder, `${name}.json`);
+};
+const skillsFolder = (): string => join(place.home, '.local/state/vmcp/skills');
+const installedFile = (): string => join(place.home, '.claude/skills/notes/SKILL.md');
+
+/** The skills of this machine, which wait for nobody. */
+const impatientSkills = (): Rooms['skills'] => {
+  const rules = { localPaths: true, privateAddresses: true, proxy: undefined, searchPath: '', deadline: 10_000 };
+  const home = homeOf({ HOME: place.home });
+  const skills = new LocalSkills({ folder: skillsFolder(), home, rules, now: Date.now, patience: 0 });
+  return skills.for({ list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() });
+};
+
+async function openImpatientRegistries(): Promise<Rooms['registries']> {
+  const opened = await openRegistries({ readDeadline: 100 });
+  closers.push(() => opened.close());
+  return opened.registries;
+}
+
+const SCENARIOS: Scenarios = {
+  ...usualScenarios({ rooms: () => roomsWith(), serve, ask }),
+  async not_found(row) {
+    await serve(roomsWith());
+    const isOfProvider = row.id === 'listSecrets' || row.id === 'createSecret';
+    if (!isOfProvider && row.id.endsWith('Secret')) await setUpSecrets();
+    const { params = {} } = usual(row);
+    const none = Object.fromEntries(Object.keys(params).map((name) => [name, 'none']));
+    return ask(row, { params: none });
+  },
+  async already_exists(row) {
+    await serve(roomsWith());
+    if (row.id === 'installSkill') await first('installSkill');
+    else await setUpSecrets();
+    return ask(row, row.id === 'createSecret' ? { body: { key: 'THERE', value: 'hunter2' } } : {});
+  },
+  async unsupported_provider(row) {
+    await serve(roomsWith());
+    return ask(row, { body: { provider_type: 'kubernetes' } });
+  },
+  async provider_read_only(row) {
+    await secrets.open().in('default').setUp('environment', undefined);
+    await serve(roomsWith());
+    return ask(row);
+  },
+  async secrets_locked(row) {
+    await setUpSecrets();
+    const locked =
+      row.id === 'setUpSecrets'
+        ? secrets.open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'none') })
+        : secrets.withPassword('another horse');
+    await serve(roomsWith({ secrets: locked.in('default') }));
+    return ask(row);
+  },
+  async conflict(row) {
+    const clients = clientsPlace();
+    closers.push(() => clients.remove());
+    await serve(roomsWith({ clients: clients.clients }));
+    if (row.id === 'deleteClient') await first('registerClient');
+    if (row.path.startsWith('/clients')) {
+      clients.write('cursor', '{');
+      return ask(row);
+    }
+    if (row.id === 'uninstallSkill') await first('installSkill');
+    mkdirSync(join(installedFile(), '..'), { recursive: true });
+    writeFileSync(installedFile(), 'mine');
+    return ask(row);
+  },
+  async busy(row) {
+    await serve(roomsWith());
+    if (row.id === 'uninstallSkill') await first('installSkill');
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const held = new FileLock(join(skillsFolder(), '.lock')).run(() => promise);
+    await new Promise((done) => setImmediate(done));
+    await serve(roomsWith({ skills: impatientSkills() }));
+    const told = await ask(row);
+    resolve(undefined);
+    await held;
+    return told;
+  },
+  async stale(row) {
+    if (row.id === 'updateRegistry') {
+      await serve(roomsWith());
+      return ask(row, { headers: { 'if-match': '"of-another-time"' } });
+    }
+    const { stop } = await writeAnew(
+      recordOf('clients', 'cursor'),
+      '{"name":"cursor","version":"',
+      '","value":{"name":"cursor","groups":[]}}',
+    );
+    closers.push(stop);
+    await serve(roomsWith());
+    return untilDisturbed(412, () => ask(row));
+  },
+  async store_damaged(row) {
+    await setUpSecrets();
+    truncateSync(secrets.file, 100);
+    writeFileSync(recordOf('clients', 'cursor'), '{"half');
+    writeFileSync(recordOf('registries', 'default'), '{"half');
+    mkdirSync(join(skillsFolder(), 'records/user/skills'), { recursive: true });
+    writeFileSync(join(skillsFolder(), 'records/user/skills/notes.json'), '{"half');
+    await serve(roomsWith());
+    return ask(row);
+  },
+  async source_failed(row) {
+    await serve(roomsWith());
+    return ask(row, { body: { name: '127.0.0.1:1/a/b', allow_private_ip: true } });
+  },
+  async upstream_failed(row) {
+    await serve(roomsWith());
+    return ask(row, { body: { url: 'http://127.0.0.1:1/r', allow_private_ip: true } });
+  },
+  async upstream_timeout(row) {
+    const silent = await serveRegistry(() => undefined);
+    closers.push(() => silent.close());
+    await serve(roomsWith({ registries: await openImpatientRegistries() }));
+    return ask(row, { body: { url: `${silent.url}/r`, allow_private_ip: true } });
+  },
+};
+
+describe('each problem that an operation may answer', () => {
+  it.each(problemCases(ROWS))('is met on one machine: $name $status $code', (met) => meetProblem(met, SCENARIOS));
+});
+
+describe('each operation', () => {
+  it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('answers: $name', async ({ row }) => {
+    await setUpSecrets();
+    await serve(roomsWith());
+    if (row.id === 'deleteClient') await first('registerClient');
+    if (row.id === 'getRegistry') await first('updateRegistry');
+    if (row.id === 'getSkill' || row.id === 'uninstallSkill') await first('installSkill');
+    const told = await ask(row);
+    expect([told.status, told.etag !== '']).toEqual([row.success, row.givesTag === true]);
+    row.result.parse(told.body === '' ? undefined : told.body);
+  });
+});
+
+/** None is left out. */
+afterAll(() => {
+  expect(Object.keys(USUAL).sort()).toEqual(ROWS.map(({ id }) => id).sort());
+});

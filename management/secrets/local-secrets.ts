@@ -1,0 +1,159 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { FileLock } from '#lib/files/file-lock';
+import type { StateFolder } from '#local/state-folder';
+import { readIfThere, replaceFile } from '#lib/files/write-file';
+import { Problem } from '../problem.ts';
+import { problemOfFile } from '../stores/problem-of-file.ts';
+import { EncryptedFile } from './encrypted-file.ts';
+import { encryptedProvider } from './encrypted-provider.ts';
+import { environmentProvider } from './environment-provider.ts';
+import type { deriveKey } from './sealed-text.ts';
+import type { LocalProvider } from './local-provider.ts';
+import { onePasswordProvider } from './one-password-provider.ts';
+import { readPassword } from './read-password.ts';
+import {
+  knownKey,
+  MOST_SECRETS,
+  type ProviderType,
+  readOnly,
+  type Secrets,
+  type SetUp,
+  tooManySecrets,
+  unknownKey,
+} from './secrets.ts';
+
+const LOCAL_TYPES = ['encrypted', 'environment', '1password'] as const;
+const Chosen = z.strictObject({ provider_type: z.enum(LOCAL_TYPES) });
+
+interface LocalSecretsOptions {
+  state: StateFolder;
+  /** Of this process: passwords, secrets and what `op` needs. */
+  environment: NodeJS.ProcessEnv;
+  /** How the password becomes a key; for tests. */
+  derive?: typeof deriveKey;
+}
+
+/** The secrets of one machine, all namespaces. Which provider is in force stands in the state folder. One for a process. */
+export class LocalSecrets {
+  readonly #chosen: string;
+  readonly #lock: FileLock;
+  readonly #providers: Record<(typeof LOCAL_TYPES)[number], LocalProvider>;
+  readonly #listeners = new Set<() => void>();
+  /** Files that differ when a secret or the provider does. */
+  readonly files: readonly string[];
+
+  constructor({ state, environment, derive }: LocalSecretsOptions) {
+    const folder = join(state.path, 'secrets');
+    this.#chosen = join(folder, 'provider.json');
+    this.#lock = new FileLock(join(folder, '.lock'));
+    const password = () => readPassword(environment);
+    const file = new EncryptedFile({ path: join(folder, 'secrets.encrypted'), lock: this.#lock, password, derive });
+    this.files = [this.#chosen, file.path];
+    this.#providers = {
+      encrypted: encryptedProvider(file),
+      environment: environmentProvider(environment),
+      '1password': onePasswordProvider(environment),
+    };
+  }
+
+  /** Calls after each change that this process made. Returns the function that ends it. */
+  listen(changed: () => void): () => void {
+    this.#listeners.add(changed);
+    return () => this.#listeners.delete(changed);
+  }
+
+  /** Values of those keys that are there; none where no provider is set up. @throws Problem */
+  async read(namespace: string, keys: readonly string[]): Promise<Map<string, string>> {
+    return attempt(async () => (await this.#inForce()?.read(namespace, keys)) ?? new Map<string, string>());
+  }
+
+  /** What the operations of a namespace work with. */
+  in(namespace: string): Secrets {
+    const update = (change: (values: Map<string, string>) => void) => this.#update(namespace, change);
+    return {
+      setUp: (type, password) => attempt(() => this.#setUp(type, password)),
+      list: () =>
+        attempt(async () => {
+          const provider = this.#required();
+          return { type: provider.type, keys: (await provider.list(namespace)).sort() };
+        }),
+      create: (key, value) =>
+        update((values) => {
+          if (values.has(key)) throw knownKey(key);
+          if (values.size >= MOST_SECRETS) throw tooManySecrets();
+          values.set(key, value);
+        }),
+      replace: (key, value) =>
+        update((values) => {
+          if (!values.has(key)) throw unknownKey(key);
+          values.set(key, value);
+        }),
+      delete: (key) =>
+        update((values) => {
+          if (!values.delete(key)) throw unknownKey(key);
+        }),
+    };
+  }
+
+  async #setUp(type: ProviderType, password: string | undefined): Promise<SetUp> {
+    if (type === 'kubernetes') {
+      const remedy = `write one of ${LOCAL_TYPES.join(', ')}`;
+      throw new Problem('unsupported_provider', `provider_type: kubernetes is for clusters; on one machine ${remedy}`);
+    }
+    const provider = this.#providers[type];
+    const done = await provider.setUp(password);
+    await this.#lock.run(() => {
+      replaceFile(this.#chosen, `${JSON.stringify({ provider_type: type })}\n`);
+    });
+    this.#tell();
+    const what = done === undefined ? provider.where : `${provider.where} is ${done}`;
+    return { type, message: `secrets provider ${type} is in force: ${what}` };
+  }
+
+  #update(namespace: string, change: (values: Map<string, string>) => void): Promise<void> {
+    return attempt(async () => {
+      const provider = this.#required();
+      if (!provider.update) throw readOnly(provider.type, provider.where);
+      await provider.update(namespace, change);
+      this.#tell();
+    });
+  }
+
+  #required(): LocalProvider {
+    const provider = this.#inForce();
+    if (provider) return provider;
+    throw new Problem(
+      'not_found',
+      'no secrets provider is set up: set one up first (POST /secrets, or vmcp secret setup)',
+    );
+  }
+
+  #inForce(): LocalProvider | undefined {
+    const text = readIfThere(this.#chosen);
+    if (text === undefined) return undefined;
+    const { data } = Chosen.safeParse(readJson(text));
+    if (data) return this.#providers[data.provider_type];
+    throw new Problem('store_damaged', `${this.#chosen} is damaged: set up the secrets provider again`);
+  }
+
+  #tell(): void {
+    for (const changed of this.#listeners) changed();
+  }
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (problem) {
+    throw problemOfFile(problem);
+  }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

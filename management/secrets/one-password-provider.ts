@@ -1,0 +1,108 @@
+import { execFile } from 'node:child_process';
+import { z } from 'zod';
+import { codeOf } from '#lib/files/code-of';
+import { Problem } from '../problem.ts';
+import type { LocalProvider } from './local-provider.ts';
+
+const DEADLINE = 20_000;
+/** Bytes that the program may print. */
+const LONGEST_ANSWER = 4 * 1024 * 1024;
+/** Values that are asked for at once. */
+const AT_ONCE = 4;
+const USUAL_FIELD = 'credential';
+
+const Items = z.array(z.object({ title: z.string() })).max(10_000);
+
+/** Keys that a reference can have. */
+const KEY = /^[-._A-Za-z0-9]{1,253}$/;
+
+/**
+ * Secrets in a vault of 1Password, by its program `op`, which knows how to log in: a key is the title of an item, whose field
+ * `credential` counts, or `<item>.<field>`. The vault is VMCP_1PASSWORD_VAULT, by default `vmcp`. The same in every namespace.
+ * Values come on the program's output, never on an argument list; references, which are no secrets, are arguments.
+ */
+export function onePasswordProvider(environment: NodeJS.ProcessEnv): LocalProvider {
+  const vault = environment.VMCP_1PASSWORD_VAULT ?? 'vmcp';
+  const list = async (): Promise<string[]> => {
+    const { data } = Items.safeParse(readJson(await run(['item', 'list', '--vault', vault, '--format', 'json'])));
+    if (data === undefined) throw new Problem('unavailable', '`op item list` answered with something else than items');
+    return data.map(({ title }) => title).filter((title) => KEY.test(title));
+  };
+  const run = (args: string[]) => runOp(args, environment);
+  return {
+    type: '1password',
+    where: `change the items of vault "${vault}" in 1Password`,
+    list,
+    async read(_namespace, keys) {
+      const values = new Map<string, string>();
+      for (let at = 0; at < keys.length; at += AT_ONCE) {
+        const some = keys.slice(at, at + AT_ONCE);
+        const read = await Promise.all(some.map((key) => readField(key, vault, run)));
+        for (const [index, value] of read.entries()) if (value !== undefined) values.set(some[index] ?? '', value);
+      }
+      return values;
+    },
+    async setUp() {
+      try {
+        await list();
+        return undefined;
+      } catch (problem) {
+        if (!(problem instanceof Problem)) throw problem;
+        throw new Problem('unsupported_provider', problem.message, { cause: problem });
+      }
+    },
+  };
+}
+
+/** Undefined where there is no such item or field. */
+async function readField(key: string, vault: string, run: (args: string[]) => Promise<string>) {
+  const dot = key.indexOf('.');
+  const [item, field] = dot < 0 ? [key, USUAL_FIELD] : [key.slice(0, dot), key.slice(dot + 1)];
+  try {
+    return await run(['read', '--no-newline', `op://${vault}/${item}/${field}`]);
+  } catch (problem) {
+    if (problem instanceof NotInVault) return undefined;
+    throw problem;
+  }
+}
+
+class NotInVault extends Problem {}
+
+function runOp(args: string[], environment: NodeJS.ProcessEnv): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { env: environment, timeout: DEADLINE, maxBuffer: LONGEST_ANSWER, windowsHide: true };
+    const child = execFile('op', args, options, (problem, output, said) => {
+      if (problem) reject(explain(problem, said));
+      else resolve(output);
+    });
+    // It must not wait for somebody to type a password.
+    child.stdin?.end();
+  });
+}
+
+/** What is printed on the error output names accounts, vaults and items, no values. */
+function explain(problem: Error, said: string): Problem {
+  if (codeOf(problem) === 'ENOENT') {
+    const remedy = 'install it (https://developer.1password.com/docs/cli) and sign in, or set up another provider';
+    return new Problem('unavailable', `1Password's program \`op\` is not on the PATH: ${remedy}`);
+  }
+  if ('killed' in problem && problem.killed === true) {
+    return new Problem('unavailable', `\`op\` did not answer within ${DEADLINE / 1000} s: unlock 1Password, try again`);
+  }
+  const line = said
+    .replaceAll(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, 300);
+  const text = `\`op\` refuses: ${line === '' ? 'it says nothing' : line}`;
+  return /isn't an item|isn't a field|does not have a field|no item/i.test(line)
+    ? new NotInVault('not_found', text)
+    : new Problem('unavailable', text);
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,41 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { codeOf } from '#lib/files/code-of';
+import { readIfThere } from '#lib/files/write-file';
+import { Problem } from '../problem.ts';
+
+/** Where the password is looked for when the environment names none: outside of the state folder, so that no copy of that holds both. */
+export function usualPasswordFile(environment: NodeJS.ProcessEnv): string {
+  const folder = environment.XDG_CONFIG_HOME ?? join(environment.HOME ?? homedir(), '.config');
+  return join(folder, 'vmcp', 'secrets-password');
+}
+
+/**
+ * Password of the encrypted secrets: VMCP_SECRETS_PASSWORD, or the first line of the file VMCP_SECRETS_PASSWORD_FILE, or of
+ * the usual file. @throws Problem `secrets_locked` where a file that is named cannot be read
+ */
+export function readPassword(environment: NodeJS.ProcessEnv): string | undefined {
+  const { VMCP_SECRETS_PASSWORD: text, VMCP_SECRETS_PASSWORD_FILE: named } = environment;
+  if (text !== undefined && text !== '') return text;
+  if (named === undefined || named === '') return firstLine(readFile(usualPasswordFile(environment)));
+  const password = firstLine(readFile(named));
+  if (password !== undefined) return password;
+  throw new Problem(
+    'secrets_locked',
+    `${named} holds no password: VMCP_SECRETS_PASSWORD_FILE names it; write it there`,
+  );
+}
+
+function readFile(path: string): string | undefined {
+  try {
+    return readIfThere(path);
+  } catch (cause) {
+    const said = codeOf(cause) ?? 'unknown';
+    throw new Problem('secrets_locked', `${path} with the password of the secrets cannot be read (${said})`, { cause });
+  }
+}
+
+function firstLine(text: string | undefined): string | undefined {
+  const line = text?.split(/\r?\n/)[0];
+  return line === '' ? undefined : line;
+}

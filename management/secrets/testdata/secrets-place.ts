@@ -1,0 +1,74 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
+import { locateState, type StateFolder } from '#local/state-folder';
+import { LocalSecrets } from '../local-secrets.ts';
+import type { SealKey } from '../sealed-text.ts';
+
+/** A home with a state folder, for one test. */
+export interface SecretsPlace {
+  home: string;
+  state: StateFolder;
+  /** The encrypted file. */
+  file: string;
+  /** As a process would, with this environment. Its passwords become keys fast. */
+  open: (environment?: NodeJS.ProcessEnv) => LocalSecrets;
+  withPassword: (text?: string) => LocalSecrets;
+  remove: () => void;
+}
+
+/** Scrypt takes half a second each time. The tests of several processes and of the text itself take it. */
+export function deriveFast(password: string, salt = randomBytes(32).toString('base64url')): Promise<SealKey> {
+  const bytes = createHash('sha512').update(`${salt} ${password}`).digest();
+  return Promise.resolve({ salt, key: bytes.subarray(0, 32), check: bytes.subarray(32, 48) });
+}
+
+export const PASSWORD = 'correct horse';
+
+/** One for each test. */
+export function useSecretsPlace(): Omit<SecretsPlace, 'remove'> {
+  let place: SecretsPlace;
+  beforeEach(() => {
+    place = secretsPlace();
+  });
+  afterEach(() => place.remove());
+  return {
+    get home() {
+      return place.home;
+    },
+    get state() {
+      return place.state;
+    },
+    get file() {
+      return place.file;
+    },
+    open: (environment) => place.open(environment),
+    withPassword: (text) => place.withPassword(text),
+  };
+}
+
+export function secretsPlace(): SecretsPlace {
+  const home = mkdtempSync(join(tmpdir(), 'vmcp-secrets-'));
+  const state = locateState(join(home, 'state'));
+  const open = (environment: NodeJS.ProcessEnv = {}) =>
+    new LocalSecrets({ state, environment: { HOME: home, ...environment }, derive: deriveFast });
+  return {
+    home,
+    state,
+    file: join(state.path, 'secrets', 'secrets.encrypted'),
+    open,
+    withPassword: (text = PASSWORD) => open({ VMCP_SECRETS_PASSWORD: text }),
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  };
+}
+
+/** Code and message of what is refused. */
+export async function refusal(call: Promise<unknown>): Promise<[code: unknown, message: string]> {
+  const problem = await call.then(
+    () => new Error('it was not refused'),
+    (refused: unknown) => refused as Error,
+  );
+  return ['code' in problem ? problem.code : undefined, problem.message];
+}

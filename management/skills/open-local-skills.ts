@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { proxyOf } from '#lib/connections/proxy';
+import { type Home, homeOf } from '#management/clients/files/clients';
+import { localClients } from '../clients/local-clients.ts';
+import type { LocalPlace } from '../local/local-rooms.ts';
+import { LocalSkills } from './local-skills.ts';
+import { FETCH_DEADLINE } from './skill-source.ts';
+import type { Skills } from './skills.ts';
+
+/** The skills of this user, for clients and groups of a namespace. */
+export function openLocalSkills(place: LocalPlace): (namespace: string) => Skills {
+  const { environment } = place;
+  const home = homeOf(environment);
+  const skills = new LocalSkills({
+    folder: join(stateOf(home), 'vmcp', 'skills'),
+    home,
+    rules: {
+      localPaths: true,
+      privateAddresses: true,
+      proxy: proxyOf(environment),
+      searchPath: environment.PATH ?? '',
+      deadline: FETCH_DEADLINE,
+    },
+    now: Date.now,
+  });
+  return (namespace) => skills.for(localClients(place, namespace));
+}
+
+/** XDG Base Directory Specification; on other systems the same, as they name no better place. */
+function stateOf({ path, environment }: Home): string {
+  return environment.XDG_STATE_HOME ?? join(path, '.local', 'state');
+}

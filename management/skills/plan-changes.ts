@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import type { Home } from '#management/clients/files/clients';
+import { Problem } from '../problem.ts';
+import type { Change } from './journal.ts';
+import { allClients, nextRecord } from './next-record.ts';
+import { checkNoLinks, isThere, isUnchanged } from './place-folder.ts';
+import type { ResolvedSkill } from './resolve-skills.ts';
+import { skillFolders } from './skill-clients.ts';
+import { type InstallRequest, keyOfSkill, placeOf, type StoredSkill } from './skills.ts';
+
+interface Planning {
+  request: InstallRequest;
+  clients: readonly string[];
+  home: Home;
+  /** What is installed. */
+  known: readonly StoredSkill[];
+  /** RFC 3339. */
+  now: string;
+}
+
+/**
+ * What is to be done so that these skills, the last of which was asked for, are installed.
+ * @throws Problem `already_exists`, `conflict`, `bad_request`; nothing was touched
+ */
+export async function planChanges(
+  skills: readonly ResolvedSkill[],
+  planning: Planning,
+): Promise<{ changes: Change[]; record: StoredSkill }> {
+  const changes: Change[] = [];
+  for (const skill of skills) {
+    const change = await planOne(skill, planning, skill === skills.at(-1));
+    if (change) changes.push(change);
+  }
+  const record = changes.at(-1)?.after;
+  if (record === undefined) throw new Error('nothing was asked for');
+  return { changes, record };
+}
+
+/** Nothing for one that is needed, and there already. */
+async function planOne(skill: ResolvedSkill, planning: Planning, isAskedFor: boolean): Promise<Change | undefined> {
+  const { request, known, home, now } = planning;
+  const { name } = skill.metadata;
+  const key = keyOfSkill(name, request);
+  const live = known.find((one) => keyOfSkill(one.metadata.name, placeOf(one)) === key);
+  const clients = allClients(live, planning.clients);
+  const root = request.scope === 'project' ? request.projectRoot : undefined;
+  const targets = skillFolders(clients, home, root).map((folder) => join(folder, name));
+  const after = nextRecord(skill, { request, live, clients, targets, isAskedFor, now });
+  if (after === undefined) return undefined;
+  if (!request.force) await checkFree(targets, live);
+  if (root !== undefined) for (const target of targets) await checkNoLinks(root, join(target, '..'));
+  const remove = (live?.targets ?? []).filter((target) => !targets.includes(target));
+  return { key, source: skill.folder, place: targets, remove, after };
+}
+
+/** @throws Problem `conflict` where something else is there, or what was installed has been edited */
+async function checkFree(targets: readonly string[], live: StoredSkill | undefined): Promise<void> {
+  for (const target of targets) {
+    if (!(await isThere(target))) continue;
+    if (live?.targets.includes(target) !== true)
+      throw new Problem('conflict', `${target} is there, and was not installed by vmcp; force replaces it`);
+  }
+  if (live) await checkUnchanged(live);
+}
+
+/** @throws Problem `conflict` where what was installed has been edited */
+export async function checkUnchanged({ targets, content }: StoredSkill): Promise<void> {
+  for (const target of targets)
+    if ((await isThere(target)) && !(await isUnchanged(target, content)))
+      throw new Problem('conflict', `${target} has been changed since it was installed; force=true takes that away`);
+}

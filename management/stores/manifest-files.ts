@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { codeOf } from '#lib/files/code-of';
+import type { FileLock } from '#lib/files/file-lock';
+import { ManifestFolder, type Snapshot } from '#local/manifest-folder';
+import { readIfThere } from '#lib/files/write-file';
+import { keyText, type ResourceKey } from '#operator/world';
+import { Problem } from '../problem.ts';
+import { CannotEdit, documentsOf, editDocument, newDocument, removeDocument } from './edit-document.ts';
+import { valueOf } from './merge-node.ts';
+import { problemOfFile } from './problem-of-file.ts';
+import { writeManifest } from './write-manifest.ts';
+
+/** How often a change of the file in between is followed by a new attempt. */
+const ATTEMPTS = 5;
+
+type Document = Record<string, unknown>;
+
+const Head = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+});
+
+/** The manifests of a folder, which people write as well. One writer at a time, over all processes that use this state folder. */
+export class ManifestFiles {
+  readonly #folder: string;
+  readonly #lock: FileLock;
+  readonly #manifests: ManifestFolder;
+
+  constructor(folder: string, lock: FileLock) {
+    this.#folder = folder;
+    this.#lock = lock;
+    this.#manifests = new ManifestFolder(folder);
+  }
+
+  /** What the files say; one that cannot be read as YAML counts as it was when it last could. */
+  read(): Snapshot {
+    try {
+      return this.#manifests.read();
+    } catch (problem) {
+      if (codeOf(problem) !== 'ENOENT') throw problemOfFile(problem);
+      throw new Problem('unavailable', `the folder ${this.#folder} is not there: bring it back`, { cause: problem });
+    }
+  }
+
+  /**
+   * Changes the document of a resource: `how` makes of what it says what it is to say, undefined to remove it. Gives that back, or
+   * undefined where there is no such resource. @throws Problem
+   */
+  async change(
+    key: ResourceKey,
+    how: (said: Document) => Document | undefined,
+    force = false,
+  ): Promise<{ before: Document; after: Document | undefined } | undefined> {
+    return this.#alone(() => {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const source = this.read().sources.get(keyText(key));
+        if (!source) return undefined;
+        const text = readIfThere(source.file) ?? '';
+        const [index, before] = this.#documentOf(source.file, text, key);
+        const after = how(structuredClone(before));
+        const edited = edit(source.file, () =>
+          after === undefined ? removeDocument(text, index) : editDocument(text, index, after, force),
+        );
+        const left = edited.trim() === '' ? undefined : edited;
+        if (edited === text || writeManifest(source.file, text, left)) return { before, after };
+      }
+      throw new Problem('busy', `a manifest of ${this.#folder} is being changed all the time: try again`);
+    });
+  }
+
+  /** Writes the document of a resource that is not there into a file of its own. Whether it did: somebody may have been faster. */
+  async add(document: Document, { key, name }: { key: ResourceKey; name: string }): Promise<boolean> {
+    return this.#alone(() => {
+      if (this.read().sources.has(keyText(key))) return false;
+      for (let number = 1; number < 1000; number += 1) {
+        const file = join(this.#folder, `${name}${number === 1 ? '' : `-${number}`}.yaml`);
+        if (!existsSync(file) && writeManifest(file, undefined, newDocument(document))) return true;
+      }
+      throw new Problem('busy', `every name of a file for "${name}" is taken in ${this.#folder}: remove some`);
+    });
+  }
+
+  /** Of two documents for one resource the first counts, as where they are run. */
+  #documentOf(file: string, text: string, key: ResourceKey): [number, Document] {
+    for (const [index, document] of documentsOf(text).entries()) {
+      if (document.errors.length > 0) break;
+      const value = valueOf(document.contents, document);
+      const head = Head.safeParse(value).data;
+      const { name, namespace = 'default' } = head?.metadata ?? { name: '' };
+      if (head?.kind === key.kind && name === key.name && namespace === key.namespace) return [index, { ...head }];
+    }
+    throw new Problem(
+      'store_damaged',
+      `${basename(file)} cannot be read as YAML now: mend it, "vmcp validate" says where`,
+    );
+  }
+
+  async #alone<T>(work: () => T): Promise<T> {
+    try {
+      return await this.#lock.run(work);
+    } catch (problem) {
+      throw problemOfFile(problem);
+    }
+  }
+}
+
+function edit(file: string, how: () => string): string {
+  try {
+    return how();
+  } catch (cause) {
+    if (!(cause instanceof CannotEdit)) throw cause;
+    const remedy = 'mend it by hand, or write the document anew with force=true, which loses its comments';
+    throw new Problem('conflict', `${basename(file)} cannot be edited without loss, as ${cause.message}: ${remedy}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import type { ProblemCode } from '../problem.ts';
+
+/**
+ * Who proves that an operation answers a problem in each of the two places. `each`: the table of that place, which brings it about for
+ * each operation that lists it (`management/operations/*-statuses.test.ts`, `e2e/cluster/management-statuses.test.ts`). A test by
+ * file and title: it is the same for all operations, or too dear to be done for each. `never`: why it comes about there for nobody.
+ */
+export interface Reach {
+  machine: Proof;
+  cluster: Proof;
+}
+export type Proof = 'each' | `${string}.ts: ${string}` | { never: string };
+export type Place = keyof Reach;
+
+const onAMachine = (why: string): Reach => ({ machine: 'each', cluster: { never: why } });
+const inACluster = (why: string): Reach => ({ machine: { never: why }, cluster: 'each' });
+const BOTH: Reach = { machine: 'each', cluster: 'each' };
+
+const ATTACKS = 'e2e/management/attacks.test.ts';
+const RECORDS = 'management/stores/contract/record-store.contract.ts';
+const IN_CLUSTER = 'e2e/cluster/management-statuses.test.ts';
+const WORKLOADS = 'e2e/cluster/management-workloads.test.ts';
+const SKILLS = 'management/skills/contract/cluster-skills.contract.ts';
+const SKILLS_HELD_UP =
+  'e2e/cluster/management-skills.test.ts: are told to be busy while others work on skills for too long';
+
+const ONE_CALLER = 'whoever has the token of a machine may do all that its user may';
+const NO_FILES = 'in a cluster a client has no file that somebody else could have written';
+const ONE_OBJECT = 'in a cluster it is one object, which the API server makes or deletes at once';
+
+/** What says nothing else about an operation. */
+const REACH: Record<ProblemCode, Reach> = {
+  bad_request: BOTH,
+  inline_secret: BOTH,
+  path_not_available: inACluster('the paths of a machine are those of its user'),
+  unsupported_provider: BOTH,
+  namespace_missing: inACluster('a folder of a machine is one namespace'),
+  unauthenticated: BOTH,
+  forbidden: inACluster(ONE_CALLER),
+  private_address_refused: inACluster('who calls is on the machine, and reaches what is private by itself'),
+  image_refused: {
+    machine: 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made',
+    cluster: `${WORKLOADS}: are refused where somebody else signed it, and nothing is made`,
+  },
+  foreign_host: BOTH,
+  not_found: BOTH,
+  method_not_allowed: {
+    machine: 'management/routes.test.ts: with another method is told which ones there are',
+    cluster: `${IN_CLUSTER}: is refused with 405 by another method, which is told those that there are`,
+  },
+  provider_read_only: onAMachine('a cluster has the provider kubernetes alone, which can be written'),
+  secrets_locked: onAMachine('a cluster has the provider kubernetes alone, which has no password'),
+  already_exists: BOTH,
+  conflict: {
+    machine: 'each',
+    cluster: `${WORKLOADS}: keep what another manager owns, unless it is taken by force`,
+  },
+  in_use: BOTH,
+  // Of each kind of object that one can lose to others.
+  busy: {
+    machine: 'each',
+    cluster: `${WORKLOADS}: are busy for who changes what others change all the time: %s`,
+  },
+  // Before it is known which operation is meant.
+  too_slow: {
+    machine: `${ATTACKS}: with its headers or its body is not waited for without an end, and holds up nobody`,
+    cluster: `${IN_CLUSTER}: is refused with 408 to who is slow with its head`,
+  },
+  headers_too_large: { machine: `${ATTACKS}: is refused in the form of every other problem`, cluster: 'each' },
+  stale: BOTH,
+  too_large: BOTH,
+  unsupported_media_type: BOTH,
+  too_many_requests: {
+    machine: 'each',
+    cluster:
+      'e2e/cluster/management-logs.test.ts: is one of so many for a caller, who holds up nobody by them, and leaves none open at the API server',
+  },
+  internal: onAMachine('a fault of the program: rooms that fail bring it about, and an operator has no other rooms'),
+  // On a real cluster too: e2e/cluster/management-records.test.ts runs it there.
+  store_damaged: {
+    machine: 'each',
+    cluster: `${RECORDS}: that somebody damaged are told by name and left as they are`,
+  },
+  source_failed: BOTH,
+  upstream_failed: BOTH,
+  unavailable: BOTH,
+  upstream_timeout: BOTH,
+};
+
+/** Where an operation is another case than the others. */
+const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
+  getVersion: { unavailable: inACluster('what it answers stands ready; a cluster has to say who asks') },
+  getOpenApi: { unavailable: inACluster('what it answers stands ready; a cluster has to say who asks') },
+  listSecrets: {
+    not_found: onAMachine('a cluster has a provider from the beginning'),
+    conflict: inACluster('the file of the secrets of a machine is its own'),
+  },
+  createSecret: {
+    not_found: onAMachine('a cluster has a provider from the beginning'),
+    conflict: inACluster('the file of the secrets of a machine is its own'),
+  },
+  updateSecret: { conflict: inACluster('the file of the secrets of a machine is its own') },
+  deleteSecret: { conflict: inACluster('the file of the secrets of a machine is its own') },
+  registerClient: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
+  registerClients: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
+  deleteClient: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
+  installSkill: {
+    conflict: onAMachine('in a cluster a skill has no files that somebody else could have written'),
+    busy: { machine: 'each', cluster: SKILLS_HELD_UP },
+  },
+  validateSkill: {
+    busy: {
+      machine: { never: 'on one machine each skill is looked at in a folder of its own' },
+      cluster: SKILLS_HELD_UP,
+    },
+  },
+  uninstallSkill: {
+    conflict: { machine: 'each', cluster: `${SKILLS}: come with those that they need, which stay as long` },
+    busy: onAMachine(ONE_OBJECT),
+  },
+  createWorkload: { busy: onAMachine(ONE_OBJECT) },
+  createGroup: { busy: onAMachine(ONE_OBJECT) },
+};
+
+/** Where a problem of an operation is met, and who proves it. */
+export function reachOf(operationId: string, code: ProblemCode): Reach {
+  return OF_OPERATION[operationId]?.[code] ?? REACH[code];
+}
+
+/** Whether the table of a place has to bring a problem of an operation about. */
+export const isOfTable = (place: Place, operationId: string, code: ProblemCode): boolean =>
+  reachOf(operationId, code)[place] === 'each';

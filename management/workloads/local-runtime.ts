@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+import type { StateFolder } from '#local/state-folder';
+import { type Board, readBoard } from '#local/status-board';
+import { tailLog } from '#local/tail-log';
+import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
+import { Problem } from '../problem.ts';
+import type { LogOptions, Seen, WorkloadRuntime } from './runtime.ts';
+
+/** Starts after the first, from which on a program that ends again is taken to be broken. */
+const RESTARTS = 2;
+
+/** The processes of this machine. */
+export function localRuntime(state: StateFolder): WorkloadRuntime {
+  return {
+    host: '127.0.0.1',
+    apiGroup: DEFAULT_API_GROUP,
+    hasPaths: true,
+    targetHost: () => '127.0.0.1',
+    look() {
+      const board = readBoard(state);
+      return Promise.resolve(({ name }) => board && seenOf(name, board));
+    },
+    logs: (name, options) => logsOf(state, name, options),
+  };
+}
+
+/** The program of a workload, and the runtime of its own endpoint. */
+const childrenOf = (name: string): string[] => [backendChild(name), runtimeChildOf({ kind: 'MCPServer', name })];
+
+/** Names of processes know no namespaces. */
+function seenOf(workload: string, { processes }: Board): Seen {
+  const names = childrenOf(workload);
+  const own = processes.filter(({ name }) => names.includes(name));
+  const crashed = own.find(({ state, restarts }) => state === 'waiting' && restarts >= RESTARTS);
+  return { isRunning: own.some(({ state }) => state === 'running'), crashed: crashed?.lastEnd };
+}
+
+/** The program's own log; where it has none, as it speaks on stdio or runs elsewhere, that of its endpoint. */
+function logsOf(state: StateFolder, name: string, options: LogOptions): Promise<AsyncIterable<string>> {
+  const children = childrenOf(name);
+  const pathOf = (child: string): string => join(state.logs, `${child}.log`);
+  // What runs and has said nothing has a log, too: an empty one.
+  const known = children.find((child) => existsSync(pathOf(child))) ?? children.find((child) => runs(child, state));
+  if (known !== undefined) return Promise.resolve(tailLog(pathOf(known), options));
+  const why = `there is no log of "${name}" yet: it has not run here, or runs inside of its server`;
+  return Promise.reject(new Problem('not_found', why));
+}
+
+const runs = (child: string, state: StateFolder): boolean =>
+  readBoard(state)?.processes.some(({ name }) => name === child) === true;

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FileLock } from '#lib/files/file-lock';
+import { fileRecords } from '../stores/file-records.ts';
+import { folderConfigMaps } from '../stores/folder-config-maps.ts';
+import { folderResources } from '../stores/folder-resources.ts';
+import { ManifestFiles } from '../stores/manifest-files.ts';
+import type { Resources } from '../stores/resources.ts';
+import { BackgroundWork } from './background-work.ts';
+import { localRuntime } from './local-runtime.ts';
+import { PermissionProfiles } from './permission-profiles.ts';
+import { type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import { Workloads } from './workloads.ts';
+
+let place: WorkloadsPlace;
+beforeEach(() => {
+  place = workloadsPlace({});
+});
+afterEach(() => place.remove());
+
+const now = () => Date.parse('2026-01-01T00:00:00Z');
+
+/** Deletes workload `a`, whose manifest somebody else writes anew between the first look at it and the step after that. */
+async function deleteBeside(after: string) {
+  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now });
+  let looks = 0;
+  const resources: Resources = {
+    list: (kind) => folder.list(kind),
+    create: (resource) => folder.create(resource),
+    replace: (resource, options) => folder.replace(resource, options),
+    delete: (kind, name, options) => folder.delete(kind, name, options),
+    async get(kind, name) {
+      const found = await folder.get(kind, name);
+      if ((looks += 1) === 1) place.write('a.yaml', after);
+      return found;
+    },
+  };
+  const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
+  const work = new BackgroundWork({
+    records: fileRecords(join(place.state.path, 'records'), 'default')('operations'),
+    workloads: new Workloads({ resources, profiles, runtime: localRuntime(place.state) }),
+    now,
+    onFailure: (text) => void place.failures.push(text),
+  });
+  const id = await work.begin('delete', await resources.list('MCPServer'));
+  await work.idle();
+  return work.get(id);
+}
+
+const manifest = (image: string, at?: string) => `apiVersion: vmcp.dev/v1alpha1
+kind: MCPServer
+metadata: { name: a${at === undefined ? '' : `, creationTimestamp: '${at}'`} }
+spec: { image: ${image} }
+`;
+const FIRST = '2026-01-01T00:00:00.000Z';
+const SECOND = '2026-01-01T00:00:01.000Z';
+
+describe('a deletion in the background beside somebody who is faster', () => {
+  it('leaves one that was made again since it was looked at, though it is the same', async () => {
+    place.write('a.yaml', manifest('x', FIRST));
+    const { status } = await deleteBeside(manifest('x', SECOND));
+    expect([status, place.read('a.yaml')]).toEqual(['succeeded', manifest('x', SECOND)]);
+  });
+
+  it('looks again at one that changed', async () => {
+    place.write('a.yaml', manifest('x', FIRST));
+    const { status } = await deleteBeside(manifest('y', FIRST));
+    expect([status, place.files()]).toEqual(['succeeded', []]);
+  });
+
+  it('leaves one that changed and does not say when it was made: it may be another', async () => {
+    place.write('a.yaml', manifest('x'));
+    const { status, workloads } = await deleteBeside(manifest('y'));
+    expect([status, place.read('a.yaml')]).toEqual(['failed', manifest('y')]);
+    expect(workloads).toEqual([expect.objectContaining({ name: 'a', status: 'failed', code: 'stale' })]);
+  });
+});

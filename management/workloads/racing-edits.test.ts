@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FileLock } from '#lib/files/file-lock';
+import { Groups } from '../groups/groups.ts';
+import { folderConfigMaps } from '../stores/folder-config-maps.ts';
+import { folderResources } from '../stores/folder-resources.ts';
+import { ManifestFiles } from '../stores/manifest-files.ts';
+import type { Resources } from '../stores/resources.ts';
+import { localRuntime } from './local-runtime.ts';
+import { PermissionProfiles } from './permission-profiles.ts';
+import { type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import { Workloads } from './workloads.ts';
+
+let place: WorkloadsPlace;
+beforeEach(() => {
+  place = workloadsPlace({});
+});
+afterEach(() => place.remove());
+
+const noted = (kind: string, spec: string, note: number) => `apiVersion: vmcp.dev/v1alpha1
+kind: ${kind}
+metadata: { name: a, annotations: { note: '${note}' } }
+spec: ${spec}
+`;
+const KINDS = [
+  ['a workload', 'MCPServer', '{ image: x }', 'image'],
+  ['a group', 'MCPGroup', '{ description: x }', 'description'],
+] as const;
+
+/** A workload or group `a`, on which somebody else writes a note after each of the first looks at it. */
+function openBeside([, kind, spec]: (typeof KINDS)[number], most: number) {
+  place.write('a.yaml', noted(kind, spec, 0));
+  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now: Date.now });
+  let looks = 0;
+  const resources: Resources = {
+    list: (of) => folder.list(of),
+    create: (resource) => folder.create(resource),
+    replace: (resource, options) => folder.replace(resource, options),
+    delete: (of, name, options) => folder.delete(of, name, options),
+    async get(of, name) {
+      const found = await folder.get(of, name);
+      if (looks < most) place.write('a.yaml', noted(kind, spec, (looks += 1)));
+      return found;
+    },
+  };
+  const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
+  const workloads = new Workloads({ resources, profiles, runtime: localRuntime(place.state) });
+  const edit = (expected?: readonly string[]) =>
+    kind === 'MCPGroup'
+      ? new Groups(resources).edit('a', 'mine', { expected })
+      : workloads.edit('a', { image: 'mine' }, () => Promise.resolve(), { expected });
+  return { edit, folder };
+}
+
+describe.each(KINDS)('an edit of %s beside somebody else who writes', (...of) => {
+  const [, kind, , field] = of;
+
+  it('that names no version is made on what is there then, which stays', async () => {
+    await openBeside(of, 2).edit();
+    expect(place.read('a.yaml')).toContain(`${field}: mine`);
+    expect(place.read('a.yaml')).toContain("note: '2'");
+  });
+
+  it('that names no version is told to be busy, and not of a version, when that goes on and on', async () => {
+    await expect(openBeside(of, Infinity).edit()).rejects.toMatchObject({ code: 'busy', status: 409 });
+    expect(place.read('a.yaml')).toContain(`${field}: x`);
+  });
+
+  it('that names a version is told that it is another by then', async () => {
+    const { edit, folder } = openBeside(of, 1);
+    const version = (await folder.get(kind, 'a'))?.version ?? '';
+    await expect(edit([version])).rejects.toMatchObject({ code: 'stale', status: 412 });
+    expect(place.read('a.yaml')).toContain(`${field}: x`);
+  });
+});
+
+it('an edit of a version is told that it is another by then, though somebody else wrote the same', async () => {
+  place.write('a.yaml', noted('MCPServer', '{ image: x }', 0));
+  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now: Date.now });
+  const resources: Resources = {
+    list: (of) => folder.list(of),
+    get: (of, name) => folder.get(of, name),
+    create: (resource) => folder.create(resource),
+    async replace(resource, options) {
+      place.write('a.yaml', noted('MCPServer', '{ image: mine }', 0));
+      return folder.replace(resource, options);
+    },
+    delete: (of, name, options) => folder.delete(of, name, options),
+  };
+  const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
+  const workloads = new Workloads({ resources, profiles, runtime: localRuntime(place.state) });
+  const { version } = await workloads.get('a');
+  const edit = workloads.edit('a', { image: 'mine' }, () => Promise.resolve(), { expected: [version] });
+  await expect(edit).rejects.toMatchObject({ code: 'stale' });
+});

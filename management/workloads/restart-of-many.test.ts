@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Status } from '#crds/kinds/status';
+import { FileLock } from '#lib/files/file-lock';
+import { fileRecords } from '../stores/file-records.ts';
+import { folderConfigMaps } from '../stores/folder-config-maps.ts';
+import { folderResources } from '../stores/folder-resources.ts';
+import { ManifestFiles } from '../stores/manifest-files.ts';
+import { BackgroundWork } from './background-work.ts';
+import { localRuntime } from './local-runtime.ts';
+import { PermissionProfiles } from './permission-profiles.ts';
+import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import { Workloads } from './workloads.ts';
+
+const BEGUN = Date.parse('2026-01-01T00:00:00Z');
+const AT = '2026-01-01T00:00:00.000Z';
+const MINUTE = 60_000;
+
+let place: WorkloadsPlace;
+let statuses: Map<string, Status>;
+let now: number;
+/** What happens between two looks, in this order. */
+let meanwhile: (() => unknown)[];
+
+const ready = (restartedAt?: string): Status => ({
+  phase: 'Ready',
+  conditions: [],
+  ...(restartedAt !== undefined && { restartedAt }),
+});
+
+beforeEach(() => {
+  place = workloadsPlace({ 'a.yaml': SEARCH.replace('search #', 'a #'), 'b.yaml': SEARCH.replace('search #', 'b #') });
+  statuses = new Map(['a', 'b'].map((name) => [name, ready()]));
+  now = BEGUN;
+  meanwhile = [];
+});
+afterEach(() => place.remove());
+
+/** Work on workloads that run, with statuses that the test tells. */
+function open() {
+  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const statusOf = ({ name }: { name: string }) => statuses.get(name);
+  const resources = folderResources({ files, namespace: 'default', statusOf, now: () => now });
+  const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
+  const look = () => Promise.resolve(() => ({ isRunning: true }));
+  const workloads = new Workloads({ resources, profiles, runtime: { ...localRuntime(place.state), look } });
+  const records = fileRecords(join(place.state.path, 'records'), 'default')('operations');
+  const work = new BackgroundWork({
+    records,
+    workloads,
+    now: () => now,
+    onFailure: (text) => void place.failures.push(text),
+    async pause() {
+      const next = meanwhile.shift();
+      if (!next) throw new Error('it waits for longer than this test goes on');
+      await next();
+    },
+  });
+  const begin = async () => work.begin('restart', await workloads.all());
+  return { work, records, begin };
+}
+
+const askedIn = (file: string) => place.read(file).includes('restarted-at');
+
+describe('a restart of many', () => {
+  it('has ended when the last of them has been started anew, and not when that is written', async () => {
+    const { work, begin } = open();
+    const seen: string[][] = [];
+    const look = async () => {
+      const { status, workloads } = await work.get(id);
+      seen.push([status, ...workloads.map((one) => one.status), String(askedIn('a.yaml') && askedIn('b.yaml'))]);
+    };
+    meanwhile.push(
+      look,
+      () => statuses.set('b', ready('2025-12-31T00:00:00.000Z')),
+      look,
+      () => statuses.set('b', ready(AT)),
+      look,
+      () => {
+        now += MINUTE;
+        statuses.set('a', ready(AT));
+      },
+    );
+    const id = await begin();
+    await work.idle();
+    expect(seen).toEqual([
+      ['running', 'pending', 'pending', 'true'],
+      ['running', 'pending', 'pending', 'true'],
+      ['running', 'pending', 'done', 'true'],
+    ]);
+    expect(await work.get(id)).toMatchObject({ status: 'succeeded', finished_at: '2026-01-01T00:01:00.000Z' });
+    expect(place.failures).toEqual([]);
+  });
+
+  it('has failed where one is not started anew in time, and says how that is; the restart goes on', async () => {
+    const { work, begin } = open();
+    const message = '0 of 1 pods are ready.';
+    const condition = { type: 'Ready', status: 'False', reason: 'Rolls', message } as const;
+    const lastTransitionTime = AT;
+    statuses.set('a', { ...ready(), conditions: [{ ...condition, lastTransitionTime, observedGeneration: 1 }] });
+    statuses.set('b', ready(AT));
+    meanwhile.push(...Array.from({ length: 6 }, () => () => (now += MINUTE)));
+    const id = await begin();
+    await work.idle();
+    const detail = `a is not started anew but starting: It is being started anew. ${message}`;
+    expect(await work.get(id)).toMatchObject({
+      status: 'failed',
+      workloads: [
+        { name: 'a', status: 'failed', code: 'unavailable', detail },
+        { name: 'b', status: 'done' },
+      ],
+    });
+    expect([meanwhile, askedIn('a.yaml')]).toEqual([[], true]);
+  });
+
+  it('has failed at once where one cannot run, or has gone meanwhile, with the reason', async () => {
+    const { work, begin } = open();
+    const condition = { type: 'Stalled', status: 'True', reason: 'No', message: 'its image is refused' } as const;
+    statuses.set('a', {
+      phase: 'Failed',
+      conditions: [{ ...condition, lastTransitionTime: AT, observedGeneration: 1 }],
+    });
+    meanwhile.push(() => place.write('b.yaml', ''));
+    const id = await begin();
+    await work.idle();
+    expect((await work.get(id)).workloads).toEqual([
+      {
+        ...{ name: 'a', status: 'failed', code: 'unavailable' },
+        detail: 'a is not started anew but error: its image is refused',
+      },
+      { name: 'b', status: 'failed', code: 'not_found', detail: 'there is no workload "b"' },
+    ]);
+  });
+
+  it('does not wait for one that somebody stopped meanwhile', async () => {
+    const { work, begin } = open();
+    statuses.set('b', ready(AT));
+    meanwhile.push(() => place.write('a.yaml', place.read('a.yaml').replace('spec:\n', 'spec:\n  suspend: true\n')));
+    const id = await begin();
+    await work.idle();
+    expect((await work.get(id)).status).toBe('succeeded');
+  });
+
+  it('whose process ends is awaited by the next one, no longer than it was to take, and is not asked for again', async () => {
+    const first = open();
+    meanwhile.push(() => void first.work.close());
+    const id = await first.begin();
+    await first.work.idle();
+    expect((await first.work.get(id)).status).toBe('running');
+    const written = place.read('a.yaml');
+    const next = open();
+    now += 6 * MINUTE;
+    await next.work.resume();
+    await next.work.idle();
+    expect((await next.work.get(id)).workloads.map(({ status }) => status)).toEqual(['failed', 'failed']);
+    expect([place.read('a.yaml'), place.failures]).toEqual([written, []]);
+  });
+
+  it('is nobody else’s as long as somebody waits for it', async () => {
+    const [mine, other] = [open(), open()];
+    // Each look of the other one that took it up would end this list too early.
+    const ask = () => void (now += 15_000);
+    meanwhile.push(ask, ask, ask, async () => {
+      expect((await other.work.get(id)).status).toBe('running');
+      for (const name of ['a', 'b']) statuses.set(name, ready(AT));
+      await other.work.idle();
+      expect((await mine.work.get(id)).status).toBe('running');
+    });
+    const id = await mine.begin();
+    await mine.work.idle();
+    expect([(await mine.work.get(id)).status, place.failures]).toEqual(['succeeded', []]);
+  });
+});

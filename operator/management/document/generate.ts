@@ -1,8 +1,0 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { OPERATIONS } from '../operations/table.ts';
-import { generatedDocuments } from './generated-documents.ts';
-
-// Writes the OpenAPI document and the reference pages of the management API.
-for (const [path, text] of generatedDocuments(OPERATIONS))
-  writeFileSync(join(import.meta.dirname, '../../..', path), text);
