@@ -76,10 +76,10 @@ property: export RUNS := $(or $(RUNS),20000)
 property: $(INSTALLED) ## RUNS=20000 folders from the schemas: what the planner accepts, the runtime serves; SEED=... for others
 	@$(RUN) test -- --forceExit e2e/accepted/
 
-bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
+bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/internals/benchmarks.md
 	@$(RUN) bench
 
-bench-operator: $(LINK) ## the operator among thousands of resources, on an API server of its own; writes docs/benchmarks-operator.md
+bench-operator: $(LINK) ## the operator among thousands of resources, on an API server of its own; writes docs/internals/benchmarks-operator.md
 	@$(RUN) bench-operator
 
 images: ## container images vmcp-operator and vmcp-runtime, with podman, docker or buildah; NODE_IMAGE=... for another base

@@ -24,7 +24,7 @@ const read = (path: string) => readFileSync(join(CHART, path), 'utf8');
 const KEPT = 2;
 /** A character of a text, at the most. */
 const WIDE = 2;
-/** With 1,000 servers and 5,000 backends: the target of docs/benchmarks-operator.md. */
+/** With 1,000 servers and 5,000 backends: the target of docs/internals/benchmarks-operator.md. */
 const OPERATOR = 350_000_000;
 /** Connections of the webhook, and of the management API, each with a short body. */
 const CONNECTIONS = 256;

@@ -11,7 +11,7 @@ import { fill, measureEdits, rotateShared, writePlainly } from './measure.ts';
 import { countWrites, MeasuredOperator, PROGRAM } from './measured-operator.ts';
 import { type Findings, missedTargets, renderReport } from './report.ts';
 
-const PAGE = join(import.meta.dirname, '../../docs/benchmarks-operator.md');
+const PAGE = join(import.meta.dirname, '../../docs/internals/benchmarks-operator.md');
 const CRDS = 'crds/manifests';
 const DOCKERFILE = readFileSync(join(import.meta.dirname, '../../operator/Dockerfile'), 'utf8');
 /** Options of Node, and variables of glibc, as in the image. */

@@ -27,7 +27,7 @@ import {
   type Target,
 } from './targets.ts';
 
-const REPORT = join(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
+const REPORT = join(import.meta.dirname, '..', '..', 'docs', 'internals', 'benchmarks.md');
 
 /** Load average above which somebody else is at work on the machine. */
 const BUSY = 0.7;
