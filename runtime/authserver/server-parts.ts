@@ -137,7 +137,7 @@ function openProvider(
     checkProvider(upstream, rules);
     if (missing) throw missing;
     const readSecret = keepLastRead(readFile);
-    return { settings, fixed, provider: createProvider(upstream, { ...rules, readSecret, proxy, now }) };
+    return { settings, fixed, provider: createProvider(upstream, { ...rules, readSecret, proxy, now, log }) };
   } catch (error) {
     const message = error instanceof ConfigError ? error.message : 'it cannot be opened';
     const reason = message.replace(`upstream ${name}: `, '');

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
 import { ValidatingWebhook } from '#crds/run-config/backend';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { Log } from '#runtime/telemetry/log';
 import { createWebhookGate } from './create-webhook-gate.ts';
 import { Webhook } from './webhook.ts';
 
@@ -23,7 +24,8 @@ async function serve(answer: RequestListener, more = {}) {
   return ValidatingWebhook.parse({ name: 'dlp', url: `http://127.0.0.1:${port}/`, timeout: '10s', ...more });
 }
 
-const deps = { readSecret: () => 'secret', proxy: undefined };
+const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const deps = { readSecret: () => 'secret', proxy: undefined, log: silent };
 const question = { uid: 'u', at: 0, body: '{}' };
 
 it('a question whose connection is closed is asked once more, and no oftener', async () => {
@@ -52,10 +54,18 @@ it('signs with its former secret when the file is emptied, so that no check is l
     { hmac_secret_file: 'secret', failure_policy: 'ignore' },
   );
   let secret = 'secret';
-  const webhook = new Webhook(settings, { ...deps, readSecret: () => secret });
+  const told: unknown[][] = [];
+  const log = { ...silent, warn: (...line: unknown[]) => void told.push(line) };
+  const webhook = new Webhook(settings, { ...deps, readSecret: () => secret, log });
   closing.push(() => webhook.close());
   secret = '';
-  expect([await webhook.ask(question), signatures]).toEqual([{ allowed: true }, [true]]);
+  expect(await Promise.all([webhook.ask(question), webhook.ask(question)])).toEqual([
+    { allowed: true },
+    { allowed: true },
+  ]);
+  expect(signatures).toEqual([true, true]);
+  const reason = 'webhook dlp: secret is empty';
+  expect(told).toEqual([['changed secret of a webhook cannot be used; the former stays', { webhook: 'dlp', reason }]]);
 });
 
 it('of more questions than may wait for one webhook none is asked', async () => {

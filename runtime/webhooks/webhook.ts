@@ -5,6 +5,8 @@ import type { Backend } from '#crds/run-config/backend';
 import { ConfigError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import { readAnswer } from '#runtime/http/read-answer';
+import { lastUsable } from '#runtime/last-usable';
+import type { Log } from '#runtime/telemetry/log';
 import { NoVerdict, readVerdict, type Verdict } from './read-verdict.ts';
 import type { Asked } from './render-question.ts';
 import { signQuestion } from './sign-question.ts';
@@ -22,6 +24,7 @@ interface WebhookDeps {
   /** Current content of a file that the configuration names; cheap to call. */
   readonly readSecret: (file: string) => string;
   readonly proxy: ProxySettings | undefined;
+  readonly log: Log;
 }
 
 interface Question extends Asked {
@@ -33,18 +36,16 @@ export class Webhook {
   readonly name: string;
   readonly failurePolicy: Settings['failure_policy'];
   readonly #settings: Settings;
-  readonly #deps: WebhookDeps;
+  readonly #secret: () => string | undefined;
   readonly #dispatcher: Dispatcher;
   #underWay = 0;
-  #signedWith: string | undefined;
 
   /** @throws ConfigError when a file cannot be read, or holds nothing */
   constructor(settings: Settings, deps: WebhookDeps) {
     this.name = settings.name;
     this.failurePolicy = settings.failure_policy;
     this.#settings = settings;
-    this.#deps = deps;
-    this.#signedWith = readSigningSecret(settings, deps);
+    this.#secret = followSecret(settings, deps);
     this.#dispatcher = createConnections(settings, deps);
   }
 
@@ -81,20 +82,19 @@ export class Webhook {
     });
     return { status: statusCode, body: await readAnswer(answer as AsyncIterable<Buffer>, MAX_ANSWER) };
   }
-
-  /** Returns the former secret while the file is empty, so that requests stay signed. */
-  #secret(): string | undefined {
-    const { hmac_secret_file: file } = this.#settings;
-    if (file !== undefined) this.#signedWith = this.#deps.readSecret(file) || this.#signedWith;
-    return this.#signedWith;
-  }
 }
 
-/** @throws ConfigError for an empty file */
-function readSigningSecret({ hmac_secret_file: file, name }: Settings, { readSecret }: WebhookDeps) {
-  const secret = file === undefined ? undefined : readSecret(file);
-  if (secret === '') throw new ConfigError(`webhook ${name}: ${file ?? ''} is empty`);
-  return secret;
+/** An emptied file does not replace the former secret, so that requests stay signed. @throws ConfigError for an empty file */
+function followSecret({ hmac_secret_file: file, name }: Settings, { readSecret, log }: WebhookDeps) {
+  if (file === undefined) return () => undefined;
+  return lastUsable({
+    read: () => readSecret(file),
+    check(secret) {
+      if (secret === '') throw new ConfigError(`webhook ${name}: ${file} is empty`);
+    },
+    warn: (reason) =>
+      log.warn('changed secret of a webhook cannot be used; the former stays', { webhook: name, reason }),
+  });
 }
 
 function codeOf(error: unknown): unknown {

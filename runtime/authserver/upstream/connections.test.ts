@@ -21,7 +21,9 @@ const keep = <T extends { close(): Promise<void> }>(one: T): T => {
   opened.push(one);
   return one;
 };
+const warned: unknown[][] = [];
 afterEach(async () => {
+  warned.length = 0;
   for (const one of opened.splice(0).reverse()) await one.close();
 });
 
@@ -33,6 +35,12 @@ function provide(oidc_config: object, deps: Partial<ProviderDeps> = {}, more: ob
     allowHttp: false,
     readSecret: (file) => (file === 'ca' ? CERTIFICATE : GATEWAY_CLIENT.secret),
     proxy: undefined,
+    log: {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: (...line) => void warned.push(line),
+      error: () => undefined,
+    },
     now: Date.now,
     ...deps,
   });
@@ -60,7 +68,7 @@ describe('a provider of OpenID Connect that is not ours', () => {
 });
 
 describe('the connections to a provider', () => {
-  it('trust the certificate authorities of its bundle', async () => {
+  async function startIssuerOverTls() {
     const idp = keep(await startIssuer([], { cert: CERTIFICATE, key: KEY }));
     const metadata = {
       issuer: idp.issuer,
@@ -68,13 +76,31 @@ describe('the connections to a provider', () => {
       token_endpoint: `${idp.issuer}/token`,
       jwks_uri: `${idp.issuer}/jwks`,
     };
-    const config = { issuer_url: idp.issuer, client_id: 'x' };
-    await expect(provide(config).authorizationUrl({ ...leg(), forceLogin: false })).rejects.toThrow(/cannot be called/);
     idp.routes.set('/.well-known/openid-configuration', (_req, res) =>
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)),
     );
+    return { issuer_url: idp.issuer, client_id: 'x' };
+  }
+
+  it('trust the certificate authorities of its bundle', async () => {
+    const config = await startIssuerOverTls();
+    await expect(provide(config).authorizationUrl({ ...leg(), forceLogin: false })).rejects.toThrow(/cannot be called/);
     const trusting = provide(config, {}, { ca_bundle_file: 'ca' });
     expect(await trusting.authorizationUrl({ ...leg(), forceLogin: true })).toContain('prompt=login');
+  });
+
+  it('keep the former authorities while the bundle has none, and say so once', async () => {
+    const config = await startIssuerOverTls();
+    let bundle = CERTIFICATE;
+    const provider = provide(config, { readSecret: () => bundle }, { ca_bundle_file: 'ca' });
+    bundle = 'no certificate';
+    expect(await provider.authorizationUrl({ ...leg(), forceLogin: true })).toContain('prompt=login');
+    const callback = new URL(`${REDIRECT}?state=s&code=c`);
+    await provider.finish(callback, { ...leg(), state: 's' }).catch(() => undefined);
+    const reason: unknown = expect.stringMatching(/^upstream idp: ca has no certificate/);
+    expect(warned).toEqual([
+      ['changed CA bundle of a provider cannot be used; the former stays', { provider: 'idp', reason }],
+    ]);
   });
 
   it('go through the proxy of the environment', async () => {

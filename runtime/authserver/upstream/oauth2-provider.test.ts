@@ -198,6 +198,15 @@ describe('a refresh at an OAuth 2.0 provider', () => {
     files.set('secret', CLIENT_SECRET);
     await expect(provider.refresh(tokens)).resolves.toBeDefined();
   });
+
+  it('keeps the former secret while the file is empty, and says so once', async () => {
+    const { login, provider, files, warned } = await startOAuth2({ fake: { refresh: 'keeps' } });
+    const { tokens } = await login();
+    files.set('secret', '');
+    await expect(provider.refresh(await provider.refresh(tokens))).resolves.toBeDefined();
+    const fields = JSON.stringify({ provider: 'fake', reason: 'upstream fake: secret is empty' });
+    expect(warned).toEqual([`changed secret of a provider cannot be used; the former stays ${fields}`]);
+  });
 });
 
 describe('asking an OAuth 2.0 provider who the user is', () => {

@@ -1,5 +1,4 @@
 import type { Upstream } from '#crds/run-config/auth-server';
-import { ConfigError } from '#runtime/errors';
 import { readPath } from '#runtime/read-path';
 import { askUserInfo, identityFields } from './ask-user-info.ts';
 import { authorizationParameters } from './authorization-parameters.ts';
@@ -14,6 +13,7 @@ import {
   type UpstreamTokens,
   UpstreamUnavailable,
 } from './provider.ts';
+import { readClientSecret } from './read-client-secret.ts';
 import { type IdentityFields, readIdentity } from './read-identity.ts';
 import { checkToken, type Document, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
@@ -32,8 +32,7 @@ interface Parts extends ProviderDeps {
 export function createOAuth2Provider(upstream: OAuth2Upstream, deps: ProviderDeps): UpstreamProvider {
   const { name, oauth2_config: config, ca_bundle_file: caFile } = upstream;
   const { token_endpoint: url, client_id: clientId, client_secret_file: secretFile } = config;
-  const clientSecret = () => (secretFile === undefined ? undefined : deps.readSecret(secretFile));
-  if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
+  const clientSecret = readClientSecret(name, secretFile, deps);
   const http = createUpstreamHttp({ ...deps, name, caFile });
   const tokenEndpoint = new TokenEndpoint({ name, url, clientId, clientSecret, http });
   return new OAuth2Provider(upstream, { ...deps, http, tokenEndpoint });

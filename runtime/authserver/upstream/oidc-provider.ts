@@ -1,7 +1,6 @@
 import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
 import type { Upstream } from '#crds/run-config/auth-server';
-import { ConfigError } from '#runtime/errors';
 import { readPath } from '#runtime/read-path';
 import { askUserInfo, identityFields } from './ask-user-info.ts';
 import { authorizationParameters } from './authorization-parameters.ts';
@@ -19,6 +18,7 @@ import {
   UpstreamUnavailable,
 } from './provider.ts';
 import { rememberKeys } from './published-keys.ts';
+import { readClientSecret } from './read-client-secret.ts';
 import { readIdentity, readVerified } from './read-identity.ts';
 import { checkToken, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import type { Endpoint } from './upstream-errors.ts';
@@ -38,8 +38,7 @@ const DEFAULT_SCOPES = ['openid', 'profile', 'email'];
 export function createOidcProvider(upstream: OidcUpstream, deps: ProviderDeps): UpstreamProvider {
   const { name, oidc_config: config, ca_bundle_file: caFile } = upstream;
   const { issuer_url: issuer, client_secret_file: secretFile } = config;
-  const clientSecret = () => (secretFile === undefined ? undefined : deps.readSecret(secretFile));
-  if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
+  const clientSecret = readClientSecret(name, secretFile, deps);
   const http = createUpstreamHttp({ ...deps, name, caFile });
   const { client_id: clientId } = config;
   const keys = rememberKeys(http, deps.now);

@@ -1,4 +1,5 @@
 import type { ProxySettings } from '#lib/connections/proxy';
+import type { Log } from '#runtime/telemetry/log';
 
 /** What a provider needs of its surroundings. */
 export interface ProviderDeps {
@@ -11,6 +12,7 @@ export interface ProviderDeps {
   /** Content of a file in force now. @throws ConfigError */
   readonly readSecret: (file: string) => string;
   readonly proxy: ProxySettings | undefined;
+  readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Milliseconds for one call to the provider. */

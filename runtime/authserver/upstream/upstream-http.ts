@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, request } from 'undici';
-import { hasCertificate } from '#crds/parts/has-certificate';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import { faultOf, readAnswer } from '#runtime/http/read-answer';
+import { lastUsable } from '#runtime/last-usable';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
 import type { ProviderDeps } from './provider-deps.ts';
 import { UpstreamUnavailable } from './provider.ts';
@@ -32,22 +32,21 @@ export interface UpstreamHttp {
   close(): Promise<void>;
 }
 
-type Deps = Pick<ProviderDeps, 'allowHttp' | 'readSecret' | 'proxy' | 'deadline'> & {
+type Deps = Pick<ProviderDeps, 'allowHttp' | 'readSecret' | 'proxy' | 'deadline' | 'log'> & {
   readonly name: string;
   readonly caFile: string | undefined;
 };
 
 /** @throws ConfigError: the CA bundle cannot be read, or has no certificate */
 export function createUpstreamHttp(deps: Deps): UpstreamHttp {
-  let caBundle = readCaBundle(deps);
-  if (caBundle !== undefined) checkAuthorities(caBundle, `upstream ${deps.name}: ${deps.caFile ?? ''}`);
+  const readCaBundle = followCaBundle(deps);
+  let caBundle = readCaBundle();
   let dispatcher = openDispatcher(deps, caBundle);
 
   /** Made anew when the CA bundle changed; calls under way end with the former one. */
   function current(): Dispatcher {
-    const latest = readCaBundle(deps);
-    // A bundle without a certificate does not replace the former one.
-    if (latest === caBundle || latest === undefined || !hasCertificate(latest)) return dispatcher;
+    const latest = readCaBundle();
+    if (latest === caBundle) return dispatcher;
     void dispatcher.close();
     caBundle = latest;
     dispatcher = openDispatcher(deps, latest);
@@ -90,8 +89,15 @@ function isAllowed(url: string, allowHttp: boolean): boolean {
   return urlIsSecure.holds(url) || (allowHttp && url.startsWith('http://'));
 }
 
-function readCaBundle({ caFile, readSecret }: Deps): string | undefined {
-  return caFile === undefined ? undefined : readSecret(caFile);
+/** A bundle without a certificate does not replace the former one. @throws ConfigError */
+function followCaBundle({ caFile, readSecret, name, log }: Deps): () => string | undefined {
+  if (caFile === undefined) return () => undefined;
+  return lastUsable({
+    read: () => readSecret(caFile),
+    check: (pem) => checkAuthorities(pem, `upstream ${name}: ${caFile}`),
+    warn: (reason) =>
+      log.warn('changed CA bundle of a provider cannot be used; the former stays', { provider: name, reason }),
+  });
 }
 
 function openDispatcher({ proxy }: Deps, caBundle: string | undefined): Dispatcher {

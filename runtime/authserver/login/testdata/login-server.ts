@@ -13,6 +13,7 @@ import type { CodeRow } from '../../storage/rows.ts';
 import type { AuthStorage } from '../../storage/storage.ts';
 import { readCode } from '../../token-formats/authorization-code.ts';
 import { createProvider } from '../../upstream/create-provider.ts';
+import type { ProviderDeps } from '../../upstream/provider-deps.ts';
 import type { UpstreamTokens } from '../../upstream/provider.ts';
 import { openTokens } from '../../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from '../chain-settings.ts';
@@ -95,7 +96,7 @@ function furnish(server: RouteServer, links: readonly Link[], { config, wrap }: 
   const [events, logged, changed]: [AuditEvent[], string[], string[]] = [[], [], []];
   const write = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: write, info: write, warn: write, error: write };
-  const providers = providersOf(parts.config, urls, now);
+  const providers = providersOf(parts.config, urls, { now, log });
   const settings: ChainSettings = {
     ...parts,
     log,
@@ -111,7 +112,7 @@ function furnish(server: RouteServer, links: readonly Link[], { config, wrap }: 
   return { storage, settings, urls, clock, events, logged, changed };
 }
 
-function providersOf(config: AuthServer, urls: AuthServerUrls, now: () => number) {
+function providersOf(config: AuthServer, urls: AuthServerUrls, deps: Pick<ProviderDeps, 'now' | 'log'>) {
   const primary = chainOf(config).primary.name;
   return new Map(
     config.upstreams.map((upstream) => [
@@ -122,7 +123,7 @@ function providersOf(config: AuthServer, urls: AuthServerUrls, now: () => number
         allowHttp: false,
         readSecret: () => CLIENT_SECRET,
         proxy: undefined,
-        now,
+        ...deps,
         // What hangs is told from a machine that is slow.
         deadline: 5_000,
       }),

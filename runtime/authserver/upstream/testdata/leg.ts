@@ -23,6 +23,8 @@ export interface Sides {
   readonly clock: { time: number };
   /** Content of files by name. */
   readonly files: Map<string, string>;
+  /** Warnings in the log. */
+  readonly warned: string[];
   /** The way there and back as a browser makes it; `change` alters the callback. */
   readonly login: (person?: Person, change?: (callback: URL) => void) => Promise<LegResult>;
   /** The parameters with which the browser is sent there. */
@@ -104,12 +106,15 @@ const client = (how: OAuthProviderOptions = {}) => ({
 function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOptions): Sides {
   const clock = { time: Date.now() };
   const files = new Map([['secret', CLIENT_SECRET]]);
+  const warned: string[] = [];
+  const warn = (message: string, fields?: unknown) => void warned.push(`${message} ${JSON.stringify(fields)}`);
   const provider = createProvider(Upstream.parse({ name: 'fake', ...upstream }), {
     redirectUri: REDIRECT,
     isPrimary: true,
     allowHttp: false,
     readSecret: (file) => files.get(file) ?? readFileSync(file, 'utf8'),
     proxy: undefined,
+    log: { debug: () => undefined, info: () => undefined, warn, error: () => undefined },
     now: () => clock.time,
     deadline: 1_500,
     ...deps,
@@ -120,6 +125,7 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
     provider,
     clock,
     files,
+    warned,
     async login(person = { user: 'alice' }, change = () => undefined) {
       const leg = request();
       const url = await provider.authorizationUrl({ ...leg, forceLogin: false });

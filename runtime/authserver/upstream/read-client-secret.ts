@@ -1,0 +1,22 @@
+import { ConfigError } from '#runtime/errors';
+import { lastUsable } from '#runtime/last-usable';
+import type { ProviderDeps } from './provider-deps.ts';
+
+/**
+ * Returns a function that gives the current secret of the client; undefined for a public client. An emptied file does not replace it.
+ * @throws ConfigError if the file cannot be read or is empty
+ */
+export function readClientSecret(
+  provider: string,
+  file: string | undefined,
+  { readSecret, log }: Pick<ProviderDeps, 'readSecret' | 'log'>,
+): () => string | undefined {
+  if (file === undefined) return () => undefined;
+  return lastUsable({
+    read: () => readSecret(file),
+    check(secret) {
+      if (secret === '') throw new ConfigError(`upstream ${provider}: ${file} is empty`);
+    },
+    warn: (reason) => log.warn('changed secret of a provider cannot be used; the former stays', { provider, reason }),
+  });
+}
