@@ -1,7 +1,7 @@
 import type { RateLimiting } from '#crds/run-config/operational';
 import type { Backend } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
-import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue';
+import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue-entry';
 import type { Limit } from './limit.ts';
 
 type Bucket = NonNullable<RateLimiting['shared']>;

@@ -1,6 +1,6 @@
 import { BoundedMap } from '#runtime/bounded-map';
 import type { Identity } from '#runtime/incoming/identity';
-import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue';
+import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue-entry';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import type { Log } from '#runtime/telemetry/log';
 import type { Counters } from './counters.ts';

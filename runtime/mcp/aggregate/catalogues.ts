@@ -1,14 +1,8 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Asker } from './asker.ts';
 import { NO_APPS, ownersOfApps } from './app-owners.ts';
-import {
-  findSame,
-  markStale,
-  type Building,
-  type Catalogue,
-  type CatalogueEntry,
-  type KindCatalogue,
-} from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
+import { findSame, markStale, type Building, type Catalogue, type KindCatalogue } from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
 import { countTools } from './count-tools.ts';
 import { connectTools, nameThatWaits } from './connect-tools.ts';

@@ -1,6 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { AppOwners } from './app-owners.ts';
 import { appsOf, withoutApps } from './app-references.ts';
 import { composeNames, type ShadowedUri } from './compose-names.ts';

@@ -3,7 +3,7 @@ import { DEFAULTS } from '#crds/parts/defaults';
 import type { Aggregation } from '#crds/run-config/aggregation';
 import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { PolicyResource } from '#runtime/policy/authorizer';
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 import { presentPrompts, presentTools, type Presented, type ToolSettings } from './present-tools.ts';

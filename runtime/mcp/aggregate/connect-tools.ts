@@ -1,6 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import { prefixOf, shorten } from './compose-names.ts';
 import type { ListKind } from './list-kinds.ts';
 

@@ -1,5 +1,6 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
-import type { Catalogue, CatalogueEntry } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 
 /** Counts the tools of the backends that list the same for all users. Returns null while no list of tools is composed. */
 export function countTools(catalogues: readonly Catalogue[], backends: readonly Backend[]): number | null {

@@ -1,6 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import { composeNames, NAME_ENDING, prefixOf, rankOf, type NamedList } from './compose-names.ts';
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 import type { ToolSettings } from './present-tools.ts';

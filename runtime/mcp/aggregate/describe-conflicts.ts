@@ -1,4 +1,4 @@
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { NameConflict, ShadowedUri } from './compose-names.ts';
 import type { ListKind } from './list-kinds.ts';
 

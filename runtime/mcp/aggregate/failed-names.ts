@@ -1,6 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { RequestError } from '#runtime/errors';
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import { prefixOf } from './compose-names.ts';
 import { couldHave } from './decide-name.ts';
 import type { ListKind } from './list-kinds.ts';

@@ -1,6 +1,6 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import type { CatalogueEntry } from './catalogue.ts';
+import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { NamedList } from './compose-names.ts';
 import { composeToMap, decideName, type AwaitedList, type DecidedName } from './decide-name.ts';
 import type { BackendList } from './fetch-list.ts';

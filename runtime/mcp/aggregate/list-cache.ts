@@ -1,5 +1,6 @@
 import { NoAnswer } from '#runtime/mcp/backends/ask';
-import type { Backend, FailureReason } from '#runtime/mcp/backends/backend';
+import type { Backend } from '#runtime/mcp/backends/backend';
+import type { FailureReason } from '#runtime/mcp/backends/failures';
 import { fetchList, type BackendList } from './fetch-list.ts';
 import type { Asker } from './asker.ts';
 import type { ListKind } from './list-kinds.ts';

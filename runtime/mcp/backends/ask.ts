@@ -1,7 +1,8 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '../era.ts';
-import type { AnswerSink, Backend, CallFailure } from './backend.ts';
+import type { AnswerSink, Backend } from './backend.ts';
+import type { CallFailure } from './failures.ts';
 import { ownRequest } from './own-request.ts';
 
 /** A request of the gateway's own to a backend. */

@@ -5,40 +5,11 @@ import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RequestTrace } from '#runtime/telemetry/request-trace';
-import type { RequestError } from '#runtime/errors';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
 import type { Breaker } from './breaker.ts';
+import type { CallFailure } from './failures.ts';
 import type { BackendHealth } from './health.ts';
-
-/** Why a call got no answer: the label of metrics, `data.reason` for the client, and `backend_<reason>` in audit lines. */
-export type FailureReason =
-  | 'unavailable'
-  | 'refused'
-  | 'connect_timeout'
-  | 'reset'
-  | 'http_error'
-  | 'breaker_open'
-  | 'restarting'
-  | 'ended'
-  | 'timeout'
-  | 'protocol'
-  | 'session_lost'
-  | 'state_lost'
-  | 'unauthorized'
-  | 'credential'
-  | 'out_of_service'
-  | 'busy'
-  | 'too_large'
-  | 'aborted';
-
-/** Why a call got no answer from its backend. */
-export interface CallFailure {
-  readonly reason: FailureReason;
-  /** Whether the backend may have begun to act on the request. */
-  readonly sent: boolean;
-  readonly error: RequestError;
-}
 
 /** Holds back a stream whose reader is slow. */
 export interface Flow {

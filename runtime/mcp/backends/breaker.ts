@@ -1,4 +1,4 @@
-import type { CallFailure, FailureReason } from './backend.ts';
+import type { CallFailure, FailureReason } from './failures.ts';
 
 interface BreakerSettings {
   readonly enabled: boolean;

@@ -1,5 +1,33 @@
 import { RequestError } from '#runtime/errors';
-import type { CallFailure, FailureReason } from './backend.ts';
+
+/** Why a call got no answer: the label of metrics, `data.reason` for the client, and `backend_<reason>` in audit lines. */
+export type FailureReason =
+  | 'unavailable'
+  | 'refused'
+  | 'connect_timeout'
+  | 'reset'
+  | 'http_error'
+  | 'breaker_open'
+  | 'restarting'
+  | 'ended'
+  | 'timeout'
+  | 'protocol'
+  | 'session_lost'
+  | 'state_lost'
+  | 'unauthorized'
+  | 'credential'
+  | 'out_of_service'
+  | 'busy'
+  | 'too_large'
+  | 'aborted';
+
+/** Why a call got no answer from its backend. */
+export interface CallFailure {
+  readonly reason: FailureReason;
+  /** Whether the backend may have begun to act on the request. */
+  readonly sent: boolean;
+  readonly error: RequestError;
+}
 
 const INTERNAL_ERROR = -32603;
 

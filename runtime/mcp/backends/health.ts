@@ -1,4 +1,4 @@
-import type { ServerCapabilities } from '#runtime/mcp/sessions/session';
+import type { ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { Era } from '../era.ts';
 
 export type BackendPhase = 'ready' | 'degraded' | 'unavailable' | 'unknown';

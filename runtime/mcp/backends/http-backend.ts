@@ -5,11 +5,11 @@ import { RequestError } from '#runtime/errors';
 import { trustAlso } from '#runtime/http/trust-also';
 import type { Identity } from '#runtime/incoming/identity';
 import type { CredentialHeaders } from '#runtime/outgoing/credential';
-import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
+import type { Backend, BackendCall, RunningCall } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import { BackendPods, type LookUp } from './backend-pods.ts';
 import { ConfiguredBackend } from './configured-backend.ts';
-import { callFailure, connectionFailure } from './failures.ts';
+import { callFailure, connectionFailure, type CallFailure } from './failures.ts';
 import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
 export interface HttpBackendOptions extends BackendParts {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { CredentialHeaders } from '#runtime/outgoing/credential';
-import type { BackendCall, CallFailure, RunningCall } from './backend.ts';
+import type { BackendCall, RunningCall } from './backend.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { EventAnswer } from './event-answer.ts';
-import { callFailure } from './failures.ts';
+import { callFailure, type CallFailure } from './failures.ts';
 import { JsonAnswer } from './json-answer.ts';
 import type { Keeper, KeptBytes } from './kept-bytes.ts';
 import type { AnswerReader, BodyFault, ReadExchange } from './read-answer.ts';

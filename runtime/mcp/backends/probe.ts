@@ -1,12 +1,12 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { RemoteLoginNeeded } from '#runtime/remote-login/remote-login-needed';
-import { readCapabilities } from '#runtime/mcp/sessions/capabilities';
-import type { Leg, ServerCapabilities } from '#runtime/mcp/sessions/session';
+import { readCapabilities, type ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
+import type { Leg } from '#runtime/mcp/sessions/session';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
-import type { Backend, CallFailure } from './backend.ts';
-import { mayBeAway, NotOpened, NotStarted } from './failures.ts';
+import type { Backend } from './backend.ts';
+import { mayBeAway, NotOpened, NotStarted, type CallFailure } from './failures.ts';
 
 /** What a probe found out. `eras` is undefined where the answer says nothing about them (a 401 without a credential). */
 export interface Finding {

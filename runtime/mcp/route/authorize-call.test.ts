@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Authz } from '#crds/run-config/incoming';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
-import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue';
+import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue-entry';
 import { createAuthorizer } from '#runtime/policy/authorize';
 import type { Log } from '#runtime/telemetry/log';
 import { authorizeCall, isVisible } from './resolve-target.ts';

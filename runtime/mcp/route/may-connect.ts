@@ -1,6 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import type { Authorizer, PolicyResource } from '#runtime/policy/authorizer';
-import type { CatalogueEntry } from '../aggregate/catalogue.ts';
+import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { PolicyRooms } from './policy-rooms.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { openAuthorizer } from '#runtime/policy/open-authorizer';
 import type { Authorizer, PolicyResource } from '#runtime/policy/authorizer';
-import type { CatalogueEntry, RenderedLists } from '#runtime/mcp/aggregate/catalogue';
+import type { RenderedLists } from '#runtime/mcp/aggregate/catalogue';
+import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue-entry';
 import { prepareEntries } from './render-entries.ts';
 
 const emptyRendered = (): RenderedLists => ({ byCaller: new Map(), byGroups: new Map(), groups: undefined });

@@ -1,5 +1,6 @@
 import type { Asker } from '../aggregate/asker.ts';
-import type { CatalogueEntry, EntryGroups, KindCatalogue } from '../aggregate/catalogue.ts';
+import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
+import type { EntryGroups, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { PolicyRooms } from './policy-rooms.ts';
 import { actions, isVisible } from './resolve-target.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as giveWay } from 'node:timers/promises';
-import type { CatalogueEntry } from '../aggregate/catalogue.ts';
+import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import { matchTemplate } from './match-template.ts';
 
 /** Characters that are looked at before others have their turn: about a millisecond. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
-import type { CatalogueEntry } from '../aggregate/catalogue.ts';
+import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
 
 interface Requested {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { mayBeAway } from '../backends/failures.ts';
+import { mayBeAway, type CallFailure } from '../backends/failures.ts';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
 import type { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
-import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
+import type { AnswerSink, Backend, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { dropLeg, legHeaders, openSoon } from '../sessions/open-leg.ts';
 import { loginField } from '../sessions/session-record.ts';
-import type { Leg, Session } from '../sessions/session.ts';
+import type { Leg, Session, SessionStream } from '../sessions/session.ts';
 import { GENERAL, relayedEvent } from './relayed-event.ts';
 
 const FIRST_RETRY = 1_000;
@@ -28,10 +28,8 @@ interface Upstream {
 }
 
 /** The stream that a client holds open (GET): the streams of all its legs, merged, and what the gateway itself announces. */
-export class GeneralStream {
-  /** Identifies the stream to other replicas. */
+export class GeneralStream implements SessionStream {
   readonly id = randomUUID();
-  /** Whether the event that this stream opened has reached this replica, or may be lost. */
   isTold = false;
   readonly #session: Session;
   readonly #identity: Identity;
@@ -60,7 +58,6 @@ export class GeneralStream {
     this.#endElicitations();
   }
 
-  /** A leg that was opened after the stream; it may take the place of one that its backend has forgotten. */
   join(leg: Leg, lastId?: string): void {
     const backend = this.#latest().backends.get(leg.backend);
     if (!backend?.sessions || leg.sessionId === undefined || this.#upstreams.get(leg.backend)?.leg === leg) return;
@@ -70,7 +67,6 @@ export class GeneralStream {
     this.#connect(upstream, backend);
   }
 
-  /** Backends whose legs are gone. */
   leave(backends: readonly string[]): void {
     for (const name of backends) {
       const upstream = this.#upstreams.get(name);
@@ -79,7 +75,6 @@ export class GeneralStream {
     }
   }
 
-  /** Tells the client that lists have changed. */
   announce(kinds: ReadonlySet<ListKind>): void {
     const methods = new Set([...kinds].map((kind) => LIST_SPECS[kind].changed));
     for (const method of methods) {
@@ -90,7 +85,6 @@ export class GeneralStream {
     this.#endElicitations();
   }
 
-  /** Where each backend's stream was: for the client's next one. */
   lastIds(): Map<string, string> {
     const ids = new Map<string, string>();
     for (const [backend, { lastId }] of this.#upstreams) if (lastId !== undefined) ids.set(backend, lastId);

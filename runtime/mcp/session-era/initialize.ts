@@ -9,7 +9,8 @@ import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts
 import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
-import { ASSUMED, instructionsOf, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ASSUMED, mergeCapabilities } from '../sessions/capabilities.ts';
+import { instructionsOf, mergeInstructions } from '../sessions/instructions.ts';
 import { countedFor } from '../sessions/session-limits.ts';
 import type { ClientProfile } from '../sessions/session.ts';
 

@@ -1,6 +1,16 @@
-import type { Backend } from '#runtime/mcp/backends/backend';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
-import type { ServerCapabilities } from './session.ts';
+
+/** What a backend said of itself; shared by all legs to which it said the same. */
+export interface ServerCapabilities {
+  readonly text: string;
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  readonly subscribe: boolean;
+  readonly logging: boolean;
+  readonly completions: boolean;
+  readonly instructions: string | undefined;
+}
 
 /** What a backend's `initialize` or `server/discover` result says. `last`: given back where it says the same again. */
 export function readCapabilities(result: JsonObject | undefined, last?: ServerCapabilities): ServerCapabilities {
@@ -45,19 +55,4 @@ export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObjec
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
   };
-}
-
-/** A backend's instructions; what it said of itself to one user is not told to another. */
-export function instructionsOf({ name, credential, health }: Pick<Backend, 'name' | 'credential' | 'health'>) {
-  return { backend: name, instructions: credential.perUser ? undefined : health.capabilities?.instructions };
-}
-
-/** The instructions of all backends, each under its name where there are several. */
-export function mergeInstructions(
-  all: readonly { backend: string; instructions: string | undefined }[],
-): string | undefined {
-  const given = all.filter((one) => one.instructions !== undefined && one.instructions !== '');
-  if (given.length === 0) return undefined;
-  if (given.length === 1) return given[0]?.instructions;
-  return given.map((one) => `## ${one.backend}\n${one.instructions ?? ''}`).join('\n\n');
 }

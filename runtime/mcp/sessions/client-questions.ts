@@ -1,13 +1,4 @@
-import type { Session } from './session.ts';
-
-/** A request of a backend that the client has not answered. */
-export interface ClientQuestion {
-  readonly backend: string;
-  /** JSON text of the id of the call on whose stream it came; undefined: it may belong to any call at the backend. */
-  readonly call: string | undefined;
-  /** Passes the answer to the backend; absent: another replica asks. */
-  readonly answer?: (body: Buffer) => void;
-}
+import type { Session, ClientQuestion } from './session.ts';
 
 /** Unanswered requests of one session. The oldest is dropped for a newer one. */
 const MAX_QUESTIONS = 100;

@@ -3,8 +3,17 @@ import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { endSession } from '#runtime/mcp/backends/probe';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { endQuestionsAt } from './client-questions.ts';
-import type { SessionEnds } from './session-store.ts';
+import type { Eviction } from './evict-session.ts';
 import type { Leg, Session } from './session.ts';
+
+export interface SessionEnds {
+  /** It is over: its legs and its stream are closed. */
+  readonly ended: (session: Session) => void;
+  /** Others may know it still: its stream here is closed. */
+  readonly forgotten: (session: Session) => void;
+  /** It was ended for another one: told before `ended`. */
+  readonly evicted: (eviction: Eviction) => void;
+}
 
 /** Ends a session's own sessions at its backends, so that they need not keep them until they time out. */
 export function endLegs(session: Session, identity: Identity, backends: BackendSet): void {

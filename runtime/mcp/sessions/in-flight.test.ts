@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { takeCallNews } from './call-news.ts';
-import { cancelInFlight, enterCall, expectCancelled, keepCall, type InFlightCall } from './in-flight.ts';
-import { newSession } from './session.ts';
+import { cancelInFlight, enterCall, expectCancelled, keepCall } from './in-flight.ts';
+import { newSession, type InFlightCall } from './session.ts';
 
 const profile = {
   paramsText: '{}',

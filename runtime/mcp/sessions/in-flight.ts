@@ -1,14 +1,4 @@
-import type { Session } from './session.ts';
-
-/** A request of a session whose answer has not reached the client. */
-export interface InFlightCall {
-  /** Name of the backend that it was sent to. */
-  readonly backend: string;
-  /** The client resumes the stream of its answer when that ends early. */
-  readonly isResumable: boolean;
-  /** Ends the client's stream without an answer and frees what the call holds. The caller tells the backend. */
-  cancel(): void;
-}
+import type { Session, InFlightCall } from './session.ts';
 
 /** Entries that outlive the connection of their request. */
 const MAX_KEPT = 1_000;

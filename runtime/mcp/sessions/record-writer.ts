@@ -10,10 +10,21 @@ import { sha256, type RecordSeal } from './record-seal.ts';
 import type { News } from './replica-news.ts';
 import { fieldsOfSession, readLeg, readProfile, type SessionField } from './session-record.ts';
 import { storedSessionLogId } from './session-log-id.ts';
-import type { SessionTable } from './session-store.ts';
+import type { SessionLimits } from './session-limits.ts';
 import { openFields, sealChanges, takeField, type SharedSession } from './shared-session.ts';
-import type { Session } from './session.ts';
+import type { ClientProfile, Session, SessionOwner } from './session.ts';
 import type { EvictedRecord, NoRecord, SessionRecords, StoredFields, StoredRecord } from './storage/session-records.ts';
+
+/** The sessions that this replica knows. */
+export interface SessionTable {
+  readonly limits: SessionLimits;
+  get(id: string): Session | undefined;
+  /** @throws RequestError where this replica has its full number, and none can be evicted */
+  adopt(id: string, owner: SessionOwner, profile: ClientProfile, openedAt: number): Session;
+  forget(session: Session): void;
+  /** Sessions that are counted for this caller, see `countedFor`. */
+  countOf(countedFor: string): number;
+}
 
 export interface RecordWriterDeps {
   readonly records: SessionRecords;

@@ -1,34 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Identity } from '#runtime/incoming/identity';
-import { evictionReason, pickIdlest, type Eviction } from './evict-session.ts';
+import { evictionReason, pickIdlest } from './evict-session.ts';
 import type { SessionLimits } from './session-limits.ts';
 import type { CallNews } from './call-news.ts';
+import type { SessionEnds } from './end-legs.ts';
 import type { SessionField } from './session-record.ts';
-import { newSession, type ClientProfile, type Leg, type Session } from './session.ts';
+import type { SessionTable } from './record-writer.ts';
+import { newSession, type ClientProfile, type Leg, type Session, type SessionOwner } from './session.ts';
 import type { SharedSessions } from './shared-sessions.ts';
 
 const SWEEP_EVERY = 5_000;
-
-/** The sessions that a replica knows, for whoever shares them with others. */
-export type SessionTable = Pick<SessionStore, 'limits' | 'get' | 'adopt' | 'forget' | 'countOf'>;
-
-/** Who opens a session. */
-export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
-
-export interface SessionEnds {
-  /** It is over: its legs and its stream are closed. */
-  readonly ended: (session: Session) => void;
-  /** Others may know it still: its stream here is closed. */
-  readonly forgotten: (session: Session) => void;
-  /** It was ended for another one: told before `ended`. */
-  readonly evicted: (eviction: Eviction) => void;
-}
 
 /**
  * The sessions of this replica, bounded by idleness, by principal, and in all. Where they are shared with other replicas, these are
  * the ones that it knows; then the bound of a principal holds for all replicas, and the bound of this replica forgets sessions.
  */
-export class SessionStore {
+export class SessionStore implements SessionTable {
   readonly #sessions = new Map<string, Session>();
   readonly #counts = new Map<string, number>();
   readonly #profiles = new Map<string, { profile: ClientProfile; uses: number }>();

@@ -1,10 +1,30 @@
 import type { ListKind } from '#runtime/mcp/aggregate/list-kinds';
 import type { Catalogue } from '#runtime/mcp/aggregate/catalogue';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
 import { sessionLogId } from './session-log-id.ts';
-import type { ClientQuestion } from './client-questions.ts';
-import type { InFlightCall } from './in-flight.ts';
+import type { ServerCapabilities } from './capabilities.ts';
+
+/** Who opens a session. */
+export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
+
+/** A request of a session whose answer has not reached the client. */
+export interface InFlightCall {
+  /** Name of the backend that it was sent to. */
+  readonly backend: string;
+  /** The client resumes the stream of its answer when that ends early. */
+  readonly isResumable: boolean;
+  /** Ends the client's stream without an answer and frees what the call holds. The caller tells the backend. */
+  cancel(): void;
+}
+
+/** A request of a backend that the client has not answered. */
+export interface ClientQuestion {
+  readonly backend: string;
+  /** JSON text of the id of the call on whose stream it came; undefined: it may belong to any call at the backend. */
+  readonly call: string | undefined;
+  /** Passes the answer to the backend; absent: another replica asks. */
+  readonly answer?: (body: Buffer) => void;
+}
 
 /** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
 export interface ClientProfile {
@@ -34,16 +54,21 @@ export interface Leg {
   untaken?: number;
 }
 
-/** What a backend said of itself; shared by all legs to which it said the same. */
-export interface ServerCapabilities {
-  readonly text: string;
-  readonly tools: boolean;
-  readonly prompts: boolean;
-  readonly resources: boolean;
-  readonly subscribe: boolean;
-  readonly logging: boolean;
-  readonly completions: boolean;
-  readonly instructions: string | undefined;
+/** The stream on which the client receives messages that belong to no request of its own. */
+export interface SessionStream {
+  /** Identifies the stream to other replicas. */
+  readonly id: string;
+  /** Whether the event that this stream opened has reached this replica, or may be lost. */
+  isTold: boolean;
+  /** Adds a leg that was opened after the stream. It replaces a leg that its backend has forgotten. */
+  join(leg: Leg): void;
+  /** Closes the streams of these backends. */
+  leave(backends: readonly string[]): void;
+  /** Tells the client that lists have changed. */
+  announce(kinds: ReadonlySet<ListKind>): void;
+  /** Returns the id of the last event of each backend, for the client's next stream. */
+  lastIds(): Map<string, string>;
+  close(): void;
 }
 
 /** A client session: little more than ids, so that ten thousand idle ones are cheap. */
@@ -81,7 +106,7 @@ export interface Session {
   stateAt?: Set<string> | undefined;
   /** The same of what has ended: each is told once that it is lost. */
   lostAt?: Set<string> | undefined;
-  stream: GeneralStream | undefined;
+  stream: SessionStream | undefined;
   catalogue: Catalogue | undefined;
   /** Lists that changed while no stream was there to say so. */
   changed: Set<ListKind> | undefined;

@@ -2,7 +2,8 @@ import { RequestError } from '#runtime/errors';
 import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
 import { ALL_REVISIONS, SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
-import { ASSUMED, instructionsOf, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ASSUMED, mergeCapabilities } from '../sessions/capabilities.ts';
+import { instructionsOf, mergeInstructions } from '../sessions/instructions.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const METHOD_NOT_FOUND = -32601;

@@ -1,8 +1,8 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
-import type { Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
+import type { Backend, BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
 import type { BackendParts } from '#runtime/mcp/backends/backend-parts';
 import { ConfiguredBackend } from '#runtime/mcp/backends/configured-backend';
-import { callFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { Noise } from './channel.ts';
 import { ChannelExchange, type ExchangeHost } from './channel-exchange.ts';
 import type { ChannelSession } from './channel-sessions.ts';

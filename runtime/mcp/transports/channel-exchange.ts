@@ -1,7 +1,7 @@
-import type { BackendCall, CallFailure, FailureReason, Flow, RunningCall } from '#runtime/mcp/backends/backend';
+import type { BackendCall, Flow, RunningCall } from '#runtime/mcp/backends/backend';
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
 import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
-import { callFailure, StillStarting } from '#runtime/mcp/backends/failures';
+import { callFailure, StillStarting, type CallFailure, type FailureReason } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { CallEnd, Channel, LargeAnswerTaker } from './channel.ts';
 

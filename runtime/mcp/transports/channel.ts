@@ -1,4 +1,5 @@
-import type { BackendCall, CallFailure } from '#runtime/mcp/backends/backend';
+import type { BackendCall } from '#runtime/mcp/backends/backend';
+import type { CallFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { ChannelExchange } from './channel-exchange.ts';
 

@@ -1,5 +1,5 @@
-import type { AnswerSink, Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
-import { callFailure, NotOpened } from '#runtime/mcp/backends/failures';
+import type { AnswerSink, Backend, BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
+import { callFailure, NotOpened, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
