@@ -10,8 +10,8 @@ import { watchedChildren } from './kubernetes/api/resources.ts';
 import { REVIEWS } from './kubernetes/webhook/serve-webhook.ts';
 import { MOST_CHECKS } from '#management/provenance/limit-checks';
 import { LOADED_AT_ONCE, READ_AT_ONCE } from '#management/registries/registry-room';
-import { ROOMS } from '#management/skills/staging-rooms';
-import { LISTS_AT_ONCE } from '#management/stores/list-turns';
+import { STAGED_AT_ONCE } from '#management/skills/staging-semaphore';
+import { LISTS_AT_ONCE } from '#management/stores/list-semaphore';
 import { LONGEST_LINE } from '#management/workloads/merge-lines';
 import { MOST_POD_LOGS } from '#management/workloads/pod-logs';
 import { BOUNDS, MIB } from './memory-bounds.ts';
@@ -56,7 +56,7 @@ it('what others can make the operator hold at once fits the memory that the char
     registriesLoaded: LOADED_AT_ONCE * 2 * registries.one,
     signatures: MOST_CHECKS * (KEPT * signatures.manifest + signatures.one),
     logs: MOST_POD_LOGS * WIDE * LONGEST_LINE,
-    archives: ROOMS * bodies.one,
+    archives: STAGED_AT_ONCE * bodies.one,
     parsed: longest * (WIDE + KEPT),
   };
   const sum = OPERATOR + SLACK * Object.values(held).reduce((all, one) => all + one, 0);

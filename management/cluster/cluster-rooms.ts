@@ -14,7 +14,7 @@ import { openClusterSkills } from '../skills/open-cluster-skills.ts';
 import { clusterConfigMaps } from '../stores/cluster-config-maps.ts';
 import { clusterResources } from '../stores/cluster-resources.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
-import { ListTurns } from '../stores/list-turns.ts';
+import { ListSemaphore } from '../stores/list-semaphore.ts';
 import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
 import { PodLogs } from '../workloads/pod-logs.ts';
@@ -25,7 +25,7 @@ import type { ClusterPlace } from './cluster-place.ts';
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);
-  const lists = new ListTurns();
+  const lists = new ListSemaphore();
   const kept = perNamespace((namespace) => ({
     resources: clusterResources({ api, namespace, apiGroup, lists }),
     close: () => Promise.resolve(),
@@ -61,7 +61,7 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
 }
 
 function clusterWorkloads(
-  { api, apiGroup, podLogs, lists, onFailure }: ClusterPlace & { podLogs: PodLogs; lists: ListTurns },
+  { api, apiGroup, podLogs, lists, onFailure }: ClusterPlace & { podLogs: PodLogs; lists: ListSemaphore },
   namespace: string,
   resources: Resources,
 ): WorkloadRooms {

@@ -1,5 +1,5 @@
 import { BOUNDS, MIB } from '#operator/memory-bounds';
-import { NoTurn, Turns } from '#operator/turns';
+import { AcquireAborted, Semaphore } from '#lib/limits/semaphore';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 
 type TakeTurn = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
@@ -32,8 +32,8 @@ export const LOADED_AT_ONCE = 2;
 
 /** The room of each namespace, within what is for all of them. */
 export function sharedRoom(): (namespace: string) => RegistryRoom {
-  const reading = new Turns({ most: READ_AT_ONCE, each: READ_OF_ONE });
-  const loading = new Turns({ most: LOADED_AT_ONCE, each: 1 });
+  const reading = new Semaphore({ total: READ_AT_ONCE, perKey: READ_OF_ONE });
+  const loading = new Semaphore({ total: LOADED_AT_ONCE, perKey: 1 });
   const held = new HeldRegistries(MOST_HELD);
   return (namespace) => ({
     longest: LONGEST,
@@ -43,12 +43,12 @@ export function sharedRoom(): (namespace: string) => RegistryRoom {
   });
 }
 
-function takeTurns(turns: Turns, namespace: string): TakeTurn {
+function takeTurns(semaphore: Semaphore, namespace: string): TakeTurn {
   return async (signal, work) => {
     try {
-      return await turns.run(signal, namespace, work);
+      return await semaphore.run({ key: namespace, signal }, work);
     } catch (problem) {
-      if (!(problem instanceof NoTurn)) throw problem;
+      if (!(problem instanceof AcquireAborted)) throw problem;
       throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause: problem });
     }
   };

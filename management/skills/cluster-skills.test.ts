@@ -7,12 +7,12 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { fileRecords } from '../stores/file-records.ts';
-import { ListTurns } from '../stores/list-turns.ts';
+import { ListSemaphore } from '../stores/list-semaphore.ts';
 import { keyOf, type Records } from '../stores/record-store.ts';
 import { clusterSkills, MOST } from './cluster-skills.ts';
 import { clusterSkillsContract } from './contract/cluster-skills.contract.ts';
 import { StoredSkill } from './skills.ts';
-import { ROOMS, StagingRooms } from './staging-rooms.ts';
+import { STAGED_AT_ONCE, StagingSemaphore } from './staging-semaphore.ts';
 import { tgzOf } from './testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from './testdata/serve-artifacts.ts';
 import { skillText } from './testdata/skills-place.ts';
@@ -37,13 +37,13 @@ afterEach(() => silent.close());
 
 it('a registry that never answers holds up its own namespace for a while, and no other one', async () => {
   const folder = makeFolder();
-  const rooms = new StagingRooms(folder, 200);
+  const semaphore = new StagingSemaphore(folder, 200);
   const skillsOf = (namespace: string) => {
     const records = fileRecords(join(folder, 'records'), namespace);
     const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
     const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
     const rules = { ...reach, deadline: 60_000 };
-    return clusterSkills({ namespace, records, readers, rules, lists: new ListTurns(), now: Date.now }, rooms);
+    return clusterSkills({ namespace, records, readers, rules, lists: new ListSemaphore(), now: Date.now }, semaphore);
   };
   const archive = await tgzOf([{ name: 'SKILL.md', text: skillText('notes') }]);
   const asked = { version: undefined, digest: undefined, scope: 'user', projectRoot: undefined } as const;
@@ -71,8 +71,8 @@ it('skills that are too long to be listed are uninstalled one by one, and no mor
   const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
   const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
   const rules = { ...reach, deadline: 60_000 };
-  const options = { namespace: 'team', records, readers, rules, lists: new ListTurns(), now: Date.now };
-  const skills = clusterSkills(options, new StagingRooms(makeFolder()));
+  const options = { namespace: 'team', records, readers, rules, lists: new ListSemaphore(), now: Date.now };
+  const skills = clusterSkills(options, new StagingSemaphore(makeFolder()));
   const place = { scope: undefined, projectRoot: undefined };
   const install = async (name: string) => {
     const archive = await tgzOf([{ name: 'SKILL.md', text: skillText(name) }]);
@@ -116,10 +116,10 @@ it('lists of skills, which are long, are read by turns, and so is what is asked 
   });
   const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
   const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
-  const lists = new ListTurns({ atOnce: 1, queue: 1 });
+  const lists = new ListSemaphore({ atOnce: 1, queue: 1 });
   const skillsOf = (namespace: string) => {
     const options = { namespace, records, readers, rules: { ...reach, deadline: 60_000 }, lists, now: Date.now };
-    return clusterSkills(options, new StagingRooms(folder));
+    return clusterSkills(options, new StagingSemaphore(folder));
   };
   const list = (namespace: string) =>
     skillsOf(namespace).list({ scope: undefined, projectRoot: undefined, client: undefined, group: undefined });
@@ -136,5 +136,5 @@ it('lists of skills, which are long, are read by turns, and so is what is asked 
 it('what is unpacked at once, with the layers that it comes from, fits the disk that the chart gives an operator', () => {
   const chart = join(import.meta.dirname, '../../charts/vmcp/templates/operator/deployment.yaml');
   const [, mebibytes] = /name: tmp\n +emptyDir:\n +sizeLimit: (\d+)Mi/.exec(readFileSync(chart, 'utf8')) ?? [];
-  expect(Number(mebibytes) * 2 ** 20).toBeGreaterThan(ROOMS * 2 * MOST);
+  expect(Number(mebibytes) * 2 ** 20).toBeGreaterThan(STAGED_AT_ONCE * 2 * MOST);
 });

@@ -1,6 +1,6 @@
 import { Problem } from '../problem.ts';
 import type { InstalledSkill } from '../records/skill.ts';
-import type { ListTurns } from '../stores/list-turns.ts';
+import type { ListSemaphore } from '../stores/list-semaphore.ts';
 import type { Records, RecordStore } from '../stores/record-store.ts';
 import { checkNotNeeded, findSkill, readSkill, readSkills } from './find-skill.ts';
 import { giveVerdict } from './give-verdict.ts';
@@ -22,7 +22,7 @@ import {
   type StoredSkill,
   type WantedPlace,
 } from './skills.ts';
-import type { StagingRooms } from './staging-rooms.ts';
+import type { StagingSemaphore } from './staging-semaphore.ts';
 import { withStaging } from './staging.ts';
 
 /**
@@ -38,8 +38,8 @@ interface ClusterSkillsOptions {
   records: Records;
   readers: SkillReaders;
   rules: SourceRules;
-  /** The records of all skills of a namespace are long: what is asked of them is found out by turns. */
-  lists: ListTurns;
+  /** The records of all skills of a namespace are long: a semaphore limits how many are read at once. */
+  lists: ListSemaphore;
   now: () => number;
 }
 
@@ -47,17 +47,19 @@ interface ClusterSkillsOptions {
  * Skills of a cluster's namespace: records of what was fetched, found right and pinned, for clients that are elsewhere. Those that come
  * as archives are kept, as they are nowhere else.
  */
-export function clusterSkills(options: ClusterSkillsOptions, rooms: StagingRooms): Skills {
+export function clusterSkills(options: ClusterSkillsOptions, semaphore: StagingSemaphore): Skills {
   const records = new SkillRecords(options.records);
   const inTurn = <T>(read: () => Promise<T>) => options.lists.run(options.namespace, 'the skills', read);
   return {
     list: (filter) => inTurn(() => list(filter, records)),
     get: (name, place) => inTurn(() => get(name, place, records)),
-    install: (request) => install(request, { ...options, records }, rooms),
+    install: (request) => install(request, { ...options, records }, semaphore),
     uninstall: (name, place, force) => uninstall({ name, place, force }, records),
     validate(what) {
       if (what.path !== undefined) throw elsewhere('path');
-      return rooms.run(options.namespace, what.signal, (folder) => giveVerdict(what, folder, new Space(MOST, ENTRY)));
+      return semaphore.run(options.namespace, what.signal, (folder) =>
+        giveVerdict(what, folder, new Space(MOST, ENTRY)),
+      );
     },
   };
 }
@@ -80,12 +82,12 @@ interface Installing extends Omit<ClusterSkillsOptions, 'records'> {
 async function install(
   request: InstallRequest,
   { namespace, records, readers, rules, now }: Installing,
-  rooms: StagingRooms,
+  semaphore: StagingSemaphore,
 ): Promise<InstalledSkill> {
   checkPlace(request);
   const clients = await chooseClients(request, readers);
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(rules.deadline)]);
-  const skills = await rooms.run(namespace, signal, (parent) =>
+  const skills = await semaphore.run(namespace, signal, (parent) =>
     withStaging(parent, (staging) => resolveSkills(request, { rules, staging, signal, space: new Space(MOST, ENTRY) })),
   );
   const at = new Date(now()).toISOString();

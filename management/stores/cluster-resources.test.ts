@@ -4,7 +4,7 @@ import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { Groups } from '../groups/groups.ts';
 import { clusterResources } from './cluster-resources.ts';
-import { ListTurns } from './list-turns.ts';
+import { ListSemaphore } from './list-semaphore.ts';
 import { identityOf, type Resources } from './resources.ts';
 
 const PLACE = '/apis/vmcp.dev/v1alpha1/namespaces/team/mcpservers/search';
@@ -168,9 +168,9 @@ describe('an object of the API server', () => {
   it('is listed within a time, in which few lists wait for others: the rest is told so at once', async () => {
     server.most = 0;
     server.isSilent = true;
-    const resourcesOf = (namespace: string, lists: ListTurns) =>
+    const resourcesOf = (namespace: string, lists: ListSemaphore) =>
       clusterResources({ api: server.api(), apiGroup: 'vmcp.dev', namespace, lists });
-    const lists = new ListTurns({ atOnce: 1, queue: 1, deadline: 300 });
+    const lists = new ListSemaphore({ atOnce: 1, queue: 1, deadline: 300 });
     const listIn = (namespace: string) => resourcesOf(namespace, lists).list('MCPServer');
     const late = { code: 'unavailable', message: expect.stringContaining('are not listed: it took too long') };
     const full = { code: 'unavailable', message: expect.stringContaining('too many lists wait to be read') };
@@ -180,6 +180,6 @@ describe('an object of the API server', () => {
       expect(listIn('third')).rejects.toMatchObject(full),
     ]);
     server.isSilent = false;
-    expect(await resourcesOf('team', new ListTurns()).list('MCPServer')).toHaveLength(1);
+    expect(await resourcesOf('team', new ListSemaphore()).list('MCPServer')).toHaveLength(1);
   });
 });

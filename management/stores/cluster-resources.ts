@@ -12,7 +12,7 @@ import { sameValue } from '../same-value.ts';
 import { Attempts } from './attempts.ts';
 import { checkResource } from './check-resource.ts';
 import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-conflict.ts';
-import { ListTurns } from './list-turns.ts';
+import { ListSemaphore } from './list-semaphore.ts';
 import { problemOfApi } from './problem-of-api.ts';
 import { readStatus } from './read-status.ts';
 import { alreadyExists, stale } from './record-store.ts';
@@ -31,8 +31,8 @@ interface ClusterResourcesOptions {
   api: KubeApi;
   namespace: string;
   apiGroup: string;
-  /** What all namespaces share; without, turns of its own. */
-  lists?: ListTurns;
+  /** What all namespaces share; without, a semaphore of its own. */
+  lists?: ListSemaphore;
 }
 
 const LONGEST_LIST = BOUNDS.lists.resources;
@@ -46,7 +46,7 @@ class ClusterResources implements Resources {
   readonly #shared = new Map<Kind, SharedRead<StoredResource[]>>();
 
   constructor(options: ClusterResourcesOptions) {
-    this.#in = { lists: new ListTurns(), ...options };
+    this.#in = { lists: new ListSemaphore(), ...options };
   }
 
   async list(kind: Kind): Promise<StoredResource[]> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { clusterRuntime } from './cluster-runtime.ts';
-import { ListTurns } from '../stores/list-turns.ts';
+import { ListSemaphore } from '../stores/list-semaphore.ts';
 import { PodLogs } from './pod-logs.ts';
 
 /** Of each pod the log, or the status with which it is refused. */
@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function logs(lists = new ListTurns()): Promise<string[]> {
+async function logs(lists = new ListSemaphore()): Promise<string[]> {
   const api = server.api();
   const place = { api, apiGroup: 'vmcp.dev', podLogs: new PodLogs(api), lists, namespace: 'team' };
   const runtime = clusterRuntime(place);
@@ -111,7 +111,7 @@ it('more pods than are looked at are told', async () => {
 it('pods of a namespace are listed by turns: who may start them may make them long', async () => {
   server.addPod('one', PROGRAM, RUNS);
   LOGS.set('one', 'line\n');
-  const lists = new ListTurns({ atOnce: 1, queue: 1 });
+  const lists = new ListSemaphore({ atOnce: 1, queue: 1 });
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const other = lists.run('other', 'the skills', () => promise);
   const waiting = logs(lists);

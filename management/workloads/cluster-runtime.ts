@@ -8,7 +8,7 @@ import { PODS } from '#operator/kubernetes/api/resources';
 import { backendChild } from '#operator/plan/child-names';
 import { BOUNDS } from '#operator/memory-bounds';
 import { Problem } from '../problem.ts';
-import type { ListTurns } from '../stores/list-turns.ts';
+import type { ListSemaphore } from '../stores/list-semaphore.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
 import { linesIn, mergeLines } from './merge-lines.ts';
 import type { PodLogs } from './pod-logs.ts';
@@ -18,7 +18,7 @@ interface ClusterRuntimePlace {
   api: KubeApi;
   apiGroup: string;
   podLogs: PodLogs;
-  lists: ListTurns;
+  lists: ListSemaphore;
   namespace: string;
 }
 

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { skillOperations } from '../../operations/skills.ts';
 import type { InstalledSkill } from '../../records/skill.ts';
-import { ListTurns } from '../../stores/list-turns.ts';
+import { ListSemaphore } from '../../stores/list-semaphore.ts';
 import type { Records, RecordStore } from '../../stores/record-store.ts';
 import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { unboundStore } from '../../testdata/unbound-store.ts';
 import { clusterSkills } from '../cluster-skills.ts';
 import { FETCH_DEADLINE, type SourceRules } from '../skill-source.ts';
-import { StagingRooms } from '../staging-rooms.ts';
+import { StagingSemaphore } from '../staging-semaphore.ts';
 import { tgzOf } from '../testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from '../testdata/serve-artifacts.ts';
 import { skillText } from '../testdata/skills-place.ts';
@@ -50,8 +50,15 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
         checkGroup: () => Promise.resolve(),
       };
-      const options = { namespace: 'default', records: from, readers, rules, lists: new ListTurns(), now: Date.now };
-      const skills = clusterSkills(options, new StagingRooms(tmpdir()));
+      const options = {
+        namespace: 'default',
+        records: from,
+        readers,
+        rules,
+        lists: new ListSemaphore(),
+        now: Date.now,
+      };
+      const skills = clusterSkills(options, new StagingSemaphore(tmpdir()));
       return serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
     }
 

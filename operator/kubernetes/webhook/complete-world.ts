@@ -1,6 +1,6 @@
 import { byName } from '#operator/by-name';
+import { Semaphore } from '#lib/limits/semaphore';
 import { BOUNDS, MIB } from '#operator/memory-bounds';
-import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { isStatus } from '../api/api-error.ts';
@@ -51,12 +51,12 @@ async function readMissing<T>(
   return byName([...Object.entries(known), ...found]);
 }
 
-/** Reads a few objects at a time, whoever asks. */
+/** Limits the objects that all callers read at once. */
 export function fewAtOnce(api: Pick<KubeApi, 'get'>): Pick<KubeApi, 'get'> {
-  const turns = new Turns({ most: AT_ONCE });
-  const never = new AbortController().signal;
+  const semaphore = new Semaphore({ total: AT_ONCE });
   return {
-    get: (resource, place, options) => turns.run(options?.signal ?? never, '', () => api.get(resource, place, options)),
+    get: (resource, place, options) =>
+      semaphore.run({ signal: options?.signal }, () => api.get(resource, place, options)),
   };
 }
 

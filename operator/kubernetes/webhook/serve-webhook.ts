@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-connections';
+import { Semaphore } from '#lib/limits/semaphore';
 import { excessOf } from '#operator/json-amounts';
 import { BOUNDS } from '#operator/memory-bounds';
-import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
@@ -40,9 +40,9 @@ export interface WebhookServer {
 const { body: LONGEST_BODY, bodies: BODIES, shortBody: SHORT_BODY } = BOUNDS.webhook;
 /** Of a review, in which a resource stands twice, each time with who manages which of its fields. */
 const MOST_VALUES = 100_000;
-/** Reviews at once, and those of one namespace: what others hold up must not hold up everybody. */
+/** Reviews at once. One slow namespace must not block the others. */
 export const REVIEWS = 8;
-const REVIEWS_OF_ONE = 4;
+const REVIEWS_PER_NAMESPACE = 4;
 const DEADLINE = 3000;
 const REQUEST_TIMEOUT = 10_000;
 const CONNECTIONS = 256;
@@ -105,12 +105,12 @@ async function inTime(
 }
 
 interface Serving extends WebhookOptions {
-  bodies: Turns;
-  reviews: Turns;
+  bodies: Semaphore;
+  reviews: Semaphore;
 }
 
-/** Bytes for which a request needs room before it is read; none where it is short. */
-function roomFor({ headers }: IncomingMessage): number {
+/** Returns the bytes that a request acquires before its body is read; 0 for a short body. */
+function weightOf({ headers }: IncomingMessage): number {
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : LONGEST_BODY;
   return length <= SHORT_BODY ? 0 : Math.min(length, LONGEST_BODY);
 }
@@ -126,7 +126,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     return;
   }
   const signal = AbortSignal.timeout(options.deadline ?? DEADLINE);
-  const release = await options.bodies.take(signal, '', roomFor(request)).catch(() => undefined);
+  const release = await options.bodies.acquire({ weight: weightOf(request), signal }).catch(() => undefined);
   if (!release) {
     // What is not read cannot be admitted here: the API server does that, as it does where nobody answers.
     response.setHeader('connection', 'close');
@@ -137,7 +137,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   try {
     const asked = await readReview(request, response);
     if (!asked) return;
-    work = asked.proposal ? reviewInTurn(asked.proposal, options, signal) : Promise.resolve(ADMITTED);
+    work = asked.proposal ? reviewLimited(asked.proposal, options, signal) : Promise.resolve(ADMITTED);
     answer(response, 200, writeAdmissionReview(asked.uid, await inTime(work, options.onProblem, signal)));
   } finally {
     // As long as it goes on it holds what was read, also where nobody waits for it any more.
@@ -159,21 +159,24 @@ async function readReview(
   }
 }
 
-function reviewInTurn(
+function reviewLimited(
   proposal: Parameters<typeof review>[0],
   { worldFor, reviews }: Serving,
   signal: AbortSignal,
 ): Promise<Review> {
   const { manifest } = proposal;
-  return reviews.run(signal, manifest.metadata.namespace, () =>
+  return reviews.run({ key: manifest.metadata.namespace, signal }, () =>
     reviewWhole(proposal, worldFor(manifest, signal), signal),
   );
 }
 
 /** Answers admission reviews by TLS. */
 export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
-  const turns = { bodies: new Turns({ most: BODIES }), reviews: new Turns({ most: REVIEWS, each: REVIEWS_OF_ONE }) };
-  const serving = { ...options, ...turns };
+  const semaphores = {
+    bodies: new Semaphore({ total: BODIES }),
+    reviews: new Semaphore({ total: REVIEWS, perKey: REVIEWS_PER_NAMESPACE }),
+  };
+  const serving = { ...options, ...semaphores };
   const server = createServer(
     {
       ...{ key: pair.key, cert: pair.certificate, minVersion: 'TLSv1.2' },
