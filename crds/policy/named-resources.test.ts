@@ -38,6 +38,15 @@ describe('findNamedResources', () => {
         [undefined, 'a'],
         [undefined, 'b'],
         [undefined, 'c'],
+        ['Backend', 'd'],
+      ],
+    ],
+    [
+      when('"a" != resource.backend || ["b", "c"].contains(resource.backend)'),
+      [
+        ['Backend', 'a'],
+        ['Backend', 'b'],
+        ['Backend', 'c'],
       ],
     ],
     [when('principal in Group::"a" && resource.name like "a*"'), []],

@@ -33,6 +33,7 @@ export function findNamedResources(
   for (const policy of policies) {
     const [key, name] = [policy.key, nameOf(policy)];
     const addCompared = (attribute: string, id: string) => {
+      if (attribute === 'backend') add(key, { type: BACKEND, id, policy: name });
       if (attribute === 'name') add(key, { type: undefined, id, policy: name });
       if (attribute === 'original_name') add(key, { type: undefined, id, isOriginal: true, policy: name });
     };
