@@ -12,8 +12,8 @@ const PIECES: Readonly<Record<string, RegExp>> = {
 };
 const QUOTES: ReadonlySet<string | undefined> = new Set([Scalar.QUOTE_SINGLE, Scalar.QUOTE_DOUBLE]);
 const BLOCKS: ReadonlySet<string | undefined> = new Set([Scalar.BLOCK_LITERAL, Scalar.BLOCK_FOLDED]);
-/** Escapes of double quotes that stand for white space. */
-const BLANK = /^\\[\s\tntvfrN_LP]$/;
+/** Escapes of double quotes that stand for what `\s` matches; U+0085 (`\N`) is not among it. */
+const BLANK = /^\\[\s\tntvfr_LP]$/;
 
 /**
  * Returns the offset in the text of a file for a position in a scalar's value; undefined if the node has no text. YAML folds and indents
