@@ -42,6 +42,19 @@ function setUp() {
 const silent = (backend: string) => new NoAnswer(callFailure(backend, 'timeout', true));
 
 describe('ListCache', () => {
+  it('keeps no process alive while it waits for a list', async () => {
+    const { cache, asker } = setUp();
+    const backend = backendNamed('a');
+    void cache.get(backend, 'tools', { ...asker, ask: () => new Promise(() => undefined) });
+    const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
+    const before = timers();
+    const waits = cache.arrivesWithin(backend, 'tools', asker, 50);
+    expect(timers()).toBe(before);
+    const awake = setTimeout(() => undefined, MINUTE);
+    expect(await waits).toBe(false);
+    clearTimeout(awake);
+  });
+
   it('keeps the last list of a backend that does not answer any more', async () => {
     const { clock, cache, script, asker, namesOf } = setUp();
     const backend = backendNamed('a');

@@ -77,7 +77,7 @@ export class ListCache {
     if (!pending || wait <= 0) return false;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), wait);
+      timer = setTimeout(() => resolve(false), wait).unref();
     });
     const came = pending.then(
       () => true,
