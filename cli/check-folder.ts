@@ -95,10 +95,19 @@ const isProblem = ({ type, status }: Condition): boolean => status === 'True' &&
 const isWarning = ({ type, status }: Condition): boolean =>
   status === 'True' && !['Ready', 'AllBackendsReady', 'BackendsResolved', ...PROBLEMS].includes(type);
 
-/** Splits the message of a condition that reports several problems. */
-function sayEach({ type, reason, message }: Condition): string[] {
-  if (type === 'ProviderOutOfService') return message.split(/; (?=\w+\.upstreamProviders\[)/);
-  return reason === 'NotInGroup' ? message.split('; ') : [message];
+type Said = Pick<Condition, 'reason' | 'message'>;
+
+/** Splits a condition that reports several problems. Each provider out of service has a reason of its own. */
+function sayEach({ type, reason, message }: Condition): Said[] {
+  if (type === 'ProviderOutOfService') {
+    return message.split(/; (?=(?:\w+: )?\w+\.upstreamProviders\[)/).map((each) => withOwnReason(each, reason));
+  }
+  return (reason === 'NotInGroup' ? message.split('; ') : [message]).map((each) => ({ reason, message: each }));
+}
+
+function withOwnReason(text: string, reason: string): Said {
+  const [, own = reason, message = text] = /^(\w+): (\w+\.upstreamProviders\[.*)$/s.exec(text) ?? [];
+  return { reason: own, message };
 }
 
 /** What a message says of a resource whose name stands before it anyhow. */
@@ -145,7 +154,7 @@ export async function checkSnapshot(
       return conditionsOf(outcome, fits)
         .filter(({ reason, message }) => reason !== 'InvalidSpec' || !isTold(file, message))
         .flatMap((condition) =>
-          sayEach(condition).map((each) => ({ reason: condition.reason, said: withoutName(each, key) })),
+          sayEach(condition).map(({ reason, message }) => ({ reason, said: withoutName(message, key) })),
         )
         .map(({ reason, said }) => ({
           ...(source ? place(source, key, said) : { file, line: 1 }),

@@ -160,4 +160,15 @@ describe('validate', () => {
     expect(problems).toEqual([expect.stringMatching(problem)]);
     expect(problems[0]).toMatch(new RegExp(`^-:${line}:`));
   });
+
+  it('gives the own reason of each provider that is out of service', async () => {
+    const provider = (name: string, secretKeyRef: string) =>
+      `- { name: ${name}, type: oidc, oidcConfig: { issuerUrl: 'https://${name}.example', clientId: a, clientSecretRef: ${secretKeyRef} } }`;
+    const providers = [provider('idp', '{ name: gone, key: a }'), provider('hub', '{ name: keys, key: other }')];
+    const text = authServer('').replace(/- \{ name: idp.*/, providers.join('\n      '));
+    expect(await problemsOf(text)).toEqual([
+      expect.stringMatching(/^-:12:.*VirtualMCPServer\/demo: SecretNotFound: .*upstreamProviders\[idp\]/),
+      expect.stringMatching(/^-:12:.*VirtualMCPServer\/demo: SecretKeyNotFound: .*upstreamProviders\[hub\]/),
+    ]);
+  });
 });

@@ -10,7 +10,7 @@ export class Stalled extends Error {
 }
 
 /** How long after a missing thing is looked for again, in case the news of it was lost. Milliseconds. */
-const LOOK_AGAIN = 60_000;
+export const LOOK_AGAIN = 60_000;
 
 interface WaitingOptions extends ErrorOptions {
   /** Milliseconds until the next attempt, where nobody tells that the missing thing has come. */

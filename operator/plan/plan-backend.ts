@@ -17,6 +17,7 @@ import type { BackendProcess, Child, Outcome } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
 import { renderBackendObjects } from './render-backend-objects.ts';
+import { lookForProviders } from './resolve-auth-server.ts';
 import { lookForLists } from './summarise-backends.ts';
 import { summariseProgram } from './summarise-program.ts';
 import type { Finding } from './summarise-status.ts';
@@ -85,6 +86,7 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
       rendered: own.rendered,
       children: [...children, ...own.children],
       status,
+      ...lookForProviders(own.status),
       ...lookForLists(own.status),
       ...again,
     };

@@ -6,6 +6,7 @@ import { runtimeNameOf } from './object-parts.ts';
 import type { Outcome } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
 import { renderChildren } from './render-children.ts';
+import { lookForProviders } from './resolve-auth-server.ts';
 import { resolveBackends } from './resolve-backends.ts';
 import { lookForLists } from './summarise-backends.ts';
 import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
@@ -30,7 +31,7 @@ export function planServer(key: ResourceKey, manifest: Manifest, world: World, n
     );
     const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, world), now);
     const children = renderChildren(manifest, spec, rendered, world);
-    return { key, action: 'apply', rendered, children, status, ...lookForLists(status) };
+    return { key, action: 'apply', rendered, children, status, ...lookForProviders(status), ...lookForLists(status) };
   } catch (problem) {
     const serving = world.documents[runtimeNameOf(manifest)] !== undefined;
     return keepOutcome(key, problem, manifest, { serving }, now);

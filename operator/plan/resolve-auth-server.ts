@@ -1,6 +1,7 @@
+import type { Status } from '#crds/kinds/status';
 import type { AuthServerConfig } from '#crds/parts/auth-server-config';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { Stalled, Waiting } from '../errors.ts';
+import { LOOK_AGAIN, Stalled, Waiting } from '../errors.ts';
 import type { World } from '../world.ts';
 import { defined } from './defined.ts';
 import type { FileList, KeyReference } from './file-list.ts';
@@ -109,6 +110,8 @@ function renderBounds(config: AuthServerConfig) {
   };
 }
 
+const OUT_OF_SERVICE = 'ProviderOutOfService';
+
 /** Returns the condition that names each provider out of service and what that means for logins. */
 function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined): Finding[] {
   const found = upstreams.flatMap(({ document: { name, required }, missing }) => {
@@ -120,9 +123,15 @@ function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined
   });
   const [first] = found;
   if (!first) return [];
-  const reason = found.every((one) => one.reason === first.reason) ? first.reason : 'SeveralProvidersOut';
-  const message = found.map((one) => one.message).join('; ');
-  return [{ type: 'ProviderOutOfService', status: 'True', reason, message }];
+  const isOneReason = found.every(({ reason }) => reason === first.reason);
+  const reason = isOneReason ? first.reason : 'SeveralProvidersOut';
+  const message = found.map((one) => (isOneReason ? one.message : `${one.reason}: ${one.message}`)).join('; ');
+  return [{ type: OUT_OF_SERVICE, status: 'True', reason, message }];
+}
+
+/** When to plan a server again that lacks a provider: the event of the missing Secret may be lost. */
+export function lookForProviders({ conditions }: Pick<Status, 'conditions'>): { requeueAfter?: number } {
+  return conditions.some(({ type }) => type === OUT_OF_SERVICE) ? { requeueAfter: LOOK_AGAIN } : {};
 }
 
 /**
