@@ -1,5 +1,6 @@
 import type { AggregationConfig } from '#crds/parts/aggregation';
 import { nearest } from '#crds/parts/nearest';
+import type { Redis } from '#crds/parts/storage';
 import type { World } from '../world.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
@@ -69,6 +70,28 @@ function listenIgnored({ listen }: ServerSpec, { platform }: Pick<World, 'platfo
   return [ignored('ListenIgnored', 'LocalModeOnly', message)];
 }
 
+/** Returns the redis blocks with the field that holds each. */
+function redisBlocks({ authServerConfig, sessionStorage, config }: ServerSpec): [place: string, redis: Redis][] {
+  const written: [place: string, redis: Redis | undefined][] = [
+    ['sessionStorage.redis', sessionStorage?.redis],
+    ['config.sessionStorage.redis', config.sessionStorage?.redis],
+    ['authServerConfig.storage.redis', authServerConfig?.storage.redis],
+  ];
+  return written.flatMap(([place, redis]) => (redis ? [[place, redis]] : []));
+}
+
+/** The name of a Service is resolved by the DNS of its cluster only. */
+function sentinelsOfCluster(spec: ServerSpec, { platform }: Pick<World, 'platform'>): Finding[] {
+  if (platform.mode === 'cluster') return [];
+  const places = redisBlocks(spec).filter(([, { sentinelConfig }]) => sentinelConfig?.sentinelService !== undefined);
+  if (places.length === 0) return [];
+  const said = places.map(
+    ([place]) =>
+      `${place}.sentinelConfig.sentinelService: the name of a Service of Kubernetes is not known on one machine: write sentinelAddrs with host:port of each Sentinel`,
+  );
+  return [ignored('SentinelServiceUnknown', 'ClusterOnly', said.join('; '))];
+}
+
 /** Settings that have no effect as they are written. Each message begins with the field. */
 export function findIgnoredSettings(spec: ServerSpec, members: string[], world: Pick<World, 'platform'>): Finding[] {
   return [
@@ -76,5 +99,6 @@ export function findIgnoredSettings(spec: ServerSpec, members: string[], world: 
     ...issuerIgnored(spec),
     ...outgoingIgnored(spec),
     ...listenIgnored(spec, world),
+    ...sentinelsOfCluster(spec, world),
   ];
 }
