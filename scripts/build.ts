@@ -10,6 +10,7 @@ const PROGRAMS: Record<string, string> = {
   runtime: 'runtime/main.ts',
   attach: 'runtime/attach/main.ts',
   operator: 'operator/main.ts',
+  management: 'management/main.ts',
 };
 const named = process.argv.slice(2);
 const unknown = named.find((name) => !(name in PROGRAMS));

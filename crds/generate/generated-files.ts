@@ -26,7 +26,7 @@ const PAGES: Record<KindName, { file: string; purpose: string }> = {
 };
 
 /** Pages of these folders that follow from something else, and are written by others. */
-export const WRITTEN_ELSEWHERE = ['management-api', 'problems', 'recorded-only'].map(
+export const WRITTEN_ELSEWHERE = ['management-api', 'management-program', 'problems', 'recorded-only'].map(
   (page) => `docs/reference/${page}.md`,
 );
 
@@ -79,6 +79,7 @@ function index(): string {
   const operator = '- [Operator](../operator.md): its flags, endpoints and metrics.';
   const management = [
     '- [Management API](management-api.md): its operations, and when they answer what.',
+    '- [Program of the management API](management-program.md): its flags, endpoints and metrics in a cluster.',
     '- [Problems](problems.md): the codes of its answers that are not a success.',
     '- [Recorded only](recorded-only.md): fields that are kept and change nothing that runs.',
   ];

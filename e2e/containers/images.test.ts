@@ -105,7 +105,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
       });
       return [own, others];
     });
-    const [dist, others] = image === 'operator' ? ['/app/dist', ['operator', 'vmcp']] : ['/app', []];
+    const [dist, others] = image === 'operator' ? ['/app/dist', ['operator', 'management', 'vmcp']] : ['/app', []];
     for (const program of [...others, 'runtime', 'attach']) expect(added).toContain(`${dist}/${program}.js`);
     const cedar = /^\/app\/node_modules\/@cedar-policy\/cedar-wasm\/(package\.json|nodejs\/[\w.-]+)$/;
     const foreign = added.filter(
@@ -115,7 +115,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
         !(path.startsWith(`${dist}/`) && /^[\w-]+\.js(\.LEGAL\.txt)?$/.test(path.slice(dist.length + 1))),
     );
     expect([foreign, writable]).toEqual([[], []]);
-    if (image === 'runtime') expect(added.filter((path) => /\/(operator|vmcp)\.js$/.test(path))).toEqual([]);
+    if (image === 'runtime') expect(added.filter((path) => /\/(operator|management|vmcp)\.js$/.test(path))).toEqual([]);
   });
 
   it.each(IMAGES)('hold nothing of what the build of the %s was given: no setting, no password', async (image) => {
@@ -133,6 +133,8 @@ describeWithContainers('the images that the Dockerfiles build', () => {
   it('run the programs of the operator without rights, network, or a folder to write to', async () => {
     const runs = (...args: string[]) => containers.podman(['run', '--rm', '--network', 'none', ...CONFINED, ...args]);
     expect(await runs(nameOf('operator'))).toContain('vmcp-operator');
+    const management = ['--entrypoint', 'node', nameOf('operator'), '/app/dist/management.js', '--help'];
+    expect(await runs(...management)).toContain('vmcp-management');
     expect(await runs('--entrypoint', 'node', nameOf('operator'), '/app/dist/vmcp.js', 'version')).toContain('0.1.0');
     const quickstart = `${join(import.meta.dirname, '../../examples/quickstart')}:/work:ro`;
     const validate = ['--entrypoint', 'node', '--volume', quickstart, nameOf('operator'), '/app/dist/vmcp.js'];

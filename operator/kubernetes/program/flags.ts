@@ -1,15 +1,23 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+import { InvalidArgumentError, Option } from 'commander';
 import { millisecondsOf } from '#crds/parts/primitives';
 import { POD_ANNOTATIONS } from '#operator/plan/allowed-annotation';
+import {
+  CONNECTION_FLAGS,
+  HEALTH_FLAGS,
+  LOG_FLAGS,
+  matching,
+  parseFlags,
+  type Print,
+  readName,
+  readNames,
+  readNumber,
+  readPort,
+  RESOURCE_FLAGS,
+  type SharedFlags,
+} from './shared-flags.ts';
 
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
-export const LOG_FORMATS = ['json', 'text'] as const;
-
-/** What the operator is told on its command line. Durations are milliseconds; an empty list means none was given. */
-export interface Flags {
-  apiGroup: string;
-  watchNamespace: string[];
+/** Flags of the operator. Durations are milliseconds; an empty list means that none was given. */
+export interface Flags extends SharedFlags {
   name: string;
   runtimeImage: string;
   imagePullSecret: string[];
@@ -25,36 +33,11 @@ export interface Flags {
   leaderElection: boolean;
   leaderElectionNamespace?: string;
   leaderElectionId?: string;
-  bindAddress: string;
-  healthPort: number;
-  metricsPort: number;
   webhookPort?: number;
   managementPort?: number;
   managementNamespace?: string;
   managementAllowPrivateAddresses: boolean;
   managementSigstoreRoots?: string;
-  logLevel: (typeof LOG_LEVELS)[number];
-  logFormat: (typeof LOG_FORMATS)[number];
-  kubeconfig?: string;
-  context?: string;
-}
-
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
-
-function matching(pattern: RegExp, remedy: string): (text: string) => string {
-  return (text) => {
-    if (!pattern.test(text)) throw new InvalidArgumentError(remedy);
-    return text;
-  };
-}
-
-const readName = matching(LABEL, 'Write a name of Kubernetes: lower-case letters, digits and hyphens, at most 63.');
-const readGroup = matching(SUBDOMAIN, 'Write the API group of the installed definitions, such as vmcp.dev.');
-
-/** Names, several in one argument by commas, or the flag several times. */
-function readNames(text: string, before: string[]): string[] {
-  return [...new Set([...before, ...text.split(',').map((name) => readName(name.trim()))])];
 }
 
 const readAnnotation = matching(
@@ -80,16 +63,6 @@ function readVariable(text: string, before: { name: string; value: string }[]): 
   return [...before.filter((one) => one.name !== name), { name, value }];
 }
 
-function readNumber(from: number, to: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < from || value > to) {
-      throw new InvalidArgumentError(`Write a whole number from ${from} to ${to}.`);
-    }
-    return value;
-  };
-}
-
 const SHORTEST_RESYNC = 1000;
 
 function readResync(text: string): number {
@@ -100,15 +73,7 @@ function readResync(text: string): number {
 }
 
 const RESOURCES = [
-  new Option('--api-group <group>', 'API group of the kinds that are served')
-    .argParser(readGroup)
-    .default(DEFAULT_API_GROUP),
-  new Option(
-    '--watch-namespace <names>',
-    'namespaces that are served, separated by commas or the flag several times; without: all',
-  )
-    .argParser(readNames)
-    .default([], 'all'),
+  ...RESOURCE_FLAGS,
   new Option('--runtime-image <image>', 'image of the pods of VirtualMCPServers').makeOptionMandatory(),
   new Option('--image-pull-secret <name>', 'pull secret of the pods that are made; several times for several')
     .argParser(readNames)
@@ -174,23 +139,13 @@ const SERVING = [
     '::',
     '::, all of both families',
   ),
-  new Option('--health-port <port>', 'port of /healthz and /readyz; 0 for any')
-    .argParser(readNumber(0, 65_535))
-    .default(8081),
-  new Option('--metrics-port <port>', 'port of /metrics; 0 for any').argParser(readNumber(0, 65_535)).default(8080),
-  new Option('--webhook-port <port>', 'port of the validating webhook; without: no webhook').argParser(
-    readNumber(0, 65_535),
-  ),
-  new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'),
-  new Option('--log-format <format>', 'how it is logged: a JSON object or a text a line')
-    .choices(LOG_FORMATS)
-    .default('json'),
+  ...HEALTH_FLAGS,
+  new Option('--webhook-port <port>', 'port of the validating webhook; without: no webhook').argParser(readPort),
+  ...LOG_FLAGS,
 ];
 
 const MANAGEMENT = [
-  new Option('--management-port <port>', 'port of the management API; without: no management API').argParser(
-    readNumber(0, 65_535),
-  ),
+  new Option('--management-port <port>', 'port of the management API; without: no management API').argParser(readPort),
   new Option(
     '--management-namespace <name>',
     'namespace that a request to the management API means where it names none; without: it must name one',
@@ -205,14 +160,6 @@ const MANAGEMENT = [
   ),
 ];
 
-const CONNECTION = [
-  new Option(
-    '--kubeconfig <file>',
-    "kubeconfig; without: the pod's own account, or KUBECONFIG, or ~/.kube/config outside a cluster",
-  ),
-  new Option('--context <name>', 'context of the kubeconfig; without: its current one'),
-];
-
 /** Flags by what they are about, in the order of the reference page. */
 export const FLAG_GROUPS = {
   Resources: RESOURCES,
@@ -220,22 +167,12 @@ export const FLAG_GROUPS = {
   'Several operators': ELECTION,
   'Ports and log': SERVING,
   'Management API': MANAGEMENT,
-  'API server': CONNECTION,
+  'API server': CONNECTION_FLAGS,
 };
 
-/** The command line of the operator. Throws a CommanderError, which names the flag and says what to write, after it was printed. */
-export function readFlags(
-  args: string[],
-  version: string,
-  print: { out: (text: string) => void; err: (text: string) => void },
-): Flags {
-  const command = new Command('vmcp-operator')
-    .description('Makes what VirtualMCPServers, MCPServers and their configurations say true in a Kubernetes cluster')
-    .version(version, '-V, --version')
-    .showHelpAfterError('(--help shows what there is)')
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: print.out, writeErr: print.err });
-  for (const option of Object.values(FLAG_GROUPS).flat()) command.addOption(option);
-  return command.parse(args, { from: 'user' }).opts<Flags>();
+/** Parses the command line of the operator. @throws CommanderError after it printed which flag is wrong and what to write */
+export function readFlags(args: string[], version: string, print: Print): Flags {
+  const description =
+    'Makes what VirtualMCPServers, MCPServers and their configurations say true in a Kubernetes cluster';
+  return parseFlags({ name: 'vmcp-operator', description, version }, FLAG_GROUPS, args, print).opts<Flags>();
 }

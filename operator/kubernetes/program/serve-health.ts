@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import { bindServer } from '#lib/connections/bind-server';
-import type { OperatorMetrics } from './metrics.ts';
 
 /** Path to what is answered there. */
 type Answers = Record<string, () => Promise<Answer> | Answer>;
@@ -33,7 +32,7 @@ export async function serveHealth(
 /** `/metrics` in Prometheus' text format. */
 export async function serveMetrics(
   { bindAddress, metricsPort }: { bindAddress: string; metricsPort: number },
-  metrics: OperatorMetrics,
+  metrics: { render(): Promise<{ contentType: string; text: string }> },
 ): Promise<Listening> {
   const answer = async () => ({ status: 200, ...(await metrics.render()) });
   return listen('--metrics-port', metricsPort, bindAddress, { '/metrics': answer });

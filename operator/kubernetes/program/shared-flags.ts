@@ -1,0 +1,111 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+export const LOG_FORMATS = ['json', 'text'] as const;
+
+/** Flags that the operator and the management API have in common. An empty list means that none was given. */
+export interface SharedFlags {
+  apiGroup: string;
+  watchNamespace: string[];
+  bindAddress: string;
+  healthPort: number;
+  metricsPort: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+  logFormat: (typeof LOG_FORMATS)[number];
+  kubeconfig?: string;
+  context?: string;
+}
+
+/** Flags by subject, in the order of the reference page. */
+export type FlagGroups = Readonly<Record<string, readonly Option[]>>;
+
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
+
+/** Returns a parser that accepts texts of one form. @throws InvalidArgumentError with the remedy */
+export function matching(pattern: RegExp, remedy: string): (text: string) => string {
+  return (text) => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(remedy);
+    return text;
+  };
+}
+
+export const readName = matching(
+  LABEL,
+  'Write a name of Kubernetes: lower-case letters, digits and hyphens, at most 63.',
+);
+const readGroup = matching(SUBDOMAIN, 'Write the API group of the installed definitions, such as vmcp.dev.');
+
+/** Names, several in one argument by commas, or the flag several times. */
+export function readNames(text: string, before: string[]): string[] {
+  return [...new Set([...before, ...text.split(',').map((name) => readName(name.trim()))])];
+}
+
+/** Returns a parser of whole numbers between two bounds, both included. @throws InvalidArgumentError with the remedy */
+export function readNumber(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < from || value > to) {
+      throw new InvalidArgumentError(`Write a whole number from ${from} to ${to}.`);
+    }
+    return value;
+  };
+}
+
+export const readPort = readNumber(0, 65_535);
+
+export const RESOURCE_FLAGS = [
+  new Option('--api-group <group>', 'API group of the kinds that are served')
+    .argParser(readGroup)
+    .default(DEFAULT_API_GROUP),
+  new Option(
+    '--watch-namespace <names>',
+    'namespaces that are served, separated by commas or the flag several times; without: all',
+  )
+    .argParser(readNames)
+    .default([], 'all'),
+];
+
+export const HEALTH_FLAGS = [
+  new Option('--health-port <port>', 'port of /healthz and /readyz; 0 for any').argParser(readPort).default(8081),
+  new Option('--metrics-port <port>', 'port of /metrics; 0 for any').argParser(readPort).default(8080),
+];
+
+export const LOG_FLAGS = [
+  new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'),
+  new Option('--log-format <format>', 'how it is logged: a JSON object or a text a line')
+    .choices(LOG_FORMATS)
+    .default('json'),
+];
+
+export const CONNECTION_FLAGS = [
+  new Option(
+    '--kubeconfig <file>',
+    "kubeconfig; without: the pod's own account, or KUBECONFIG, or ~/.kube/config outside a cluster",
+  ),
+  new Option('--context <name>', 'context of the kubeconfig; without: its current one'),
+];
+
+export interface Print {
+  out: (text: string) => void;
+  err: (text: string) => void;
+}
+
+/** Parses a command line. @throws CommanderError after it printed which flag is wrong and what to write */
+export function parseFlags(
+  { name, description, version }: { name: string; description: string; version: string },
+  groups: FlagGroups,
+  args: string[],
+  print: Print,
+): Command {
+  const command = new Command(name)
+    .description(description)
+    .version(version, '-V, --version')
+    .showHelpAfterError('(--help shows what there is)')
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeOut: print.out, writeErr: print.err });
+  for (const option of Object.values(groups).flat()) command.addOption(option);
+  return command.parse(args, { from: 'user' });
+}
