@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from './document/render-openapi.ts';
+import type { OpenApiDocument } from './document/openapi-document.ts';
 import type { Rooms } from './rooms.ts';
 import type { WorkloadRooms } from './workloads/workload-rooms.ts';
 

@@ -1,5 +1,5 @@
 import type { Clients } from './clients/clients.ts';
-import type { OpenApiDocument } from './document/render-openapi.ts';
+import type { OpenApiDocument } from './document/openapi-document.ts';
 import type { Groups } from './groups/groups.ts';
 import type { ImageProvenance } from './provenance/image-provenance.ts';
 import type { Registries } from './registries/registries.ts';

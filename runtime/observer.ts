@@ -8,7 +8,7 @@ import { createAudit } from '#runtime/audit/create-audit';
 import { createReadSource, type ReadSource } from '#runtime/http/read-source';
 import { auditEviction } from '#runtime/audit/audit-eviction';
 import type { Eviction } from '#runtime/mcp/sessions/evict-session';
-import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
+import type { ExchangeOutcome } from '#runtime/outgoing/credential-deps';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { Limit } from '#runtime/rate-limits/limit';
 import type { LimitOutcome } from '#runtime/rate-limits/rate-limits';

@@ -4,8 +4,29 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
 import type { Limit } from '#runtime/rate-limits/limit';
-import type { RequestTrace } from '#runtime/telemetry/request-trace';
 import type { Entry } from '#runtime/under-way';
+
+/** One thing done for a request, as a span of its own. */
+export interface TraceStep {
+  /** `traceparent` and `tracestate` for whoever is called in it: flat list of names and values. */
+  readonly headers: readonly string[];
+  /** A message with this step in the place of the caller's own `_meta.traceparent`; the same bytes where there is none. */
+  readonly inMeta: (body: Buffer) => Buffer;
+  /** `failure`: a stable word. A second end counts for nothing. */
+  end(failure?: string): void;
+}
+
+/** What is traced of one request. Nothing of tokens, arguments or results goes in. */
+export interface RequestTrace {
+  /** 32 hexadecimal digits. */
+  readonly id: string;
+  /** A decision, a credential: what stays within this process. */
+  begin(name: string): TraceStep;
+  /** A call of this backend. */
+  callBackend(backend: string): TraceStep;
+  /** The request is over, once, whatever is traced by then. */
+  finish(trail: Trail, milliseconds: number): void;
+}
 
 /** `tool_error`: the tool answered with `isError`. `failure`: the backend or this gateway answered with an error. */
 export type Outcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';

@@ -2,13 +2,14 @@ import type { SchemaJson, ValidationError } from '@cedar-policy/cedar-wasm/nodej
 import { cedar } from './cedar.ts';
 import { countOperators } from './check-nesting.ts';
 import { checkWeight } from './check-weight.ts';
-import { readEntities, type UserEntity } from './entities.ts';
+import type { UserEntity } from './entities.ts';
 import { shapeEntities, type EntityShapes } from './entity-types.ts';
 import { explainUnknown, findImpossibleHas, type KnownAttributes } from './explain-attributes.ts';
 import { inferTypes, type Reading } from './infer-types.ts';
 import { findMentions, type Mentions } from './mentions.ts';
 import { findNamedResources, type NamedResource } from './named-resources.ts';
 import { describeError, nameOf, parsePolicies, type ParsedPolicy } from './parse.ts';
+import { readEntities } from './read-entities.ts';
 import { buildSchema } from './schema.ts';
 import { writeType, type ValueType } from './value-type.ts';
 import { CLIENT, RESOURCE_TYPES } from './vocabulary.ts';

@@ -1,4 +1,4 @@
-import type { Findings } from './report.ts';
+import type { Findings } from './findings.ts';
 import type { IdleMemory, Slope } from './measure-memory.ts';
 import { BARE, median, type Comparison, type Row } from './side-by-side.ts';
 

@@ -3,27 +3,8 @@ import { arch, availableParallelism, platform, totalmem } from 'node:os';
 import { renderTargets } from './check-targets.ts';
 import type { ListFindings } from './compare-lists.ts';
 import type { TokenFindings } from './compare-tokens.ts';
-import type { IdleMemory, SessionCost, Slope } from './measure-memory.ts';
+import type { Findings } from './findings.ts';
 import type { Comparison, Row } from './side-by-side.ts';
-
-/** Everything that one run found. */
-export interface Findings {
-  servers: Comparison[];
-  tokens: TokenFindings | undefined;
-  lists: ListFindings | undefined;
-  /** Load average of the machine before the run. */
-  busy: number;
-  gateway:
-    | {
-        /** Numbers of backends and tools, beside one bare proxy. */
-        grid: Comparison;
-        starts: { readyMs: number[]; resident: number[] };
-        sessions: SessionCost;
-        slope: Slope;
-        idle: IdleMemory | undefined;
-      }
-    | undefined;
-}
 
 export const GRID = 'Backends and tools, anonymous, 100 B, 32 connections';
 

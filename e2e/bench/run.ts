@@ -6,6 +6,7 @@ import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { missedTargets } from './check-targets.ts';
 import { compareLists, type ListPace } from './compare-lists.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
+import type { Findings } from './findings.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
 import {
   measureIdle,
@@ -15,7 +16,7 @@ import {
   type IdlePace,
   type SlopePace,
 } from './measure-memory.ts';
-import { GRID, renderReport, type Findings } from './report.ts';
+import { GRID, renderReport } from './report.ts';
 import { BARE, compare, type Comparison, type Pace, type Shape } from './side-by-side.ts';
 import {
   startAnonymous,

@@ -1,11 +1,10 @@
 import { z } from 'zod';
+import type { OpenApiDocument } from './openapi-document.ts';
 import { EVERYWHERE, type Operation } from '../operation.ts';
 import { PROBLEMS, ProblemBody, type ProblemCode } from '../problem.ts';
 import { BASE } from '../base.ts';
 
 type Json = Record<string, unknown>;
-export type OpenApiDocument = Json & { openapi: '3.1.1' };
-
 /** JSON Schemas of the API: shapes with an id stand once, under components. */
 class Schemas {
   readonly components: Record<string, Json> = {};

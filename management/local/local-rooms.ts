@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { proxyOf } from '#lib/connections/proxy';
 import { FileLock } from '#lib/files/file-lock';
-import type { StateFolder } from '#local/state-folder';
 import { localClients } from '../clients/local-clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
@@ -11,7 +10,6 @@ import { ImageProvenance, openRoots, ROOTS_VARIABLE } from '../provenance/image-
 import { limitChecks } from '../provenance/limit-checks.ts';
 import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
-import type { LocalSecrets } from '../secrets/local-secrets.ts';
 import { openLocalSkills } from '../skills/open-local-skills.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import { folderConfigMaps } from '../stores/folder-config-maps.ts';
@@ -20,21 +18,7 @@ import { ManifestFiles } from '../stores/manifest-files.ts';
 import { localRuntime } from '../workloads/local-runtime.ts';
 import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
 import { statusReader } from './status-reader.ts';
-
-/** One machine: what runs, or would run, from a folder. */
-export interface LocalPlace {
-  state: StateFolder;
-  /** Absolute path of the folder with the manifests. */
-  folder: string;
-  /** The same that what runs here reads from. */
-  secrets: LocalSecrets;
-  /** Of this process: proxies are named there. */
-  environment: NodeJS.ProcessEnv;
-  /** Of this program. */
-  version: string;
-  /** Told of what failed inside; holds no secret. */
-  onFailure: (text: string) => void;
-}
+import type { LocalPlace } from './local-place.ts';
 
 /** What operations work with on one machine, by namespace: the same beside `vmcp up` and where nothing runs. */
 export function localRooms(place: LocalPlace): (namespace: string) => Rooms {

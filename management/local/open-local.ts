@@ -11,7 +11,8 @@ import { renderAuditLine } from '../render-audit-line.ts';
 import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
 import { localAuthority } from './local-authority.ts';
-import { type LocalPlace, localRooms } from './local-rooms.ts';
+import type { LocalPlace } from './local-place.ts';
+import { localRooms } from './local-rooms.ts';
 import { resumeWork } from './resume-work.ts';
 
 const FIRST_PORT = 4485;

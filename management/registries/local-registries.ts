@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { proxyOf } from '#lib/connections/proxy';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
-import type { LocalPlace } from '../local/local-rooms.ts';
+import type { LocalPlace } from '../local/local-place.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import { Registries } from './registries.ts';
 import { ownRoom } from './registry-room.ts';

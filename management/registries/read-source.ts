@@ -3,30 +3,17 @@ import { explainIssues } from '#crds/parts/explain';
 import { codeOf } from '#lib/files/code-of';
 import { BOUNDS } from '#operator/memory-bounds';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
-import type { HttpClient } from '../fetching/http-client.ts';
 import { excessOf } from '#operator/json-amounts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
 import { checkWeight, type Page } from './page.ts';
 import { readApi } from './read-api.ts';
+import type { Reading } from './registry-reading.ts';
 
 /** Of a registry file. It is read at once, in the process that does everything else, too. */
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.file, objects: 100_000, values: 500_000 };
 const REDIRECTS = 3;
-
-export interface Reading {
-  /** URL or absolute path. */
-  source: string;
-  /** What was read last, of the same source. */
-  former: readonly Page[];
-  http: HttpClient;
-  /** `Authorization` header, where one logs in. */
-  authorization: string | undefined;
-  signal: AbortSignal;
-  /** Most weight of all that it lists. */
-  longest: number;
-}
 
 /**
  * Reads what has changed since `former`; equal pages are the same objects.

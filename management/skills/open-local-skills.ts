@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { proxyOf } from '#lib/connections/proxy';
 import { type Home, homeOf } from '#management/clients/files/clients';
 import { localClients } from '../clients/local-clients.ts';
-import type { LocalPlace } from '../local/local-rooms.ts';
+import type { LocalPlace } from '../local/local-place.ts';
 import { LocalSkills } from './local-skills.ts';
 import { FETCH_DEADLINE } from './skill-source.ts';
 import type { Skills } from './skills.ts';

@@ -1,5 +1,5 @@
 import type { ClusterFacts } from '#operator/world';
-import type { KubernetesOptions } from './platform.ts';
+import type { KubernetesOptions } from './kubernetes-options.ts';
 
 /** Returns what the flags of the operator say to the planner. */
 export function factsOf(options: KubernetesOptions): ClusterFacts {

@@ -1,13 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Stalled } from '#operator/errors';
-import type { Log } from '#lib/log/log';
 import { backendChild } from '#operator/plan/child-names';
 import type { Outcome } from '#operator/plan/outcome';
 import { notYetServed } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
-import type { Clock } from '#operator/queue';
 import { type ClusterFacts, type Manifest, type ResourceKey, runtimeName, type World } from '#operator/world';
-import type { KubeApi } from './api/api.ts';
 import type { ApplyContext } from './apply/apply-child.ts';
 import { applyOutcome } from './apply/apply-outcome.ts';
 import { logGone } from './apply/log-write.ts';
@@ -18,9 +15,9 @@ import { OwnSecrets } from './secrets/own-secrets.ts';
 import type { WatchedPod } from './observe/view-of-pod.ts';
 import { Reminders } from './reminders.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
-import type { ReflectorOptions } from './watch/reflector.ts';
 import { createTextSharing } from './watch/share-texts.ts';
 import { factsOf } from './cluster-facts.ts';
+import type { KubernetesOptions } from './kubernetes-options.ts';
 import { FIELD_MANAGER, PODS } from './api/resources.ts';
 import { RememberedPolicies } from '#operator/remembered-policies';
 import { RuntimePods } from './runtimes/runtime-pods.ts';
@@ -36,31 +33,6 @@ const PODS_ANSWER = 3000;
 const ROLLOUT_AGAIN = 3000;
 /** Milliseconds until it is looked whether what stood in the way has gone; nobody tells of foreign objects. */
 const FOREIGN_AGAIN = 60_000;
-
-export interface KubernetesOptions {
-  api: KubeApi;
-  clock: Clock;
-  log: Log;
-  apiGroup: string;
-  /** Undefined for all. */
-  namespaces?: readonly string[] | undefined;
-  /** Where the operator runs, and keeps what it has to remember; undefined outside of a cluster. */
-  operatorNamespace?: string | undefined;
-  /** Name of this process in Events. */
-  instance: string;
-  runtimeImage: string;
-  allowHostPaths: boolean;
-  stdioAttach: boolean;
-  imagePullSecrets: readonly string[];
-  scraperNamespaces: readonly string[];
-  /** What templates may say, and what every runtime gets. */
-  pods: Pick<ClusterFacts, 'podAnnotations' | 'sidecarsOf' | 'runtimeEnv'>;
-  /** How many servers may roll at a time after an upgrade of the operator. */
-  maxConcurrentRollouts: number;
-  onRestart?: ReflectorOptions['onRestart'];
-  /** How a pod is asked; only tests have another way. */
-  fetchStatus?: typeof fetchPodStatus;
-}
 
 /** A cluster: objects, applied on the server by one field manager, and pods that are asked how they are. */
 export class KubernetesPlatform implements Platform {

@@ -1,5 +1,5 @@
 import { Stalled } from '../errors.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 /** What several replicas with an authorization server must share besides sessions. */
 function missingForAuthServer(config: ServerSpec['authServerConfig']): string[] {

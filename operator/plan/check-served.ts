@@ -2,7 +2,7 @@ import { transportOf } from '#crds/kinds/index';
 import { Stalled } from '../errors.ts';
 import type { ClusterFacts, World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 // What resources may say and this release's runtime does not serve. All of it is refused here and nowhere else, after it
 // has been checked in full, so that a refusal goes by removing its lines.

@@ -1,5 +1,5 @@
 import { defined } from './defined.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 type Written = NonNullable<ServerSpec['resources']>;
 type Amounts = Record<'cpu' | 'memory', string>;

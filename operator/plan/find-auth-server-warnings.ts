@@ -2,7 +2,7 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import { namesUsers, primaryOf } from '#crds/run-config/auth-server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
 type BackendDocument = RunConfigDocument['backends'][number];

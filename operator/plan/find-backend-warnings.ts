@@ -4,7 +4,7 @@ import type { BackendSpec } from './find-group-members.ts';
 import { hasOwnEndpoint } from './own-endpoint.ts';
 import { ownValue } from './own-value.ts';
 import { readPermissionProfile } from './read-permission-profile.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 

@@ -2,8 +2,8 @@ import type { AggregationConfig } from '#crds/parts/aggregation';
 import { nearest } from '#crds/parts/nearest';
 import type { Redis } from '#crds/parts/storage';
 import type { World } from '../world.ts';
-import type { ServerSpec } from './render-run-config.ts';
-import type { Finding } from './summarise-status.ts';
+import type { ServerSpec } from './server-spec.ts';
+import type { Finding } from './finding.ts';
 
 /** A name of a backend, and where it is written. */
 type NameAt = [place: string, name: string];

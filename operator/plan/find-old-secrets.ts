@@ -1,5 +1,5 @@
 import type { ObservedRuntime } from '../world.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 /** What still needs the secrets behind the first of `hmacSecretRefs`: whether a rotation is over. */
 export function findOldSecrets(observed: ObservedRuntime | undefined): Finding[] {

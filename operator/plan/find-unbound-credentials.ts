@@ -3,8 +3,8 @@ import { readValue } from '#crds/parts/read-value';
 import { valueAt } from '#crds/parts/rule';
 import type { World } from '../world.ts';
 import { ownValue } from './own-value.ts';
-import type { ServerSpec } from './render-run-config.ts';
-import type { Finding } from './summarise-status.ts';
+import type { ServerSpec } from './server-spec.ts';
+import type { Finding } from './finding.ts';
 
 /** Whether a configuration goes wherever the MCPServer says that it is given to. */
 function goesAnywhere(reference: string, world: World): boolean {

@@ -4,8 +4,8 @@ import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
 import { findIgnoredSettings } from './find-ignored-settings.ts';
 import { findUnboundCredentials } from './find-unbound-credentials.ts';
 import { verdictOf } from './read-verdict.ts';
-import type { ServerSpec } from './render-run-config.ts';
-import type { Finding } from './summarise-status.ts';
+import type { ServerSpec } from './server-spec.ts';
+import type { Finding } from './finding.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 

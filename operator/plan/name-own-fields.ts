@@ -1,5 +1,5 @@
 import { Stalled, Waiting } from '../errors.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 /** Where a field of a VirtualMCPServer stands in an MCPServer by itself; the first that fits counts. */
 const PLACES: readonly (readonly [RegExp, string])[] = [

@@ -7,7 +7,7 @@ import { givesRuntime } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { readSpec } from './read-resource.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 // An MCPServer by itself is a server of one backend: the same code serves it.
 

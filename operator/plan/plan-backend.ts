@@ -13,14 +13,13 @@ import { keepOutcome } from './keep-outcome.ts';
 import { checkEmbeddedServer, hasOwnEndpoint } from './own-endpoint.ts';
 import { joinStatus, planOwnEndpoint } from './plan-own-endpoint.ts';
 import { restartedAt } from './object-parts.ts';
-import type { BackendProcess, Child, Outcome } from './outcome.ts';
+import type { BackendProcess, Outcome } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
-import { renderBackendObjects } from './render-backend-objects.ts';
+import { renderBackendObjects, type Program } from './render-backend-objects.ts';
 import { lookForProviders } from './resolve-auth-server.ts';
 import { lookForLists } from './summarise-backends.ts';
 import { summariseProgram } from './summarise-program.ts';
-import type { Finding } from './summarise-status.ts';
 
 /** Where the process is the client of an engine: what is left of it is found by these labels. */
 function containerOf(name: string, spec: BackendSpec, local: LocalFacts): Pick<BackendProcess, 'container'> {
@@ -46,12 +45,6 @@ function renderProcess(
   const what = { ...command, ...containerOf(name, spec, local), secretEnv: Object.fromEntries(secrets), port };
   const restartToken = contentHash(JSON.stringify([what, restartedAt(manifest)]));
   return { platform: 'local', role: 'backend', name: backendChild(name), ...what, url, restartToken };
-}
-
-/** What runs the program, and what an administrator should know of that. */
-export interface Program {
-  children: Child[];
-  warnings: Finding[];
 }
 
 /** What runs the backend itself: nothing where it is remote, stopped, or a child of each runtime on stdio. */

@@ -12,7 +12,7 @@ import { ownEndpoint } from './own-endpoint.ts';
 import { renderBackend } from './render-backend.ts';
 import { renderChildren } from './render-children.ts';
 import { observeRuntime, type ResolvedRuntime, resolveRuntime } from './resolve-runtime.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 import { notYetServed, summariseServer } from './summarise-status.ts';
 
 interface OwnEndpoint {

@@ -3,10 +3,11 @@ import type { Schema } from '#crds/parts/read-value';
 import type { Manifest, ResourceKey, World } from '../world.ts';
 import { secretDigest } from './file-list.ts';
 import { findReferences, listServers } from './find-references.ts';
+import type { Finding } from './finding.ts';
 import { keepOutcome } from './keep-outcome.ts';
 import type { Outcome } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
-import { datedConditions, type Finding } from './summarise-status.ts';
+import { datedConditions } from './summarise-status.ts';
 
 const VALID: Finding = { type: 'Ready', status: 'True', reason: 'Valid', message: 'It can be referred to.' };
 

@@ -9,8 +9,7 @@ import { defined } from './defined.ts';
 import { secretDigest } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { backendSelector, ownedMetadata, podAnnotations } from './object-parts.ts';
-import type { ClusterObject } from './outcome.ts';
-import type { Program } from './plan-backend.ts';
+import type { ClusterObject, Child } from './outcome.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
 import { renderAttachAccount } from './render-attach-account.ts';
@@ -19,7 +18,13 @@ import { renderBackendNetworkPolicy } from './render-network-policy.ts';
 import { programPort, renderProgramPod } from './render-program-pod.ts';
 import { renderBackendBudget } from './render-scaling.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
+
+/** What runs the program, and what an administrator should know of that. */
+export interface Program {
+  children: Child[];
+  warnings: Finding[];
+}
 
 /** Host names that a message names. */
 const NAMED = 10;

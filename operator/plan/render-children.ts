@@ -4,10 +4,11 @@ import type { Child, ClusterObject, Rendered } from './outcome.ts';
 import { renderConfigMap } from './render-config-map.ts';
 import { renderRuntimeDeployment } from './render-deployment.ts';
 import { renderRuntimeNetworkPolicy } from './render-network-policy.ts';
-import { listenOf, type ServerSpec } from './render-run-config.ts';
+import { listenOf } from './render-run-config.ts';
 import { renderAutoscaler, renderDisruptionBudget } from './render-scaling.ts';
 import { renderServiceAccount } from './render-service-account.ts';
 import { renderMetricsService, renderRuntimeService } from './render-service.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 /** All objects of a runtime in a cluster; its Secrets are made by the platform, which alone knows their values. */
 export function renderRuntimeObjects(

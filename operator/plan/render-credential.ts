@@ -4,7 +4,8 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
-import type { AuthDocument } from './resolve-outgoing-auth.ts';
+
+export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['auth']>;
 
 type Spec = MCPExternalAuthConfig['spec'];
 

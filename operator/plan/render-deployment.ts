@@ -9,7 +9,7 @@ import { leaveService } from './leave-service.ts';
 import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { configMapName } from './render-config-map.ts';
 import { keepsStateInProcess } from './check-replicas.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 import { replicasOf } from './render-scaling.ts';
 
 /** Requests and limits where none are written. */

@@ -1,4 +1,3 @@
-import type { VirtualMCPServer } from '#crds/kinds/index';
 import { resourceUrlOf } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
@@ -12,16 +11,7 @@ import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
 import { renderTelemetry } from './render-telemetry.ts';
 import { renderSessionStorage } from './render-storage.ts';
-
-/** What a runtime is to serve: a VirtualMCPServer's own spec, and what only an MCPServer by itself has. */
-export type ServerSpec = VirtualMCPServer['spec'] & {
-  /** Another public port. */
-  port?: number | undefined;
-  /** Path before /mcp, without a slash at its end. */
-  endpointPrefix?: string | undefined;
-  /** What its endpoint speaks besides streamable HTTP. */
-  proxyMode?: 'streamable-http' | 'sse' | undefined;
-};
+import type { ServerSpec } from './server-spec.ts';
 
 /** Public port in a cluster. */
 const PUBLIC_PORT = 4483;

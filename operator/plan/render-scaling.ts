@@ -2,7 +2,7 @@ import type { Manifest, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
 import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 /** The most pods that there may be. */
 export function mostReplicas({ autoscaling, replicas }: ServerSpec): number {

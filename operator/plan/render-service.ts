@@ -3,7 +3,7 @@ import { backendChild, metricsOf, podsOf } from './child-names.ts';
 import { defined } from './defined.ts';
 import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
-import type { ServerSpec } from './render-run-config.ts';
+import type { ServerSpec } from './server-spec.ts';
 
 function service(metadata: ClusterObject['object']['metadata'], spec: object): ClusterObject['object'] {
   return {

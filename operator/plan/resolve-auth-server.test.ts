@@ -5,7 +5,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { FileList } from '#operator/plan/file-list';
 import { findWarnings } from '#operator/plan/find-warnings';
 import { resolveAuthServer } from '#operator/plan/resolve-auth-server';
-import type { ServerSpec } from '#operator/plan/render-run-config';
+import type { ServerSpec } from '#operator/plan/server-spec';
 import type { World } from '#operator/world';
 import { AUTHORITY } from './testdata/authority.ts';
 

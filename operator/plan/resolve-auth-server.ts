@@ -7,7 +7,7 @@ import { defined } from './defined.ts';
 import type { FileList, KeyReference } from './file-list.ts';
 import { renderAuthServerStorage } from './render-storage.ts';
 import { redirectUriOf, type ResolvedUpstream, resolveUpstream } from './render-upstream.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
 

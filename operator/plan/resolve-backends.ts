@@ -3,7 +3,7 @@ import type { FileList } from './file-list.ts';
 import type { Member } from './find-group-members.ts';
 import { type BackendDocument, renderBackend } from './render-backend.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
-import type { BackendFinding } from './summarise-status.ts';
+import type { BackendFinding } from './finding.ts';
 
 interface Tried {
   finding: BackendFinding;

@@ -7,7 +7,7 @@ import type { FileList } from './file-list.ts';
 import { renderInlineIssuer, renderKubernetesIssuer } from './render-issuer.ts';
 import { resolveAuthz, type ResolvedAuthz } from './resolve-authz.ts';
 import { type ResolvedIssuer, resolveIssuer } from './resolve-issuer.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 type IncomingDocument = RunConfigDocument['incoming'];
 

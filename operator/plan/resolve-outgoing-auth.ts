@@ -9,10 +9,8 @@ import { checkAllowed } from './check-allowed.ts';
 import { ownValue } from './own-value.ts';
 import { readSpec } from './read-resource.ts';
 import { type Reach } from './reach-backend.ts';
-import { renderCredential } from './render-credential.ts';
+import { renderCredential, type AuthDocument } from './render-credential.ts';
 import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
-
-export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['auth']>;
 
 /** Boundary 2 of one backend. */
 export interface ResolvedAuth {

@@ -9,16 +9,18 @@ import { checkReplicas } from './check-replicas.ts';
 import { defined } from './defined.ts';
 import { FileList } from './file-list.ts';
 import { findWarnings } from './find-warnings.ts';
+import type { BackendFinding } from './finding.ts';
 import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
 import type { Rendered } from './outcome.ts';
 import type { LoginPlace } from './render-remote-auth.ts';
-import { endpointOf, keyPrefixOf, renderRunConfig, renderSealing, type ServerSpec } from './render-run-config.ts';
+import { endpointOf, keyPrefixOf, renderRunConfig, renderSealing } from './render-run-config.ts';
 import { renderSessionStorage } from './render-storage.ts';
 import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
 import { checkCallersNamed } from './resolve-authz.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
-import type { BackendFinding, ServerFindings, ServerObserved } from './summarise-status.ts';
+import type { ServerSpec } from './server-spec.ts';
+import type { ServerFindings, ServerObserved } from './summarise-status.ts';
 
 /** What a runtime serves, and what is known of its backends. */
 export interface ResolvedRuntime {

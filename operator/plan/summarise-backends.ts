@@ -1,7 +1,7 @@
 import { BackendSummary, type BackendPhase, type Status } from '#crds/kinds/status';
 import type { Manifest, ObservedDeployment, ObservedRuntime } from '../world.ts';
 import { backendChild } from './child-names.ts';
-import type { BackendFinding, Finding } from './summarise-status.ts';
+import type { BackendFinding, Finding } from './finding.ts';
 import { servedBefore } from './summarise-workload.ts';
 
 /** Backends that a condition names one by one; a condition has a longest message. */

@@ -4,7 +4,8 @@ import type { Manifest, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { datedConditions, type Finding, notYetServed } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
+import { datedConditions, notYetServed } from './summarise-status.ts';
 import { programFinding, rolloutFindings, type Workload } from './summarise-workload.ts';
 
 interface ProgramFindings {

@@ -4,6 +4,7 @@ import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ObservedDeployment, ObservedRuntime } from '../world.ts';
 import { defined } from './defined.ts';
 import { findOldSecrets } from './find-old-secrets.ts';
+import type { Finding, BackendFinding } from './finding.ts';
 import type { Outcome } from './outcome.ts';
 import {
   allReadyFinding,
@@ -16,15 +17,6 @@ import {
   unlistedFinding,
 } from './summarise-backends.ts';
 import { podsReason, remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
-
-/** A condition before it is known since when it holds. */
-export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
-
-/** A backend as the plan sees it: in the document, left out with a reason, or stopped by its own resource. */
-export type BackendFinding =
-  | { name: string; url: string; authType: string }
-  | { name: string; excluded: { reason: string; message: string } }
-  | { name: string; suspended: true };
 
 /** What a status says besides what holds for every kind. */
 export interface ServerFindings {

@@ -1,6 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import type { Manifest, ObservedDeployment, PodProblem } from '../world.ts';
-import type { Finding } from './summarise-status.ts';
+import type { Finding } from './finding.ts';
 
 /** What the pods of a child are like, in a cluster. */
 export interface Workload {

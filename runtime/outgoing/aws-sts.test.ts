@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError } from '#runtime/errors';
 import { caller } from '#runtime/authserver/upstream-tokens/testdata/world';
-import { createCredential, type CredentialDeps } from './create-credential.ts';
+import { createCredential } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { ExchangedTokens } from './exchanged-tokens.ts';
 

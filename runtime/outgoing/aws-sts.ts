@@ -5,7 +5,7 @@ import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import { assumeRole, type AwsCredentials } from './assume-role.ts';
 import { awsError } from './aws-error.ts';
-import type { CredentialDeps } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders, OutgoingRequest } from './credential.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { ExchangedTokens, type Exchanged } from './exchanged-tokens.ts';

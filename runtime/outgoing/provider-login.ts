@@ -1,7 +1,7 @@
 import { LoginNeeded, type UserToken, type UserTokens } from '#runtime/authserver/user-tokens';
 import { ConfigError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import type { CredentialDeps } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { CredentialHeaders, ProviderLogin } from './credential.ts';
 
 /** Stored tokens of one provider, and which of them is behind the headers that were made of it. */

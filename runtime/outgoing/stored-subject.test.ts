@@ -6,7 +6,8 @@ import { ConfigError } from '#runtime/errors';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { fakeUserTokens, type FakeUserTokens } from '#runtime/authserver/upstream-tokens/testdata/fake-user-tokens';
 import { caller } from '#runtime/authserver/upstream-tokens/testdata/world';
-import { createCredential, type CredentialDeps } from './create-credential.ts';
+import { createCredential } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { ExchangedTokens } from './exchanged-tokens.ts';
 

@@ -6,7 +6,8 @@ import { UnsecuredJWT } from 'jose';
 import { type BackendAuth, BackendAuth as BackendAuthSchema } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import { createCredential, type CredentialDeps } from './create-credential.ts';
+import { createCredential } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { ExchangedTokens } from './exchanged-tokens.ts';
 

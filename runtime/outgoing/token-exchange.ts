@@ -6,7 +6,7 @@ import type { TokenExchange } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import type { Identity } from '#runtime/incoming/identity';
-import type { CredentialDeps } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { exchangeError } from './exchange-error.ts';

@@ -2,7 +2,7 @@ import type { UserToken } from '#runtime/authserver/user-tokens';
 import type { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import type { CredentialDeps } from './create-credential.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { providerTokens, type ProviderTokens } from './provider-login.ts';
 

@@ -1,24 +1,10 @@
-import type { ProxySettings } from '#lib/connections/proxy';
 import { pathText } from '#crds/parts/explain';
 import { findTracingProblems } from '#crds/run-config/find-problems';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
-import type { SecretFiles } from '#runtime/secret-files';
 import type { Trail } from '#runtime/trail';
-import type { Log } from './log.ts';
-import type { Tracing } from './request-trace.ts';
-import type { SpanCounts } from './span-counts.ts';
-
-export interface TracingDeps {
-  readonly version: string;
-  /** The environment of this process, read in main.ts. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly files: Pick<SecretFiles, 'read'>;
-  readonly proxy: ProxySettings | undefined;
-  readonly log: Pick<Log, 'warn' | 'info'>;
-  readonly counts: SpanCounts;
-}
+import type { TracingDeps, Tracing } from '#runtime/telemetry/tracing/create-tracing';
 
 /** Traces as the configuration in force asks for them: most ask for none. */
 export interface FollowedTracing {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AuditCounts } from '#runtime/audit/batch-writer';
 import type { Eviction } from '#runtime/mcp/sessions/evict-session';
-import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
+import type { ExchangeOutcome } from '#runtime/outgoing/credential-deps';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { Limit } from '#runtime/rate-limits/limit';
 import type { LimitOutcome } from '#runtime/rate-limits/rate-limits';

@@ -1,8 +1,6 @@
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import { PNG } from './samples.ts';
-import type { World } from './world.ts';
-
-export const WATCHED_URI = 'test://watched-resource';
+import { type World, WATCHED_URI } from './world.ts';
 
 /** Static resources, a template with completion, and one resource that changes. */
 export function registerResources(server: McpServer, world: World): void {

@@ -1,5 +1,6 @@
 import type { ServerNotifier } from '@modelcontextprotocol/server';
-import { WATCHED_URI } from './resources.ts';
+
+export const WATCHED_URI = 'test://watched-resource';
 
 /** What all sessions and requests of one fixture share, and who hears of a change. */
 export interface World {

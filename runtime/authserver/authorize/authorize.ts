@@ -10,7 +10,8 @@ import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '..
 import type { NextStep } from '../login/next-step.ts';
 import { viewChain } from '../chain.ts';
 import { addressBucket } from '#lib/connections/address-bucket';
-import type { Client, Clients } from '../register/find-client.ts';
+import type { Clients } from '../register/find-client.ts';
+import type { Client } from '../register/client.ts';
 import { PageError } from '../page-error.ts';
 import { answerClient } from './answer-client.ts';
 import { checkClient } from './check-client.ts';

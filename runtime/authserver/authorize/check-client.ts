@@ -1,6 +1,7 @@
 import { PageError } from '../page-error.ts';
 import { DocumentUnusable } from '../register/client-documents.ts';
-import type { Client, Clients } from '../register/find-client.ts';
+import type { Client } from '../register/client.ts';
+import type { Clients } from '../register/find-client.ts';
 import { matchRedirectUri } from '../register/match-redirect-uri.ts';
 import { isRepeated, valueOf } from './parameters.ts';
 

@@ -8,7 +8,7 @@ import type { RequestFacts } from '../handler.ts';
 import { newId } from '../ids.ts';
 import type { NextStep } from '../login/next-step.ts';
 import { PageError } from '../page-error.ts';
-import type { ConnectionsFrame } from '../pages/connections-page.ts';
+import type { ConnectionsFrame } from '../pages/connections-frame.ts';
 import type { PageFrame } from '../pages/page.ts';
 import type { Chain } from '../chain.ts';
 import type { AuthServerUrls } from '../urls.ts';

@@ -9,7 +9,8 @@ import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import type { NextStep } from '../login/next-step.ts';
 import { PageError } from '../page-error.ts';
 import { DocumentUnusable } from '../register/client-documents.ts';
-import type { Client, Clients } from '../register/find-client.ts';
+import type { Client } from '../register/client.ts';
+import type { Clients } from '../register/find-client.ts';
 import { consentKey } from './consent-key.ts';
 import { showConsent, type AuthorizeLogin, type ConsentSettings } from './show-consent.ts';
 

@@ -6,7 +6,7 @@ import { consentPage } from '../pages/consent-page.ts';
 import type { PageFrame } from '../pages/page.ts';
 import { viewChain, type Chain } from '../chain.ts';
 import { isDocumentUrl } from '../register/document-url.ts';
-import type { Client } from '../register/find-client.ts';
+import type { Client } from '../register/client.ts';
 import type { AuthServerUrls } from '../urls.ts';
 import type { AuthorizeRequest, LoginRow } from '../storage/rows.ts';
 import { redirectPlace } from '../pages/redirect-place.ts';

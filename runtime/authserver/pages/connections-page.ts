@@ -1,19 +1,10 @@
 import type { Answer } from '../handler.ts';
 import type { UserProfile } from '../storage/rows.ts';
 import { html, type Html, type Part } from './html.ts';
-import { pageAnswer, postForm, type PageFrame } from './page.ts';
+import { pageAnswer, postForm } from './page.ts';
 import { type SharedLoginView, sharedLoginRows } from './shared-logins.ts';
 import { accountName, providerName, type ProviderView } from './provider-view.ts';
-
-/** What all pages around the connections need. */
-export interface ConnectionsFrame extends PageFrame {
-  /** The connections page: its forms go there; and where the form of a link URL goes. */
-  readonly urls: { readonly connections: string; readonly link: string };
-  readonly csrf: string;
-  /** Another with each page: the forms of one page act once. */
-  readonly form: string;
-  readonly headers: Answer['headers'];
-}
+import type { ConnectionsFrame } from './connections-frame.ts';
 
 interface ConnectionsView {
   readonly user: UserProfile;

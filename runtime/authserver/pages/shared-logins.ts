@@ -1,5 +1,5 @@
 import type { Answer } from '../handler.ts';
-import type { ConnectionsFrame } from './connections-page.ts';
+import type { ConnectionsFrame } from './connections-frame.ts';
 import { html, type Html } from './html.ts';
 import { pageAnswer, postForm } from './page.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BoundedMap } from '#runtime/bounded-map';
 import { createJsonClient, type DispatcherFor, type JsonClientRules } from '#runtime/incoming/json-client';
-import type { Client } from './find-client.ts';
+import type { Client } from './client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
 
 /** A client ID metadata document cannot be had, or does not say what it must. */

@@ -2,6 +2,7 @@ import { BoundedMap } from '#runtime/bounded-map';
 import { hashId } from '../ids.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import type { ClientDocuments } from './client-documents.ts';
+import type { Client } from './client.ts';
 import { isDocumentUrl } from './document-url.ts';
 
 /** Milliseconds since it last got tokens after which a registered client is forgotten. */
@@ -12,15 +13,6 @@ export const NEW_CLIENT_LIFESPAN = 86_400_000;
 const TOUCH_EVERY = 3_600_000;
 const MAX_TOUCHED = 10_000;
 const MAX_CLIENT_ID = 2048;
-
-/** A client, as it says it of itself. */
-export interface Client {
-  readonly client_id: string;
-  readonly client_name: string | undefined;
-  readonly redirect_uris: readonly string[];
-  /** The scopes that it registered with: it is granted no others. Undefined: those that the server supports. */
-  readonly scope?: string | undefined;
-}
 
 export interface Clients {
   /**

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { TraceStep } from '#runtime/telemetry/request-trace';
+import type { TraceStep } from '#runtime/trail';
 import type { Rooms } from '#runtime/rooms';
 
 /** Never passed on, whatever is configured: the client's credential, hop-by-hop and forwarding headers, what we write ourselves. */

@@ -12,7 +12,7 @@ import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall } from '../sessions/in-flight.ts';
 import type { Leg, InFlightCall } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
-import type { TraceStep } from '#runtime/telemetry/request-trace';
+import type { TraceStep } from '#runtime/trail';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 import { tellGivenUp } from './cancel-call.ts';
 import type { SessionRequest } from './session-request.ts';

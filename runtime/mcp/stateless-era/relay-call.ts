@@ -7,7 +7,7 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.ts';
-import type { TraceStep } from '#runtime/telemetry/request-trace';
+import type { TraceStep } from '#runtime/trail';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { StatelessRequest } from './stateless-request.ts';

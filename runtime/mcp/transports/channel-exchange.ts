@@ -3,7 +3,7 @@ import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
 import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { callFailure, StillStarting, type CallFailure, type FailureReason } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
-import type { CallEnd, Channel, LargeAnswerTaker } from './channel.ts';
+import type { CallEnd, Channel, LargeAnswerTaker, OneWayExchange } from './channel.ts';
 
 /** What one exchange needs of its backend. */
 export interface ExchangeHost {
@@ -28,7 +28,7 @@ const NO_FIELDS = { id: undefined, retry: undefined };
 const METHOD_NOT_FOUND = -32601;
 
 /** One message to the server of a channel and what comes back for it. */
-export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, LargeAnswerTaker {
+export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, LargeAnswerTaker, OneWayExchange {
   readonly call: BackendCall;
   readonly deadline: number;
   readonly maximum: number;

@@ -1,7 +1,6 @@
 import type { BackendCall } from '#runtime/mcp/backends/backend';
 import type { CallFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
-import type { ChannelExchange } from './channel-exchange.ts';
 
 /** Why a call that was sent got no answer. */
 export type CallEnd = 'exited' | 'too_large' | CallFailure;
@@ -38,6 +37,14 @@ export interface ChannelCall {
   readonly onEnd: (end: CallEnd) => void;
 }
 
+/** The exchange of a message that gets no answer. */
+export interface OneWayExchange {
+  readonly call: BackendCall;
+  /** The server took the message. */
+  accept(): void;
+  fail(failure: CallFailure): void;
+}
+
 /** What belongs to no call, and the end. */
 export interface ChannelEvents {
   /** Notifications, and requests of the server. */
@@ -71,6 +78,6 @@ export interface Channel {
    * Sends a notification, or the answer to a request of the server, as it is; the exchange that it came in is over when it was
    * taken. False: it cannot be delivered.
    */
-  send(body: Buffer, exchange?: ChannelExchange): boolean;
+  send(body: Buffer, exchange?: OneWayExchange): boolean;
   close(): Promise<void>;
 }

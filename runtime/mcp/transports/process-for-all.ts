@@ -5,7 +5,7 @@ import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
 import { isListChanged, logStderr, stringAt } from './observe-process.ts';
 import { SharedProcess } from './shared-process.ts';
 import type { ChannelMode } from './channel-backend.ts';
-import type { StdioBackendOptions } from './stdio-backend.ts';
+import type { StdioBackendOptions } from './stdio-backend-options.ts';
 import type { StdioConnection } from './stdio-connection.ts';
 import type { Noise } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';

@@ -2,8 +2,7 @@ import type { AnswerSink, Backend, BackendCall, RunningCall } from '#runtime/mcp
 import { callFailure, NotOpened, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import { CallsUnderWay } from './calls-under-way.ts';
-import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
-import type { ChannelExchange } from './channel-exchange.ts';
+import type { Channel, ChannelCall, ChannelEvents, Noise, OneWayExchange } from './channel.ts';
 import { LargeMessage } from './large-message.ts';
 import { readEndpoint } from './read-endpoint.ts';
 
@@ -84,7 +83,7 @@ export class SseChannel implements Channel {
     this.#checkAlive();
   }
 
-  send(body: Buffer, exchange?: ChannelExchange): boolean {
+  send(body: Buffer, exchange?: OneWayExchange): boolean {
     if (this.#isOver || this.#waiting.length >= MAX_WAITING) return false;
     this.#post(body, exchange?.call, {
       accepted: () => exchange?.accept(),

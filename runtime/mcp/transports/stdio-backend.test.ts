@@ -13,7 +13,8 @@ import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import type { CallFailure } from '#runtime/mcp/backends/failures';
 import type { Log } from '#runtime/telemetry/log';
 import { isAlive, until } from './testdata/wait.ts';
-import { createStdioBackend, type StdioBackend, type StdioBackendOptions } from './stdio-backend.ts';
+import { createStdioBackend, type StdioBackend } from './stdio-backend.ts';
+import type { StdioBackendOptions } from './stdio-backend-options.ts';
 
 const fixture = fileURLToPath(new URL('testdata/stdio-server.ts', import.meta.url));
 const identity = { key: 'test' } as never;

@@ -1,7 +1,6 @@
 import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { CallsUnderWay } from './calls-under-way.ts';
-import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
-import type { ChannelExchange } from './channel-exchange.ts';
+import type { Channel, ChannelCall, ChannelEvents, Noise, OneWayExchange } from './channel.ts';
 import type { LargeLine } from './read-lines.ts';
 import { LargeMessage } from './large-message.ts';
 import { toOneLine } from './one-line.ts';
@@ -96,7 +95,7 @@ export class StdioConnection implements Channel, Keeper {
     this.send(Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })));
   }
 
-  send(body: Buffer, exchange?: ChannelExchange): boolean {
+  send(body: Buffer, exchange?: OneWayExchange): boolean {
     if (this.#isOver || !this.#process.write(toOneLine(body))) return false;
     exchange?.accept();
     return true;

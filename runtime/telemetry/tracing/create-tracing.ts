@@ -17,16 +17,44 @@ import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@o
 import { readTracesUrl } from '#crds/parts/otlp-endpoint';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
+import type { SecretFiles } from '#runtime/secret-files';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
-import type { TracingDeps } from '#runtime/telemetry/follow-tracing';
-import type { RequestTrace, TraceStep, Tracing } from '#runtime/telemetry/request-trace';
-import type { Trail } from '#runtime/trail';
+import type { Trail, RequestTrace, TraceStep } from '#runtime/trail';
+import type { ProxySettings } from '#lib/connections/proxy';
 import { describeRequest, nameOf } from './describe-request.ts';
 import { SpanQueue } from './span-queue.ts';
 import { SpanSender } from './span-sender.ts';
 import { contextHeaders, readContext, replaceContext } from './trace-context.ts';
+import type { Log } from '../log.ts';
+import type { SpanCounts } from '../span-counts.ts';
+
+/** Makes spans of requests, or of none while traces are off. */
+export interface Tracing {
+  /** A request has begun, as far as it was read. undefined: it is not traced. */
+  begin(req: IncomingMessage, message: DecodedMessage, startedAt: number): RequestTrace | undefined;
+  /**
+   * A request is over that has no trace: one that was refused before it was read gets its span now. Returns the id of its
+   * trace, where it is kept.
+   */
+  refused(trail: Trail, milliseconds: number): string | undefined;
+  /**
+   * Waits up to `grace` milliseconds for the requests that are under way, sends what waits within two seconds, and closes. Asked
+   * again, it may have less time.
+   */
+  close(grace: number): Promise<void>;
+}
+
+export interface TracingDeps {
+  readonly version: string;
+  /** The environment of this process, read in main.ts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly files: Pick<SecretFiles, 'read'>;
+  readonly proxy: ProxySettings | undefined;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly counts: SpanCounts;
+}
 
 type Settings = RunConfig['telemetry_config'];
 

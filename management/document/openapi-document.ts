@@ -1,0 +1,2 @@
+/** An OpenAPI document, see `renderOpenApi`. */
+export type OpenApiDocument = Record<string, unknown> & { openapi: '3.1.1' };

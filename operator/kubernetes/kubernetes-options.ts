@@ -1,0 +1,31 @@
+import type { KubeApi } from './api/api.ts';
+import type { Clock } from '../queue.ts';
+import type { Log } from '#lib/log/log';
+import type { ClusterFacts } from '../world.ts';
+import type { ReflectorOptions } from './watch/reflector.ts';
+import type { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
+
+export interface KubernetesOptions {
+  api: KubeApi;
+  clock: Clock;
+  log: Log;
+  apiGroup: string;
+  /** Undefined for all. */
+  namespaces?: readonly string[] | undefined;
+  /** Where the operator runs, and keeps what it has to remember; undefined outside of a cluster. */
+  operatorNamespace?: string | undefined;
+  /** Name of this process in Events. */
+  instance: string;
+  runtimeImage: string;
+  allowHostPaths: boolean;
+  stdioAttach: boolean;
+  imagePullSecrets: readonly string[];
+  scraperNamespaces: readonly string[];
+  /** What templates may say, and what every runtime gets. */
+  pods: Pick<ClusterFacts, 'podAnnotations' | 'sidecarsOf' | 'runtimeEnv'>;
+  /** How many servers may roll at a time after an upgrade of the operator. */
+  maxConcurrentRollouts: number;
+  onRestart?: ReflectorOptions['onRestart'];
+  /** How a pod is asked; only tests have another way. */
+  fetchStatus?: typeof fetchPodStatus;
+}
