@@ -1,3 +1,4 @@
+import { QueueFull, Semaphore } from '#lib/limits/semaphore';
 import { standsIn } from '#operator/kubernetes/apply/compare-objects';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem, problemOf } from '../problem.ts';
@@ -15,7 +16,6 @@ import { onWhatIsRead } from '../stores/on-what-is-read.ts';
 import { isStale, stale } from '../stores/record-store.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
-import { OneAtATime } from './one-at-a-time.ts';
 import type { PermissionProfiles } from './permission-profiles.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
@@ -45,11 +45,14 @@ export type CheckedWorkload = Omit<NewWorkload, 'registry_entry' | 'name'> & {
 export type Check = (wanted: Edited, before: StoredResource, place: Place) => Promise<void>;
 
 const SERVER = 'MCPServer';
+/** Changes of one workload that run or wait. */
+const CHANGES_PER_WORKLOAD = 500;
 
 /** The MCPServers of one namespace, as workloads. One instance for a process. */
 export class Workloads {
   readonly #in: WorkloadsOptions;
-  readonly #turns = new OneAtATime();
+  /** Serialises the changes of each workload in this process, so that what a change reads is current when it writes. */
+  readonly #changes = new Semaphore({ perKey: 1, queuePerKey: CHANGES_PER_WORKLOAD - 1 });
 
   constructor(options: WorkloadsOptions) {
     this.#in = options;
@@ -131,7 +134,7 @@ export class Workloads {
     const place = this.#placeOf({ profile: undefined });
     const edited = applyDetail(detail, empty, place);
     await check(edited, empty, place);
-    return this.#turns.run(name, async () => {
+    return this.#exclusive(name, async () => {
       if (await this.#in.resources.get(SERVER, name))
         throw new Problem('already_exists', `there is a workload "${name}" already`);
       return this.#make(empty, edited);
@@ -162,12 +165,22 @@ export class Workloads {
       if (!isExpected(versionOf(read), expected)) throw stale(name);
       return this.#write(read, await how(read), { force, attempts });
     };
-    return this.#turns.run(name, () => onWhatIsRead(name, expected, work));
+    return this.#exclusive(name, () => onWhatIsRead(name, expected, work));
+  }
+
+  /** @throws Problem `busy` if too many changes of the workload wait; what `work` throws */
+  async #exclusive<T>(name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#changes.run({ key: name }, work);
+    } catch (problem) {
+      if (!(problem instanceof QueueFull)) throw problem;
+      throw new Problem('busy', `"${name}" is being changed all the time: try again`, { cause: problem });
+    }
   }
 
   /** With its own permission profile. @throws Problem `not_found`, `stale` */
   async delete(name: string, expected?: Expected): Promise<void> {
-    await this.#turns.run(name, async () => {
+    await this.#exclusive(name, async () => {
       const read = await this.#read(name);
       if (!isExpected(versionOf(read), expected)) throw stale(name);
       await this.#in.resources.delete(
@@ -184,7 +197,7 @@ export class Workloads {
    * @throws Problem `not_found`, `stale`
    */
   async deleteMeant(name: string, isMeant: (resource: StoredResource) => boolean): Promise<void> {
-    await this.#turns.run(name, async () => {
+    await this.#exclusive(name, async () => {
       const resource = await this.found(name);
       if (!isMeant(resource)) return;
       const expected = [resource.version];

@@ -1,9 +1,9 @@
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { Semaphore } from '#lib/limits/semaphore';
 import { type Heard, lastHeard, NOTHING_HEARD, SILENT } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { HeardRoom, weightOf } from './heard-room.ts';
-import { limitTo } from './limit.ts';
 import { mergeStatuses } from './merge-statuses.ts';
 import type { WatchedPod } from '../observe/view-of-pod.ts';
 import { type Expected, hasTakenOver } from './taken-over.ts';
@@ -18,6 +18,7 @@ const SLOWEST_PUSH = 300_000;
 const BACKENDS_COME = 70_000;
 /** How long files may come after the document that names them. */
 const FILES_COME = 10_000;
+/** Pods of all namespaces that are asked at once. */
 const AT_ONCE = 50;
 
 export interface Runtime extends Expected {
@@ -63,7 +64,7 @@ export class RuntimePods {
   readonly #options: RuntimePodsOptions;
   readonly #runtimes = new Map<string, Runtime>();
   readonly #pods = new Map<string, Map<string, Watched>>();
-  readonly #limited = limitTo(AT_ONCE);
+  readonly #semaphore = new Semaphore({ total: AT_ONCE });
   readonly #room = new HeardRoom();
   #closed = false;
 
@@ -182,7 +183,8 @@ export class RuntimePods {
     if (this.#closed) return;
     let cancelled = false;
     const cancelTimer = this.#options.clock.after(milliseconds, () => {
-      void this.#limited(watched.pod.metadata.namespace ?? '', () => this.#look(place, watched, () => cancelled));
+      const key = watched.pod.metadata.namespace ?? '';
+      void this.#semaphore.run({ key }, () => this.#look(place, watched, () => cancelled));
     });
     watched.cancel = () => {
       cancelled = true;

@@ -3,6 +3,7 @@ import { credentialsOf, mayHaveRuntime, runtimeChildOf, sealingOf } from '#opera
 import { configMapName } from '#operator/plan/render-config-map';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { millisecondsOf } from '#crds/parts/primitives';
+import { Semaphore } from '#lib/limits/semaphore';
 import {
   type GeneratedSecret,
   keyText,
@@ -15,7 +16,6 @@ import type { ApplyContext } from '../apply/apply-child.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import { digestOfDocument } from '../observe/document-of.ts';
 import { makeSecrets, type RuntimeSecrets } from '../secrets/generated-secrets.ts';
-import { limitTo } from './limit.ts';
 import type { OwnSecrets } from '../secrets/own-secrets.ts';
 import type { RuntimePods } from './runtime-pods.ts';
 import { Section } from '../watch/section.ts';
@@ -49,7 +49,7 @@ export class Runtimes {
   readonly #files = new Map<string, Files>();
   /** Problems of making the secrets of a runtime, by the text of its key. */
   readonly #problems = new Map<string, unknown>();
-  readonly #limited = limitTo(AT_ONCE);
+  readonly #semaphore = new Semaphore({ total: AT_ONCE });
   readonly #toMake = new Map<string, Set<string>>();
 
   constructor(options: RuntimesOptions) {
@@ -101,7 +101,7 @@ export class Runtimes {
     if (!texts || texts.size === 0) return;
     this.#toMake.delete(namespace);
     const keys = [...this.#keys.values()].filter((key) => key.namespace === namespace && texts.has(keyText(key)));
-    await Promise.all(keys.map((key) => this.#limited(namespace, () => this.#makeOne(key))));
+    await Promise.all(keys.map((key) => this.#semaphore.run({ key: namespace }, () => this.#makeOne(key))));
   }
 
   /** What was made for a runtime. Throws why it was not. */
