@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { BOUNDS } from '#operator/memory-bounds';
+import { CallerQuota } from './caller-quota.ts';
 import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
 import type { Expected } from './if-match.ts';
@@ -7,7 +8,7 @@ import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';
 import { bodyBytes } from './read-body.ts';
-import { releaseAt, Shares } from './shares.ts';
+import { releaseOnAbort } from './release-on-abort.ts';
 import { whileAllowed } from './while-allowed.ts';
 
 /** Somebody who showed who it is. */
@@ -88,11 +89,11 @@ const STREAMS_OF_ONE = 20;
 /** The way of a request to an operation: who, where, how often, what. */
 export class Serving {
   readonly #options: ServingOptions;
-  readonly #streams = new Shares({ each: STREAMS_OF_ONE, tell: (count) => `${count} logs are being read` });
+  readonly #streams = new CallerQuota({ perKey: STREAMS_OF_ONE, tell: (count) => `${count} logs are being read` });
 
-  readonly #bodies = new Shares({
-    each: BOUNDS.bodies.ofCaller,
-    most: BOUNDS.bodies.ofAll,
+  readonly #bodies = new CallerQuota({
+    total: BOUNDS.bodies.ofAll,
+    perKey: BOUNDS.bodies.ofCaller,
     tell: (bytes) => `bodies of ${bytes} bytes are being read`,
   });
 
@@ -134,7 +135,7 @@ export class Serving {
   async #run(operation: Operation, asked: Asked, request: IncomingMessage, progress: Progress) {
     const visitor = await this.identify(request);
     progress.user = visitor.name;
-    if (operation.media !== undefined) releaseAt(asked.gone, this.#streams.take(visitor.name));
+    if (operation.media !== undefined) releaseOnAbort(asked.gone, this.#streams.take(visitor.name));
     const { namespace: wanted, ...query } = asked.query;
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;
@@ -144,7 +145,7 @@ export class Serving {
     const bytes = bodyBytes(request);
     if (bytes > 0) {
       await operation.checkFirst({ params, caller });
-      releaseAt(asked.gone, this.#bodies.take(visitor.name, bytes));
+      releaseOnAbort(asked.gone, this.#bodies.take(visitor.name, bytes));
     }
     const body = await asked.readBody();
     const refused = new AbortController();

@@ -1,4 +1,4 @@
-import { Shares } from '../shares.ts';
+import { CallerQuota } from '../caller-quota.ts';
 
 /** Each may hold some tens of megabytes that somebody else wrote, for half a minute. */
 export const MOST_CHECKS = 4;
@@ -11,15 +11,15 @@ export const CHECKS_OF_ONE = 2;
  */
 export type CheckLimit = <T>(who: string, check: () => Promise<T>) => Promise<T>;
 
-/** Bounds the images of a process whose signatures are looked at together; `each`: for one caller. */
-export function limitChecks(each = MOST_CHECKS): CheckLimit {
-  const shares = new Shares({
-    most: MOST_CHECKS,
-    each,
+/** Bounds the images of a process whose signatures are looked at together; `perKey`: for one caller. */
+export function limitChecks(perKey = MOST_CHECKS): CheckLimit {
+  const quota = new CallerQuota({
+    total: MOST_CHECKS,
+    perKey,
     tell: (count) => `the signatures of ${count} images are being looked at`,
   });
   return async (who, check) => {
-    const release = shares.take(who);
+    const release = quota.take(who);
     try {
       return await check();
     } finally {

@@ -1,7 +1,8 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { Place } from '#operator/kubernetes/api/object';
 import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod-log';
-import { releaseAt, Shares } from '../shares.ts';
+import { CallerQuota } from '../caller-quota.ts';
+import { releaseOnAbort } from '../release-on-abort.ts';
 
 /** Logs of pods that are read at once, for all callers together: each holds a connection to the API server as long as it goes on. */
 export const MOST_POD_LOGS = 128;
@@ -18,14 +19,14 @@ type Pieces = AsyncGenerator<Uint8Array, void, void>;
 /** Reads the logs of pods, and no more of them than it has connections for. */
 export class PodLogs {
   readonly #api: Pick<KubeApi, 'stream'>;
-  readonly #shares = new Shares({
-    most: MOST_POD_LOGS,
-    each: POD_LOGS_OF_ONE,
+  readonly #callers = new CallerQuota({
+    total: MOST_POD_LOGS,
+    perKey: POD_LOGS_OF_ONE,
     tell: (count) => `the logs of ${count} pods are being read`,
   });
 
-  readonly #namespaces = new Shares({
-    each: POD_LOGS_OF_ONE,
+  readonly #namespaces = new CallerQuota({
+    perKey: POD_LOGS_OF_ONE,
     whose: 'in this namespace',
     tell: (count) => `the logs of ${count} pods are being read`,
   });
@@ -41,7 +42,7 @@ export class PodLogs {
   read(who: string, logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
     const { signal } = selection;
     const releases = this.#take(who, logs);
-    releaseAt(signal, () => {
+    releaseOnAbort(signal, () => {
       for (const release of releases) release();
     });
     return logs.map(({ place, container }, index) =>
@@ -52,10 +53,10 @@ export class PodLogs {
   /** All or none of them; each ends on its own. */
   #take(who: string, logs: readonly PodLog[]): (() => void)[] {
     const namespace = logs[0]?.place.namespace ?? '';
-    this.#shares.take(who, logs.length)();
-    this.#namespaces.take(namespace, logs.length)();
+    this.#callers.check(who, logs.length);
+    this.#namespaces.check(namespace, logs.length);
     return logs.map(() => {
-      const releases = [this.#shares.take(who), this.#namespaces.take(namespace)];
+      const releases = [this.#callers.take(who), this.#namespaces.take(namespace)];
       return () => {
         for (const release of releases) release();
       };

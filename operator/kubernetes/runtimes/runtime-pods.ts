@@ -3,8 +3,8 @@ import { Semaphore } from '#lib/limits/semaphore';
 import { type Heard, lastHeard, NOTHING_HEARD, SILENT } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
-import { HeardRoom, weightOf } from './heard-room.ts';
 import { mergeStatuses } from './merge-statuses.ts';
+import { StatusQuota, weightOf } from './status-quota.ts';
 import type { WatchedPod } from '../observe/view-of-pod.ts';
 import { type Expected, hasTakenOver } from './taken-over.ts';
 
@@ -65,7 +65,7 @@ export class RuntimePods {
   readonly #runtimes = new Map<string, Runtime>();
   readonly #pods = new Map<string, Map<string, Watched>>();
   readonly #semaphore = new Semaphore({ total: AT_ONCE });
-  readonly #room = new HeardRoom();
+  readonly #quota = new StatusQuota();
   #closed = false;
 
   constructor(options: RuntimePodsOptions) {
@@ -162,7 +162,7 @@ export class RuntimePods {
     watched.cancel();
     watched.asked.resolve(undefined);
     pods?.delete(metadata.uid ?? '');
-    this.#room.leave(metadata.uid ?? '');
+    this.#quota.release(metadata.uid ?? '');
     if (pods?.size === 0) this.#pods.delete(place);
     this.#options.changed(place);
   }
@@ -199,7 +199,7 @@ export class RuntimePods {
     const answer = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
     if (cancelled()) return;
     const before = watched.heard.said;
-    watched.heard = lastHeard(watched.heard, this.#withRoom(watched.pod, answer));
+    watched.heard = lastHeard(watched.heard, this.#withinQuota(watched.pod, answer));
     const { said, silences } = watched.heard;
     const differs = JSON.stringify(said) !== JSON.stringify(before);
     if (silences === 1) watched.lookDelay = FIRST_LOOK;
@@ -209,12 +209,12 @@ export class RuntimePods {
     if (differs) this.#options.changed(place);
   }
 
-  /** What is kept of an answer: where there is no room for it, nothing, as of one that is too long by itself. */
-  #withRoom({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof SILENT | undefined) {
+  /** Returns the answer; undefined if it exceeds the quota, as for an answer that is too long by itself. */
+  #withinQuota({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof SILENT | undefined) {
     // Of one that is silent what it said before is kept for a while.
     if (answer === SILENT) return SILENT;
-    if (answer && this.#room.take(namespace, uid, weightOf(answer))) return answer;
-    this.#room.leave(uid);
+    if (answer && this.#quota.take(namespace, uid, weightOf(answer))) return answer;
+    this.#quota.release(uid);
     return undefined;
   }
 

@@ -72,7 +72,7 @@ function resumeCall(
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
   if (session.cancelled?.has(position.stream)) throw notResumed();
-  res.once('close', rooms.streams.enter(countedFor(identity, res.req, rooms)));
+  res.once('close', rooms.streams.take(countedFor(identity, res.req, rooms)));
   endAtExpiry(res, identity, streamClock(rooms));
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);

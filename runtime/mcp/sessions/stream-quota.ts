@@ -1,44 +1,30 @@
+import { Quota, QuotaExceeded } from '#lib/limits/quota';
 import { RequestError } from '#runtime/errors';
 
-/** How many streams may be open beside those of sessions, which sessions bound. */
+/** Limits of streams. Streams of sessions do not count: sessions have limits of their own. */
 interface StreamLimits {
   readonly perPrincipal: number;
   readonly perReplica: number;
 }
 
-/** Counts the streams that callers open without end: subscriptions, and calls that are resumed. */
+/** Limits the streams that callers hold open: subscriptions, and calls that are resumed. */
 export class StreamQuota {
-  readonly #limits: () => StreamLimits;
-  readonly #open = new Map<string, number>();
-  #total = 0;
+  readonly #quota: Quota;
 
   constructor(limits: () => StreamLimits) {
-    this.#limits = limits;
+    this.#quota = new Quota(() => {
+      const { perPrincipal, perReplica } = limits();
+      return { total: perReplica, perKey: perPrincipal };
+    });
   }
 
-  /**
-   * Takes one place.
-   * @returns gives it back, once
-   * @throws RequestError 429
-   */
-  enter(principal: string): () => void {
-    const { perPrincipal, perReplica } = this.#limits();
-    const open = this.#open.get(principal) ?? 0;
-    if (open >= perPrincipal || this.#total >= perReplica) throw tooMany();
-    this.#open.set(principal, open + 1);
-    this.#total++;
-    let isIn = true;
-    return () => {
-      if (isIn) this.#leave(principal);
-      isIn = false;
-    };
-  }
-
-  #leave(principal: string): void {
-    this.#total--;
-    const left = (this.#open.get(principal) ?? 1) - 1;
-    if (left > 0) this.#open.set(principal, left);
-    else this.#open.delete(principal);
+  /** Returns the function that releases the stream, once. @throws RequestError 429 */
+  take(principal: string): () => void {
+    try {
+      return this.#quota.take(principal);
+    } catch (problem) {
+      throw problem instanceof QuotaExceeded ? tooMany() : problem;
+    }
   }
 }
 

@@ -50,7 +50,7 @@ export class SseEndpoint {
       if (req.method !== 'GET') throw wrongVerb('GET');
       // It may have left while it was authenticated.
       if (res.destroyed) return;
-      const leave = rooms.streams.enter(countedFor(identity, req, rooms));
+      const leave = rooms.streams.take(countedFor(identity, req, rooms));
       const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, rooms.keptBytes);
       this.#clients.set(client.id, client);
       const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });

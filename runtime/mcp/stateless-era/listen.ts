@@ -28,7 +28,7 @@ export async function listen(request: StatelessRequest): Promise<void> {
   // It may have left while it was authenticated, and then it closes no second time.
   if (hasLeft(request)) return;
   const { identity, rooms, trail } = request;
-  const leave = rooms.streams.enter(countedFor(identity, trail.req, rooms));
+  const leave = rooms.streams.take(countedFor(identity, trail.req, rooms));
   request.res.once('close', leave);
   const byBackend = await assignUris(filter.uris, request);
   if (hasLeft(request)) return;

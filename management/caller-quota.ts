@@ -1,0 +1,50 @@
+import { Quota, QuotaExceeded, type QuotaLimits } from '#lib/limits/quota';
+import { Problem } from './problem.ts';
+
+interface CallerQuotaOptions extends QuotaLimits {
+  /** Says in messages whom the limit per key concerns. Default: `for you`. */
+  whose?: string;
+  /** Says in messages what goes on: `the logs of 4 pods are being read`. */
+  tell: (held: number) => string;
+}
+
+const HEADERS = { 'Retry-After': '5' };
+
+/** Quota of callers of the API, or of their namespaces. */
+export class CallerQuota {
+  readonly #quota: Quota;
+  readonly #options: CallerQuotaOptions;
+
+  constructor(options: CallerQuotaOptions) {
+    this.#quota = new Quota(options);
+    this.#options = options;
+  }
+
+  /**
+   * Returns the function that releases the amount, once.
+   * @throws Problem `too_many_requests`: the caller exceeds its limit; `unavailable`: all callers exceed theirs. Both with Retry-After
+   */
+  take(key: string, amount = 1): () => void {
+    return this.#explained(() => this.#quota.take(key, amount));
+  }
+
+  /** Takes nothing. @throws Problem if `take` would throw */
+  check(key: string, amount = 1): void {
+    this.#explained(() => this.#quota.check(key, amount));
+  }
+
+  #explained<T>(ask: () => T): T {
+    try {
+      return ask();
+    } catch (cause) {
+      throw cause instanceof QuotaExceeded ? refusal(cause, this.#options) : cause;
+    }
+  }
+}
+
+function refusal(cause: QuotaExceeded, { whose = 'for you', tell }: CallerQuotaOptions): Problem {
+  const options = { cause, headers: HEADERS };
+  const told = tell(cause.held);
+  if (cause.limit === 'total') return new Problem('unavailable', `${told} already: try again later`, options);
+  return new Problem('too_many_requests', `${told} ${whose} already: try again later`, options);
+}
