@@ -1,39 +1,44 @@
+import { TokenBucket } from '#lib/limits/token-bucket';
 import { Problem } from './problem.ts';
 
 export interface RateLimit {
   /** @throws Problem `too_many_requests`, with Retry-After */
-  take(who: string): void;
+  take(key: string): void;
 }
 
 interface RateOptions {
   /** Requests at once. */
   burst: number;
-  /** Requests a second on the average. */
+  /** Requests a second on average. */
   perSecond: number;
-  /** Milliseconds, from any start. */
+  /** Milliseconds of a clock that never steps back. */
   now: () => number;
 }
 
-/** Callers that are remembered; who has not been seen longest is forgotten, and has a full bucket again. */
-const REMEMBERED = 10_000;
+/** Buckets that are kept. One more replaces the least recently used bucket, whose key then has a full bucket again. */
+const MAX_BUCKETS = 10_000;
 
-/** A token bucket for each caller. */
+/** Limits the requests of each key by a token bucket. */
 export function limitRate({ burst, perSecond, now }: RateOptions): RateLimit {
-  const buckets = new Map<string, { left: number; at: number }>();
+  const rate = { requests: burst, period: (burst / perSecond) * 1000 };
+  const buckets = new Map<string, TokenBucket>();
   return {
-    take(who) {
+    take(key) {
       const at = now();
-      const former = buckets.get(who) ?? { left: burst, at };
-      buckets.delete(who);
-      const left = Math.min(burst, former.left + ((at - former.at) / 1000) * perSecond);
+      const bucket = buckets.get(key) ?? new TokenBucket(at);
+      buckets.delete(key);
       const [oldest] = buckets.keys();
-      if (buckets.size >= REMEMBERED && oldest !== undefined) buckets.delete(oldest);
-      buckets.set(who, { left: left < 1 ? left : left - 1, at });
-      if (left >= 1) return;
-      const seconds = Math.ceil((1 - left) / perSecond);
-      throw new Problem('too_many_requests', `more requests than one caller may make; try again in ${seconds} s`, {
-        headers: { 'Retry-After': String(seconds) },
-      });
+      if (buckets.size >= MAX_BUCKETS && oldest !== undefined) buckets.delete(oldest);
+      buckets.set(key, bucket);
+      const wait = bucket.refill(rate, at);
+      if (wait > 0) throw tooMany(Math.ceil(wait / 1000));
+      bucket.take();
     },
   };
+}
+
+function tooMany(seconds: number): Problem {
+  return new Problem('too_many_requests', `more requests than one caller may make; try again in ${seconds} s`, {
+    headers: { 'Retry-After': String(seconds) },
+  });
 }

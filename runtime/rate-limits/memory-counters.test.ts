@@ -16,8 +16,8 @@ function arrange() {
   return { clock, counters, passed };
 }
 
-describe('requests that are counted in memory', () => {
-  it('pass as many at once as may, then evenly, and the wait that is told is the true one', () => {
+describe('MemoryCounters', () => {
+  it('admits a burst, then an even rate, and returns the exact wait', () => {
     const { clock, counters, passed } = arrange();
     const two = [limit('two')];
     expect(passed(5, two)).toBe(2);
@@ -30,7 +30,7 @@ describe('requests that are counted in memory', () => {
     expect(passed(5, two)).toBe(2);
   });
 
-  it('count at all limits or at none, and are told the longest wait', () => {
+  it('counts a request at all limits or at none, and returns the longest wait', () => {
     const { clock, counters, passed } = arrange();
     const [one, many, user] = [
       limit('one', { requests: 1, period: 100 }),
@@ -44,7 +44,7 @@ describe('requests that are counted in memory', () => {
     expect(counters.take([one, user], 'ann')).toEqual({ limit: user, wait: 4900 });
   });
 
-  it('are counted for each user alone where a limit says so, and by a clock that goes on while they are taken', () => {
+  it('counts each user alone under a per-user limit, and reads the clock once a request', () => {
     const { counters, passed } = arrange();
     const each = [limit('each', { perUser: true })];
     expect([passed(5, each, 'ann'), passed(5, each, 'bob'), passed(5, each, 'ann')]).toEqual([2, 2, 0]);
@@ -54,7 +54,7 @@ describe('requests that are counted in memory', () => {
     counters.close();
   });
 
-  it('stay counted under limits that are the same after a reload, with the room that those have now', () => {
+  it('keeps its counts over a reload and applies the new rate', () => {
     const { counters, passed } = arrange();
     expect(passed(5, [limit('kept'), limit('each', { perUser: true })])).toBe(2);
     const [more, less, each] = [
@@ -70,7 +70,7 @@ describe('requests that are counted in memory', () => {
     expect([passed(9, [more]), passed(9, [each])]).toEqual([5, 2]);
   });
 
-  it('are counted for a bounded number of users: who has not come for long makes room, who comes stays counted', () => {
+  it('counts a bounded number of users and forgets the idle ones first', () => {
     const { counters, passed } = arrange();
     const each = Array.from({ length: 200 }, (_, at) => limit(`each ${at}`, { perUser: true }));
     counters.retain(each);
@@ -84,7 +84,7 @@ describe('requests that are counted in memory', () => {
     expect(passed(1, [first], 'idle')).toBe(1);
   });
 
-  it('are counted for as many users over all limits as may be, however many limits there are after a reload', () => {
+  it('bounds the users over all limits, however many limits a reload brings', () => {
     const { counters, passed } = arrange();
     const each = Array.from({ length: 400 }, (_, at) => limit(`each ${at}`, { perUser: true, requests: 1 }));
     const [first] = each as [Limit];

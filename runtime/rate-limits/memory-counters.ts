@@ -1,3 +1,4 @@
+import { TokenBucket } from '#lib/limits/token-bucket';
 import { SecondChanceMap } from '#runtime/second-chance-map';
 import type { Counters } from './counters.ts';
 import type { Limit, Refusal } from './limit.ts';
@@ -8,18 +9,16 @@ import type { Limit, Refusal } from './limit.ts';
  */
 const MAX_USERS = 200_000;
 
-interface Meter {
-  used: boolean;
-  /** Requests that were counted and have not drained yet, at `at`. */
-  level: number;
-  at: number;
+/** `used` is for SecondChanceMap. */
+class UsedBucket extends TokenBucket {
+  used = false;
 }
 
 /** Counts in this process. */
 export class MemoryCounters implements Counters {
   readonly #now: () => number;
-  readonly #shared = new Map<string, Meter>();
-  readonly #users = new Map<string, SecondChanceMap<string, Meter>>();
+  readonly #shared = new Map<string, UsedBucket>();
+  readonly #users = new Map<string, SecondChanceMap<string, UsedBucket>>();
   #usersPerLimit = MAX_USERS;
 
   /** @param now milliseconds of a clock that never steps back */
@@ -32,22 +31,16 @@ export class MemoryCounters implements Counters {
     let full: Limit | undefined;
     let wait = 0;
     for (const limit of limits) {
-      const { requests, period } = limit;
       const known = this.#find(limit, user);
       if (known) known.used = true;
-      const meter = known ?? this.#begin(limit, user, now);
-      meter.level = Math.min(requests, Math.max(0, meter.level - ((now - meter.at) * requests) / period));
-      meter.at = now;
-      const longer = ((meter.level + 1 - requests) * period) / requests;
+      const bucket = known ?? this.#begin(limit, user, now);
+      const longer = bucket.refill(limit, now);
       if (longer <= wait) continue;
       full = limit;
       wait = longer;
     }
     if (full) return { limit: full, wait };
-    for (const limit of limits) {
-      const meter = this.#find(limit, user);
-      if (meter) meter.level += 1;
-    }
+    for (const limit of limits) this.#find(limit, user)?.take();
     return undefined;
   }
 
@@ -64,18 +57,18 @@ export class MemoryCounters implements Counters {
     this.#users.clear();
   }
 
-  #find({ id, perUser }: Limit, user: string): Meter | undefined {
+  #find({ id, perUser }: Limit, user: string): UsedBucket | undefined {
     return perUser ? this.#users.get(id)?.get(user) : this.#shared.get(id);
   }
 
-  #begin({ id, perUser }: Limit, user: string, now: number): Meter {
-    const meter = { used: false, level: 0, at: now };
-    if (perUser) this.#usersOf(id).set(user, meter);
-    else this.#shared.set(id, meter);
-    return meter;
+  #begin({ id, perUser }: Limit, user: string, now: number): UsedBucket {
+    const bucket = new UsedBucket(now);
+    if (perUser) this.#usersOf(id).set(user, bucket);
+    else this.#shared.set(id, bucket);
+    return bucket;
   }
 
-  #usersOf(id: string): SecondChanceMap<string, Meter> {
+  #usersOf(id: string): SecondChanceMap<string, UsedBucket> {
     let users = this.#users.get(id);
     if (!users) this.#users.set(id, (users = new SecondChanceMap(this.#usersPerLimit)));
     return users;
