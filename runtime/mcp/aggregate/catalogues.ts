@@ -85,8 +85,7 @@ export class Catalogues {
     }
     const own = this.#ownTool(kind, name);
     if (own) return own;
-    const list = this.list(catalogue, kind, asker);
-    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : this.#entryOf(list, kind, name);
+    return this.#findFresh(catalogue, kind, name, asker);
   }
 
   /**
@@ -100,8 +99,15 @@ export class Catalogues {
     const wait = lists.waitLeft(backend, asker, listDeadline());
     const isOfOneSession = entry.failure.answer.code === 'backend_session_lost';
     if (!isOfOneSession && !(await lists.arrivesWithin(backend, kind, asker, wait))) return entry;
-    await catalogue.building[kind]?.built;
-    return this.#entryOf(await this.list(catalogue, kind, asker), kind, entry.name);
+    // A list under way that began before this one came waits for other backends and has no entries of this one.
+    if (catalogue.building[kind]?.gathered.failures.has(entry.backend) === true)
+      catalogue.building[kind] = this.#begin(catalogue, kind, asker);
+    return this.#findFresh(catalogue, kind, entry.name, asker);
+  }
+
+  #findFresh(catalogue: Catalogue, kind: ListKind, name: string, asker: Asker): FoundEntry | Promise<FoundEntry> {
+    const list = this.list(catalogue, kind, asker);
+    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : this.#entryOf(list, kind, name);
   }
 
   async #findEarly(catalogue: Catalogue, kind: ListKind, name: string, asker: Asker): Promise<FoundEntry> {
@@ -215,7 +221,7 @@ export class Catalogues {
     const gathered = gatherLists(kind, asker, this.#options);
     const built = this.#build(catalogue, kind, gathered, asker).finally(() => {
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of four fixed keys
-      delete catalogue.building[kind];
+      if (catalogue.building[kind]?.built === built) delete catalogue.building[kind];
     });
     // Whoever needed one name of it may be gone.
     built.catch(() => undefined);
