@@ -15,14 +15,8 @@ import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { systemClock } from '#operator/queue';
-import {
-  type ClusterFacts,
-  contentHash,
-  GENERATED_SECRETS,
-  keyText,
-  type Manifest,
-  type ResourceKey,
-} from '#operator/world';
+import { type ClusterFacts, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
+import { contentHash } from '#operator/content-hash';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findLeftOut, type PlaceIn } from './find-left-out.ts';

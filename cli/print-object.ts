@@ -1,4 +1,4 @@
-import { writeText } from '#operator/world';
+import { writeText } from '#operator/yaml-text';
 
 /** A value as text for programs, with a line end. */
 export function printObject(value: unknown, format: 'json' | 'yaml'): string {

@@ -3,7 +3,7 @@ import type { Context, Output, RecordFormat } from './context.ts';
 import { cellsOf, type Listing, printRecords, tableOf } from './print-records.ts';
 import { printTable } from './print-table.ts';
 import { shownLine, shownText, writeRaw } from './shown-output.ts';
-import { writeText } from '#operator/world';
+import { writeText } from '#operator/yaml-text';
 
 interface Watch<T> {
   list: () => Promise<readonly T[]>;

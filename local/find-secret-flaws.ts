@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { firstCertificate, hasCertificate } from '#crds/parts/has-certificate';
 import { HEADER_VALUE } from '#crds/parts/primitives';
-import { contentHash, type SecretFlaw } from '#operator/world';
+import type { SecretFlaw } from '#operator/world';
+import { contentHash } from '#operator/content-hash';
 
 const SHORTEST_SEAL = 32;
 const MIN_RSA_BITS = 2048;

@@ -5,7 +5,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { digestOnDisk, pruneRendered, writeRendered } from '#local/write-rendered';
 import type { Rendered } from '#operator/plan/outcome';
-import { writeText } from '#operator/world';
+import { writeText } from '#operator/yaml-text';
 
 let folder: string;
 beforeEach(() => {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
+import { writeText } from './yaml-text.ts';
 import { emptyWorld } from '#operator/testdata/empty-world';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import { type Manifest, parseKey, type World, writeText } from '#operator/world';
+import { type Manifest, parseKey, type World } from '#operator/world';
 
 interface SecretOrConfigMap {
   kind: 'Secret' | 'ConfigMap';

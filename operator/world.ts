@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
-import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import type { PolicyVerdict } from '#crds/policy/policy-verdict';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
-import { BLOCK_BOUNDS, refusalOf, repeatedKey } from './yaml-bounds.ts';
 
 /** The kinds that are reconciled. */
 export const KINDS = ['VirtualMCPServer', 'MCPGroup', 'MCPServer', 'MCPExternalAuthConfig', 'MCPOIDCConfig'] as const;
@@ -237,31 +233,4 @@ export function manifestOf(key: ResourceKey, world: World): Manifest | undefined
     default:
       return undefined;
   }
-}
-
-/** SHA-256 of a text, the first 16 hex digits: names a file by its content. Not for secret values. */
-export function contentHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-/** A text compressed, the same bytes for the same text. */
-export function gzipText(text: string): Buffer {
-  return gzipSync(text, { level: 9 });
-}
-
-/** Why a block that a ConfigMap holds is not parsed, and what to do; undefined: `readText` may read it. */
-export const refusalOfBlock = (text: string): string | undefined => refusalOf(text, BLOCK_BOUNDS);
-
-/** Value of a YAML or JSON text that a resource holds. Throws on what is neither. */
-export function readText(text: string): unknown {
-  const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
-  const [error] = document.errors;
-  if (error) throw error;
-  if (repeatedKey(document)) throw new TypeError('the same key twice in one mapping; remove one');
-  return document.toJS({ maxAliasCount: 0 });
-}
-
-/** A value as YAML, the same text for the same value. */
-export function writeText(value: unknown): string {
-  return stringify(value, { lineWidth: 120, aliasDuplicateObjects: false });
 }

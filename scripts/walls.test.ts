@@ -39,6 +39,7 @@ describe('import walls', () => {
     ['cli/x.ts', '#runtime/errors'],
     ['operator/plan/x.ts', 'node:fs'],
     ['operator/plan/x.ts', '#local/platform'],
+    ['operator/plan/x.ts', '../yaml-bounds.ts'],
     ['local/x.ts', '@kubernetes/client-node'],
     ['operator/x.ts', '@cedar-policy/cedar-wasm'],
     ['runtime/incoming/x.ts', '@cedar-policy/cedar-wasm'],
@@ -50,6 +51,7 @@ describe('import walls', () => {
 
   it.each([
     ['operator/plan/x.ts', '#operator/world'],
+    ['operator/plan/x.ts', '../yaml-text.ts'],
     ['operator/kubernetes/x.ts', '@kubernetes/client-node'],
     ['local/x.ts', '#operator/reconcile'],
     ['management/x.ts', '#lib/files/code-of'],

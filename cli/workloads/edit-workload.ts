@@ -2,7 +2,7 @@ import { isMap, parseDocument } from 'yaml';
 import { editWorkload, getWorkload } from '#management/operations/workloads';
 import { type WorkloadDetail, WorkloadEdit } from '#management/records/workload';
 import { sameValue } from '#management/same-value';
-import { writeText } from '#operator/world';
+import { writeText } from '#operator/yaml-text';
 import type { Context } from '../context.ts';
 import { editText } from '../edit/edit-text.ts';
 import { tellLines } from '../edit/tell-lines.ts';

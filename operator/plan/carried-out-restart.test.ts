@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { MCPServer } from '#crds/kinds/index';
 import { emptyWorld } from '#operator/testdata/empty-world';
-import { type Manifest, type World, writeText } from '#operator/world';
+import type { Manifest, World } from '#operator/world';
 import { carriedOutRestart } from './carried-out-restart.ts';
 import { plan } from './plan.ts';
 import { readSpec } from './read-resource.ts';
+import { writeText } from '../yaml-text.ts';
 
 const FORMER = '2026-01-01T00:00:00Z';
 const AT = '2026-01-01T00:00:01Z';

@@ -1,7 +1,8 @@
 import { transportOf } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import { valueAt } from '#crds/parts/rule';
-import { type Manifest, readText, runtimeName, type World } from '../world.ts';
+import { type Manifest, runtimeName, type World } from '../world.ts';
+import { readText } from '../yaml-text.ts';
 import { backendChild, runtimeChildOf } from './child-names.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { restartedAt } from './object-parts.ts';

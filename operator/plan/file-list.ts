@@ -3,7 +3,9 @@ import { caBundleOf, type CaBundleRef } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
-import { contentHash, type GeneratedSecret, type SecretFlaw, type World, writeText } from '../world.ts';
+import type { GeneratedSecret, SecretFlaw, World } from '../world.ts';
+import { contentHash } from '../content-hash.ts';
+import { writeText } from '../yaml-text.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
 import { ownValue } from './own-value.ts';
 

@@ -1,5 +1,6 @@
 import { MCPServer } from '#crds/kinds/index';
-import { contentHash, type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
+import { type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
+import { contentHash } from '../content-hash.ts';
 import { carriedOutRestart, lookAgain } from './carried-out-restart.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';

@@ -1,6 +1,7 @@
 import { readValue, type Schema } from '#crds/parts/read-value';
 import { Stalled } from '../errors.ts';
-import { readText, refusalOfBlock, type World } from '../world.ts';
+import type { World } from '../world.ts';
+import { readText, refusalOfBlock } from '../yaml-text.ts';
 import { configMapText, type KeyReference } from './file-list.ts';
 
 /** What a text says, or why nobody can use it: each problem says where and what to do. */

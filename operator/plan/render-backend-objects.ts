@@ -1,5 +1,6 @@
 import { transportOf } from '#crds/kinds/index';
-import { contentHash, type ClusterFacts, type Manifest, type World } from '../world.ts';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { contentHash } from '../content-hash.ts';
 import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { checkHostAccess, type HostAccess } from './check-host-access.ts';
 import { checkStdioImage } from './check-served.ts';

@@ -1,6 +1,8 @@
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { valueAt } from '#crds/parts/rule';
-import { contentHash, type ClusterFacts, type Manifest, writeText, type World } from '../world.ts';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { contentHash } from '../content-hash.ts';
+import { writeText } from '../yaml-text.ts';
 import { backendChild, bridgeOf } from './child-names.ts';
 import { checkDocument } from './check-document.ts';
 import { defined } from './defined.ts';

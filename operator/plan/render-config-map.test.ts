@@ -3,7 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import type { Rendered } from '#operator/plan/outcome';
 import { renderConfigMap } from '#operator/plan/render-config-map';
-import { type Manifest, writeText, type World } from '#operator/world';
+import type { Manifest, World } from '#operator/world';
+import { writeText } from '../yaml-text.ts';
 
 const manifest: Manifest = {
   apiVersion: 'vmcp.dev/v1alpha1',

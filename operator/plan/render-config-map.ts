@@ -1,6 +1,7 @@
 import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
-import { gzipText, type Manifest, type World } from '../world.ts';
+import { gzipText } from '../gzip-text.ts';
+import type { Manifest, World } from '../world.ts';
 import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
 

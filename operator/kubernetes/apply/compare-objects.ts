@@ -1,5 +1,5 @@
 import { readQuantity } from '#crds/parts/quantity';
-import { contentHash } from '#operator/world';
+import { contentHash } from '#operator/content-hash';
 import type { KubeObject } from '../api/object.ts';
 
 /** The API server writes quantities and numbers its own way: `1000m` comes back as `1`. */

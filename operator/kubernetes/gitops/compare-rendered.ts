@@ -1,7 +1,8 @@
 import { OBJECTS } from '#crds/kinds/index';
 import { pathText } from '#crds/parts/explain';
-import { KINDS, readText } from '#operator/world';
+import { KINDS } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
+import { readText } from '../../yaml-text.ts';
 
 /** A field that comes out differently. Undefined: it is not there. */
 export interface Difference {

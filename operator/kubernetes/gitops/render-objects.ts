@@ -5,7 +5,6 @@ import type { Outcome, SecretSource } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import {
   type ClusterFacts,
-  contentHash,
   GENERATED_SECRETS,
   type Kind,
   type Manifest,
@@ -14,6 +13,7 @@ import {
 } from '#operator/world';
 import { everyName } from '../observe/every-name.ts';
 import type { KubeObject } from '../api/object.ts';
+import { contentHash } from '../../content-hash.ts';
 
 /** Stands for a uid that the API server will give. */
 export const NO_UID = '00000000-0000-0000-0000-000000000000';
