@@ -63,7 +63,7 @@ lint: $(INSTALLED) ## style, import walls, size limits, types
 	@$(RUN) lint
 	@$(RUN) types
 
-verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage page; fails on any difference
+verify: $(INSTALLED) ## regenerate what is generated, lint, check the features page; fails on any difference
 	@$(RUN) verify
 
 test-clients: $(INSTALLED) ## log in with Claude Code, Codex CLI, mcporter and fastmcp, which it installs (850 MB)

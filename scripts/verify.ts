@@ -1,8 +1,8 @@
-// What must hold before every commit: what is generated is up to date, lint and types pass, the coverage page is true, links lead
+// What must hold before every commit: what is generated is up to date, lint and types pass, the features page is true, links lead
 // somewhere, and nothing is left that would not be in the commit (what is staged counts as in it).
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { checkCoverage } from './check-coverage.ts';
+import { checkFeatures } from './check-features.ts';
 import { checkLinks } from './check-links.ts';
 import { inTurn, type Say } from './in-turn.ts';
 
@@ -44,15 +44,15 @@ for (const script of GENERATE) if (!(await run(script, print))) failed.push(scri
 const checks = CHECK.map((script) => (say: Say) => run(script, say));
 const passed = await inTurn(checks, print);
 failed.push(...CHECK.filter((_, index) => !passed[index]));
-console.log('== coverage page ==');
-const problems = checkCoverage(ROOT);
+console.log('== features page ==');
+const problems = checkFeatures(ROOT);
 console.log('== links ==');
 const astray = checkLinks(ROOT);
 console.log('== differences ==');
 const left = differences();
 for (const line of [...problems, ...astray, ...left]) console.error(line);
 if (left.length > 0) console.error('stage what belongs to the commit (git add), remove the rest, and verify again');
-if (problems.length > 0) failed.push('coverage page');
+if (problems.length > 0) failed.push('features page');
 if (astray.length > 0) failed.push('links');
 if (left.length > 0) failed.push('differences');
 console.log(failed.length === 0 ? 'verified' : `failed: ${failed.join(', ')}`);
