@@ -66,7 +66,7 @@ describe('policies that are remembered', () => {
       const until = performance.now() + 5;
       while (performance.now() < until);
       turnsAt.push(turns);
-      return { problems: [], warnings: [], readsCaller: false, loginReads: [] };
+      return { problems: [], warnings: [], readsCaller: false, namesAnonymous: false, loginReads: [] };
     };
     const remembered = new RememberedPolicies(spin);
     for (let at = 0; at < 10; at++) remembered.verdictOf(texts(when(`${at} == 1`)));

@@ -8,7 +8,7 @@ const KEPT = 20_000;
 /** What a verdict keeps of what was found: a condition shows no more. */
 const PROBLEMS = 20;
 const LONGEST = 1000;
-const UNREAD: PolicyVerdict = { problems: [], warnings: [], readsCaller: false, loginReads: [] };
+const UNREAD: PolicyVerdict = { problems: [], warnings: [], readsCaller: false, namesAnonymous: false, loginReads: [] };
 
 /**
  * Verdicts on policy sets. A set takes up to seconds to validate, and a group may have hundreds: each is read once, in a turn
@@ -42,12 +42,12 @@ export class RememberedPolicies implements PolicyReadings {
     return noted.length > 0;
   }
 
-  #keep(place: string, { problems, warnings, loginReads, readsCaller }: PolicyVerdict): void {
+  #keep(place: string, { problems, warnings, loginReads, ...flags }: PolicyVerdict): void {
     const [oldest] = this.#verdicts.keys();
     if (oldest !== undefined && this.#verdicts.size >= KEPT) this.#verdicts.delete(oldest);
     const shortened = (texts: readonly string[]) => texts.slice(0, PROBLEMS).map((text) => text.slice(0, LONGEST));
     const [told, doubts, reads] = [shortened(problems), shortened(warnings), shortened(loginReads)];
-    this.#verdicts.set(place, { problems: told, warnings: doubts, loginReads: reads, readsCaller });
+    this.#verdicts.set(place, { problems: told, warnings: doubts, loginReads: reads, ...flags });
   }
 }
 

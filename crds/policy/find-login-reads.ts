@@ -1,9 +1,6 @@
 import { findMentions } from './mentions.ts';
 import { nameOf, type ParsedPolicy } from './parse.ts';
-import { CLAIM, CLIENT } from './vocabulary.ts';
-
-/** The subject of every caller of an endpoint without logins. */
-const ANONYMOUS = 'anonymous';
+import { ANONYMOUS, CLAIM, CLIENT } from './vocabulary.ts';
 
 /** Returns a message for each policy that reads claims or names another `Client`, which no anonymous caller has or is. */
 export function findLoginReads(policies: readonly ParsedPolicy[]): string[] {

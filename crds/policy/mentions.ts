@@ -1,7 +1,7 @@
 import type { Expr, PolicyJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 import { entityReference, referencesOf, type UserEntity } from './entities.ts';
 import { viewExpression } from './expression.ts';
-import { ARGUMENT, CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES } from './vocabulary.ts';
+import { ANONYMOUS, ARGUMENT, CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES } from './vocabulary.ts';
 
 /** What policies can read of a request. A decision is a function of nothing else but the action and the resource's uid. */
 export interface Mentions {
@@ -52,6 +52,21 @@ export function findMentions(policies: readonly { json: PolicyJson }[], entities
 /** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
 export function readsCaller({ principal, claims, wholeContext }: Mentions): boolean {
   return principal || claims.length > 0 || wholeContext;
+}
+
+/** Whether policies or entities name `Client::"anonymous"`, the caller of an endpoint without logins. */
+export function namesAnonymous(
+  policies: readonly { json: PolicyJson }[],
+  entities: readonly UserEntity[],
+  { literals }: Mentions,
+): boolean {
+  const scopes = policies.flatMap(({ json: { principal } }) => {
+    if (principal.op === 'All') return [];
+    const named = principal.op === 'is' ? principal.in : principal;
+    return named !== undefined && 'entity' in named ? [entityReference({ __entity: named.entity })] : [];
+  });
+  const inEntities = entities.flatMap((entity) => [...referencesOf(entity)]);
+  return [...scopes, ...literals, ...inEntities].some((one) => one?.type === CLIENT && one.id === ANONYMOUS);
 }
 
 /** Whether an expression reads an argument of the call, or a record that holds all of them. */

@@ -1,5 +1,5 @@
 import { findLoginReads } from './find-login-reads.ts';
-import { readsCaller } from './mentions.ts';
+import { namesAnonymous, readsCaller } from './mentions.ts';
 import { type PolicySetSource, validatePolicySet } from './validate.ts';
 
 /** What a platform needs to know of a policy set. */
@@ -10,6 +10,8 @@ export interface PolicyVerdict {
   readonly warnings: readonly string[];
   /** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
   readonly readsCaller: boolean;
+  /** Whether policies or entities name `Client::"anonymous"`. */
+  readonly namesAnonymous: boolean;
   /** Messages about policies that read claims or name a `Client`, for endpoints without logins. */
   readonly loginReads: readonly string[];
 }
@@ -17,12 +19,14 @@ export interface PolicyVerdict {
 /** Validates a policy set. */
 export function readPolicies(source: PolicySetSource): PolicyVerdict {
   const read = validatePolicySet(source);
-  if (!read.ok) return { problems: read.problems, warnings: [], readsCaller: true, loginReads: [] };
-  const { mentions, policies } = read.set;
+  if (!read.ok)
+    return { problems: read.problems, warnings: [], readsCaller: true, namesAnonymous: true, loginReads: [] };
+  const { mentions, policies, entities } = read.set;
   return {
     problems: [],
     warnings: read.warnings,
     readsCaller: readsCaller(mentions),
+    namesAnonymous: namesAnonymous(policies, entities, mentions),
     loginReads: findLoginReads(policies),
   };
 }

@@ -10,6 +10,8 @@ export const ACTION_ALIASES: ReadonlyMap<string, ActionId> = new Map([
 ]);
 
 export const CLIENT = 'Client';
+/** The id of the client that calls without a token. */
+export const ANONYMOUS = 'anonymous';
 export const GROUP = 'Group';
 export const BACKEND = 'Backend';
 

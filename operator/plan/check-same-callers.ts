@@ -4,6 +4,7 @@ import type { BackendSpec } from './find-group-members.ts';
 import { problemInOwnFields } from './name-own-fields.ts';
 import { renderKubernetesIssuer } from './render-issuer.ts';
 import { resolveIssuer } from './resolve-issuer.ts';
+import type { ResolvedAuthz } from './resolve-authz.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 
 /** What decides who a caller is to policies. */
@@ -31,12 +32,26 @@ function differenceOf(own: Callers, incoming: OutgoingContext['incoming']): stri
   return `the VirtualMCPServer reads groups from ${claim(incoming.groups_claim)}, oidcConfig from ${claim(own.groupsClaim)}`;
 }
 
+function callersWithTokens(name: string, issuer: string): Stalled {
+  const message =
+    `MCPServer "${name}" authzConfig: its policies name Client::"anonymous", the caller of its own endpoint, but the VirtualMCPServer lets in ` +
+    `tokens of ${issuer}: write policies that do not name it, or oidcConfig with this issuer`;
+  return new Stalled('OtherCallers', message);
+}
+
 /**
  * Rejects a backend whose own policies read the caller, and whose own endpoint knows its callers by another issuer or
- * `groupsClaim`: in the group the same policies would decide about other people. Throws `Stalled` and `Waiting`.
+ * `groupsClaim`, or by none: in the group the same policies would decide about other people. Throws `Stalled` and `Waiting`.
  */
-export function checkSameCallers(name: string, spec: BackendSpec, { incoming, world }: OutgoingContext): void {
+export function checkSameCallers(
+  name: string,
+  spec: BackendSpec,
+  { namesAnonymous }: Pick<ResolvedAuthz, 'namesAnonymous'>,
+  { incoming, world }: OutgoingContext,
+): void {
   const own = callersOf(spec, world);
+  if (own === undefined && namesAnonymous && incoming.type !== 'anonymous')
+    throw callersWithTokens(name, incoming.issuer);
   const difference = own && differenceOf(own, incoming);
   if (own === undefined || difference === undefined) return;
   const message =

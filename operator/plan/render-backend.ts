@@ -54,7 +54,7 @@ function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContex
   const place = `MCPServer "${name}" authzConfig`;
   const resolved = resolveAuthz(spec.authzConfig, place, groupsClaim, world);
   if (!usersAreNamed) checkCallersNamed(place, resolved);
-  if (resolved.readsCaller && !byItself) checkSameCallers(name, spec, context);
+  if (resolved.readsCaller && !byItself) checkSameCallers(name, spec, resolved, context);
   return resolved.document;
 }
 

@@ -13,6 +13,8 @@ export interface ResolvedAuthz {
   readonly document: AuthzDocument;
   /** Whether a policy reads the principal or a claim. */
   readonly readsCaller: boolean;
+  /** Whether a policy names `Client::"anonymous"`. */
+  readonly namesAnonymous: boolean;
 }
 
 const isCedarDocument = (value: unknown) => typeof value === 'object' && value !== null && 'cedar' in value;
@@ -48,7 +50,7 @@ export function resolveAuthz(
     entities_json: inline.entitiesJson,
     groups_claim: groupsClaim,
   });
-  return { document, readsCaller: verdict.readsCaller };
+  return { document, readsCaller: verdict.readsCaller, namesAnonymous: verdict.namesAnonymous };
 }
 
 /** Rejects policies that read the caller where each login makes a new user. Throws `Stalled`. */
