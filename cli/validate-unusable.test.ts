@@ -107,6 +107,28 @@ describe('validate', () => {
       /has a line break/,
     ],
     [
+      'a secret of the issuer that has blanks only',
+      server(
+        "incomingAuth:\n  type: oidc\n  resourceUrl: https://a.example/mcp\n  oidcConfig:\n    type: inline\n    inline: { issuer: 'https://i.example', clientId: a, clientSecretRef: { name: texts, key: blank } }",
+      ) + secretOf('texts', { blank: '   ' }),
+      11,
+      EMPTY,
+    ],
+    [
+      'a header with a character beyond Latin-1',
+      backendWith('type: bearerToken\nbearerToken: { tokenSecretRef: { name: texts, key: horse } }') +
+        secretOf('texts', { horse: 'žluť' }),
+      6,
+      /has a character that an HTTP header cannot carry: write ASCII/,
+    ],
+    [
+      'a header of blanks only',
+      backendWith('type: bearerToken\nbearerToken: { tokenSecretRef: { name: texts, key: blank } }') +
+        secretOf('texts', { blank: '   ' }),
+      6,
+      EMPTY,
+    ],
+    [
       'a certificate with the key of another one',
       openServer('tls: { secretRef: { name: pair } }') +
         secretOf('pair', { 'tls.crt': CERTIFICATE, 'tls.key': OTHER_KEY }),

@@ -1,9 +1,11 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { firstCertificate, hasCertificate } from '#crds/parts/has-certificate';
 import { HEADER_VALUE } from '#crds/parts/primitives';
 import type { SecretFlaw } from '#operator/world';
 import { contentHash } from '#operator/content-hash';
 
+const BEYOND_LATIN_1 = /[^\x00-\xff]/g;
 const SHORTEST_SEAL = 32;
 const MIN_RSA_BITS = 2048;
 const CURVES = new Set(['prime256v1', 'secp384r1']);
@@ -13,13 +15,19 @@ export function findSecretFlaws(value: string): SecretFlaw[] {
   const text = value.replace(/[\r\n]+$/, '');
   const key = privateKeyOf(text);
   return [
-    ...(text === '' ? (['empty'] as const) : []),
-    ...(text === '' || HEADER_VALUE.test(text) ? [] : (['control characters'] as const)),
+    ...(isBlank(text) ? (['empty'] as const) : []),
+    ...headerFlaws(text),
     ...(Buffer.byteLength(text) < SHORTEST_SEAL ? (['short'] as const) : []),
     ...(key ? [] : (['no private key'] as const)),
     ...(key && signs(key) ? [] : (['no signing key'] as const)),
     ...(hasCertificate(text) ? [] : (['no certificate'] as const)),
   ];
+}
+
+/** A header has neither control characters nor characters beyond Latin-1. */
+function headerFlaws(text: string): SecretFlaw[] {
+  if (HEADER_VALUE.test(text)) return [];
+  return HEADER_VALUE.test(text.replaceAll(BEYOND_LATIN_1, '')) ? ['beyond Latin-1'] : ['control characters'];
 }
 
 /** Returns the hash of the public key of a certificate or a private key; undefined: the value is neither, or Node knows no such key. */

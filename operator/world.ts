@@ -46,11 +46,12 @@ export interface Named {
 export type SecretDigests = Record<string, string>;
 
 /**
- * What a value cannot be used for: an empty one is no credential, `control characters` (a line break inside) may stand in no
- * header, a short one seals nothing; the others are not what their name says, in PEM form and without passphrase.
+ * What a value cannot be used for: an empty one (or one of blanks) is no credential, `control characters` (a line break inside)
+ * and characters beyond Latin-1 may stand in no header, a short one seals nothing; the others are not what their name says, in
+ * PEM form and without passphrase.
  */
 export type SecretFlaw =
-  'empty' | 'control characters' | 'short' | 'no private key' | 'no signing key' | 'no certificate';
+  'empty' | 'control characters' | 'beyond Latin-1' | 'short' | 'no private key' | 'no signing key' | 'no certificate';
 
 /**
  * Secrets that a platform makes for a runtime, once: what seals its records, the token for its /status, and on one

@@ -29,10 +29,14 @@ function fileName(prefix: string, digest: string): string {
   return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
 }
 
+/** What no header can carry. */
+export const HEADER_FLAWS: readonly SecretFlaw[] = ['control characters', 'beyond Latin-1'];
+
 const PEM = 'in PEM form, without passphrase';
 const REMEDIES: Record<SecretFlaw, string> = {
   empty: 'is empty: write its value',
   'control characters': 'has a line break or another control character: remove it',
+  'beyond Latin-1': 'has a character that an HTTP header cannot carry: write ASCII or Latin-1 characters',
   short: 'is shorter than 32 bytes: write random ones, for example: openssl rand -base64 48',
   'no private key': `is no private key: write one ${PEM}`,
   'no signing key': `is no private key that can sign tokens: write one ${PEM}: EC P-256 or P-384, Ed25519, or RSA of at least 2048 bits, for example: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256`,
@@ -132,7 +136,7 @@ export class FileList {
 
   /** As `secret`, for a value that a header carries. Throws `Waiting` where no header can. */
   headerValue(reference: KeyReference, field: string): string {
-    return this.secret(reference, field, ['empty', 'control characters']);
+    return this.secret(reference, field, ['empty', ...HEADER_FLAWS]);
   }
 
   /** As `secret`, for a certificate and its private key. Throws `Waiting` where they do not belong together. */

@@ -3,7 +3,7 @@ import type { Telemetry } from '#crds/parts/telemetry';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { defined } from './defined.ts';
-import type { FileList } from './file-list.ts';
+import { type FileList, HEADER_FLAWS } from './file-list.ts';
 
 /** Traces and metrics of a server. Throws `Stalled` where spans could not be sent as it is written. */
 export function renderTelemetry(
@@ -15,8 +15,7 @@ export function renderTelemetry(
   const place = settings.tracingEnabled ? readTracesUrl(settings) : undefined;
   if (place && 'problem' in place) throw new Stalled('InvalidSpec', `telemetry: ${place.problem}`);
   const secret = Object.entries(headersFromSecret).map(
-    ([name, reference]) =>
-      [name, files.secret(reference, 'telemetry.headersFromSecret', ['control characters'])] as const,
+    ([name, reference]) => [name, files.secret(reference, 'telemetry.headersFromSecret', HEADER_FLAWS)] as const,
   );
   return defined({
     ...settings,

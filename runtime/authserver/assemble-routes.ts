@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { randomUUID } from 'node:crypto';
 import { createCheckedProxyDispatcher } from '#lib/connections/checked-proxy';
 import { isProxied } from '#lib/connections/proxy';
@@ -97,7 +98,7 @@ function resourcesOf({ config, resourceUrl }: AssemblyParts): readonly [string, 
 /** Reads each secret once at the start, so that an unusable file is found then. Only the client with an empty secret is refused. */
 function introspectionClients({ config, readFile, log }: AssemblyParts) {
   return config.introspection_clients.map(({ client_id: client, client_secret_file: file }) => {
-    if (readFile(file) === '')
+    if (isBlank(readFile(file)))
       log.warn('an introspection client is refused until its secret is written', { client, file });
     return { clientId: client, readSecret: () => readFile(file) };
   });

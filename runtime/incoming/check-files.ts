@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import type { Incoming } from '#crds/run-config/incoming';
 import { ConfigError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';
@@ -11,7 +12,7 @@ export function checkIncomingFiles(incoming: Incoming, read: (file: string) => s
   if (incoming.type !== 'oidc') return;
   const { ca_bundle_file: authorities, client_secret_file: secret, jwks_file: keys } = incoming;
   if (authorities !== undefined) checkAuthorities(read(authorities), `incoming.ca_bundle_file: ${authorities}`);
-  if (secret !== undefined && read(secret).trim() === '') {
+  if (secret !== undefined && isBlank(read(secret))) {
     throw new ConfigError(`incoming.client_secret_file: ${secret} is empty; write the secret of the client`);
   }
   if (keys !== undefined && !isKeySet(read(keys))) {

@@ -71,6 +71,18 @@ describe('credentials', () => {
     expect(warnings[0]).not.toMatch(/two|rotated/);
   });
 
+  it('keeps a usable value over one of blanks', () => {
+    const credential = create({ type: 'bearer_token', token_file: '/s/value' });
+    files['/s/value'] = '   ';
+    expect(credential.headersFor(alice)).toEqual(['authorization', 'Bearer sesame']);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('refuses a value of blanks', () => {
+    files['/s/blank'] = ' \t ';
+    expect(() => create({ type: 'bearer_token', token_file: '/s/blank' })).toThrow(/\/s\/blank is empty/);
+  });
+
   it('refuses an empty value and says so', () => {
     const document = { type: 'bearer_token', token_file: '/s/none' } as const;
     expect(() => create(document)).toThrow(/\/s\/none is empty/);

@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { HEADER_VALUE } from '#crds/parts/primitives';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
@@ -66,4 +67,4 @@ export function checkHeaderValue(value: string, file: string, backend: string): 
 }
 
 /** Whether a header with this value says something. */
-export const isHeaderValue = (value: string): boolean => value !== '' && HEADER_VALUE.test(value);
+export const isHeaderValue = (value: string): boolean => !isBlank(value) && HEADER_VALUE.test(value);

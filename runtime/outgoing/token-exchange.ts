@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { hash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { UserToken } from '#runtime/authserver/user-tokens';
@@ -202,7 +203,8 @@ class TokenExchangeCredential implements Credential {
   #resolve({ clientSecret, caBundle }: Values): Resolved {
     const { backend, proxy } = this.#deps;
     const { client_secret_file: secretFile = '', ca_bundle_file: caFile = '' } = this.#auth;
-    if (clientSecret === '') throw new ConfigError(`backend ${backend}: ${secretFile} is empty`);
+    if (clientSecret !== undefined && isBlank(clientSecret))
+      throw new ConfigError(`backend ${backend}: ${secretFile} is empty`);
     if (caBundle !== undefined) checkAuthorities(caBundle, `backend ${backend}: ${caFile}`);
     const digest = hash('sha256', JSON.stringify([this.#auth, clientSecret, caBundle]), 'base64url');
     const dispatcher = createDispatcher({ caBundle, proxy, connectTimeout: CONNECT_TIMEOUT, connections: CONNECTIONS });

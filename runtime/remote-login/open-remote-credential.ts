@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { RemoteAuth } from '#crds/run-config/outgoing';
 import type { AuditEvent } from '#runtime/audit/audit';
@@ -75,7 +76,8 @@ function giveClient(
   { backend, files }: RemoteDeps,
 ): (server: RemoteServer) => RemoteClient | undefined {
   const secret = () => (file === undefined ? undefined : files.read(file));
-  if (secret() === '') throw new ConfigError(`backend ${backend}: ${file ?? ''} is empty`);
+  const first = secret();
+  if (first !== undefined && isBlank(first)) throw new ConfigError(`backend ${backend}: ${file ?? ''} is empty`);
   return (server) => {
     if (clientId === undefined) return undefined;
     const client_secret = secret();

@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { createSecureContext } from 'node:tls';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
@@ -90,7 +91,7 @@ function followSecret({ hmac_secret_file: file, name }: Settings, { readSecret, 
   return lastUsable({
     read: () => readSecret(file),
     check(secret) {
-      if (secret === '') throw new ConfigError(`webhook ${name}: ${file} is empty`);
+      if (isBlank(secret)) throw new ConfigError(`webhook ${name}: ${file} is empty`);
     },
     warn: (reason) =>
       log.warn('changed secret of a webhook cannot be used; the former stays', { webhook: name, reason }),

@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Handler, type RequestFacts } from '../handler.ts';
@@ -40,7 +41,7 @@ function checkCaller(
   // All are compared, so that the time says nothing about which ids there are.
   const fits = clients.map(({ clientId, readSecret }) => {
     const isSecret = timingSafeEqual(given, digest(readSecret()));
-    return isSecret && clientId === id && secret !== undefined && secret !== '';
+    return isSecret && clientId === id && secret !== undefined && !isBlank(secret);
   });
   if (!fits.includes(true))
     throw new OAuthError('invalid_client', 'Client id and secret are not those of a client that may ask');

@@ -1,3 +1,4 @@
+import { isBlank } from '#crds/parts/is-blank';
 import { ConfigError } from '#runtime/errors';
 import { lastUsable } from '#runtime/last-usable';
 import type { ProviderDeps } from './provider-deps.ts';
@@ -15,7 +16,7 @@ export function readClientSecret(
   return lastUsable({
     read: () => readSecret(file),
     check(secret) {
-      if (secret === '') throw new ConfigError(`upstream ${provider}: ${file} is empty`);
+      if (isBlank(secret)) throw new ConfigError(`upstream ${provider}: ${file} is empty`);
     },
     warn: (reason) => log.warn('changed secret of a provider cannot be used; the former stays', { provider, reason }),
   });
