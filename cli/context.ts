@@ -11,7 +11,7 @@ export interface Output {
 }
 
 /** What a person types, or a pipe. */
-export interface Input extends NodeJS.ReadableStream {
+interface Input extends NodeJS.ReadableStream {
   isTTY?: boolean;
 }
 

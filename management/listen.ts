@@ -6,7 +6,7 @@ import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-conn
 import { Problem } from './problem.ts';
 
 /** Private key and certificate chain, PEM. */
-export interface KeyPair {
+interface KeyPair {
   key: string;
   certificate: string;
 }

@@ -4,7 +4,7 @@ import { type Answer, NoAnswer, objectIn, type Question } from './probe.ts';
 const VERSION = '2025-11-25';
 
 /** A JSON-RPC request to an MCP endpoint. */
-export function rpc(method: string, params: object, headers: Record<string, string> = {}): Question {
+function rpc(method: string, params: object, headers: Record<string, string> = {}): Question {
   return {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
@@ -12,7 +12,7 @@ export function rpc(method: string, params: object, headers: Record<string, stri
   };
 }
 
-export const initialize = (headers?: Record<string, string>): Question =>
+const initialize = (headers?: Record<string, string>): Question =>
   rpc(
     'initialize',
     { protocolVersion: VERSION, capabilities: {}, clientInfo: { name: 'vmcp-doctor', version: '1' } },

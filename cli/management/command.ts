@@ -7,7 +7,7 @@ import { withApi } from './open-api.ts';
 import { addTarget, type TargetOptions } from './target.ts';
 
 /** What a command that goes through the management API is given. */
-export interface Task<O> {
+interface Task<O> {
   api: ManagementApi;
   options: O;
   context: Context;

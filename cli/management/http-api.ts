@@ -62,7 +62,7 @@ export function httpApi(options: HttpApiOptions): ManagementApi {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Path and query of a request. */
-export function renderPath({ path }: Pick<Operation, 'path'>, { params, query }: Asked, namespace?: string): string {
+function renderPath({ path }: Pick<Operation, 'path'>, { params, query }: Asked, namespace?: string): string {
   const values = new Map<string, unknown>(Object.entries(params ?? {}));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(values.get(name))));
   const wanted: [string, unknown][] = [...Object.entries(query ?? {}), ['namespace', namespace]];

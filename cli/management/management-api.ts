@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { TypedOperation } from '#management/operation';
 
 /** What an operation is given: parts that it does not take are left out. Values of the query are text, as in a URL. */
-export interface Ask<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
+interface Ask<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType> {
   params?: z.input<P>;
   query?: z.input<Q>;
   body?: z.input<B>;
@@ -10,7 +10,7 @@ export interface Ask<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   ifMatch?: string | undefined;
 }
 
-export interface Told<R extends z.ZodType> {
+interface Told<R extends z.ZodType> {
   body: z.output<R>;
   /** Version of what was read or written. */
   etag: string | undefined;

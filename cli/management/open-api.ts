@@ -13,7 +13,7 @@ import { checkNamesCluster, isCluster, type TargetOptions, USUAL_FOLDER } from '
  * The management API of what an invocation means: a cluster where one is named, else what runs on the state folder, else the folder of
  * manifests alone. @throws CliError where there is none
  */
-export async function openApi(options: TargetOptions, context: Context, stop: AbortSignal): Promise<ManagementApi> {
+async function openApi(options: TargetOptions, context: Context, stop: AbortSignal): Promise<ManagementApi> {
   if (isCluster(options)) {
     const { openClusterApi } = await import('./open-cluster-api.ts');
     return openClusterApi(options, context, stop);
@@ -41,7 +41,7 @@ export async function withApi<T>(
 }
 
 /** What runs on the state folder; undefined where nothing does. */
-export function openRunning(
+function openRunning(
   { folder, namespace }: TargetOptions,
   { state, typed }: Context,
   stop: AbortSignal,

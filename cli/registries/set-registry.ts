@@ -10,7 +10,7 @@ import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
 import { showProgress } from '../show-progress.ts';
 
 /** The one that can be configured. */
-export const DEFAULT = 'default';
+const DEFAULT = 'default';
 const LOOK = 500;
 
 export interface SourceOptions {
@@ -32,7 +32,7 @@ interface SetOptions extends SourceOptions {
 }
 
 /** Where a registry is read from, as it is written in a command line. @throws CliError */
-export function settingsOf(source: string, options: SourceOptions): RegistrySettings {
+function settingsOf(source: string, options: SourceOptions): RegistrySettings {
   const { api, allowPrivateIp } = options;
   const isUrl = /^https?:\/\//i.test(source);
   if (api && !isUrl) throw new CliError(EXIT_CODES.usage, `--api: ${source} is no URL`);

@@ -80,7 +80,7 @@ function readDetail(text: string): WorkloadEdit {
 const READ_ONLY: readonly string[] = ['name', 'host'];
 
 /** The API keeps what is not sent: a field that a person removed is sent as null. */
-export function emptied(before: WorkloadDetail, after: WorkloadEdit): WorkloadEdit {
+function emptied(before: WorkloadDetail, after: WorkloadEdit): WorkloadEdit {
   const gone = Object.keys(before).filter((field) => !(field in after) && !READ_ONLY.includes(field));
   return WorkloadEdit.parse(Object.fromEntries(gone.map((field) => [field, null])));
 }

@@ -2,14 +2,8 @@ export { MCPExternalAuthConfig, MCPExternalAuthConfigSpec } from './mcp-external
 export { MCPGroup, MCPGroupSpec } from './mcp-group.ts';
 export { MCPOIDCConfig, MCPOIDCConfigSpec } from './mcp-oidc-config.ts';
 export { MCPServer, MCPServerSpec, transportOf } from './mcp-server.ts';
-export {
-  specForOneMachine,
-  VirtualMCPServer,
-  VirtualMCPServerSpec,
-  VirtualMCPServerStatus,
-} from './virtual-mcp-server.ts';
+export { specForOneMachine, VirtualMCPServer, VirtualMCPServerSpec } from './virtual-mcp-server.ts';
 export { OBJECTS, SPECS } from './schemas.ts';
 export { VERSION } from './resource.ts';
 export { resourceUrlOf } from '../parts/incoming-auth.ts';
-export { caBundleOf } from '../parts/references.ts';
 export { CATEGORY, DEFAULT_API_GROUP, KIND_NAMES, type KindName } from './kind-names.ts';

@@ -11,7 +11,7 @@ export const Condition = z.object({
 });
 export type Condition = z.infer<typeof Condition>;
 
-export const PHASES = ['Pending', 'Ready', 'Degraded', 'Failed'] as const;
+const PHASES = ['Pending', 'Ready', 'Degraded', 'Failed'] as const;
 export const Phase = z.enum(PHASES);
 export type Phase = z.infer<typeof Phase>;
 

@@ -7,7 +7,7 @@ import { CLIENT_ID, CLIENT_SECRET, type OAuthProviderOptions } from '../fakes/oa
 import { serveOAuthProvider, type OAuthProvider } from '../fakes/oauth-provider/serve.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
-export type UpstreamDocument = AuthServerDocument['upstreams'][number];
+type UpstreamDocument = AuthServerDocument['upstreams'][number];
 
 /** Real: oidc-provider with alice and bob. Odd: a fake that fails on purpose; with `oidc` in its options it gives ID tokens. */
 export interface ProviderSpec {

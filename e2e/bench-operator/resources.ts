@@ -5,9 +5,9 @@ const VERSION = 'v1alpha1';
 
 const own = (plural: string): Resource => ({ group: GROUP, version: VERSION, plural, namespaced: true });
 export const SERVERS = own('virtualmcpservers');
-export const BACKENDS = own('mcpservers');
-export const GROUPS = own('mcpgroups');
-export const AUTH_CONFIGS = own('mcpexternalauthconfigs');
+const BACKENDS = own('mcpservers');
+const GROUPS = own('mcpgroups');
+const AUTH_CONFIGS = own('mcpexternalauthconfigs');
 export const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 export const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };

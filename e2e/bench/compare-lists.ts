@@ -5,7 +5,7 @@ import { median } from './side-by-side.ts';
 import { startBackends, startListing, type Target } from './targets.ts';
 
 /** CPU of the server for one `tools/list`, in microseconds. Ratios are taken within each round, then the median of these. */
-export interface ListRow {
+interface ListRow {
   readonly name: string;
   readonly plain: number;
   readonly decided: number;

@@ -6,7 +6,7 @@ import { startBareExpress, startTokenServer, type TokenTarget } from './targets.
 import { tokenClients, type Grant, type Prepared } from './token-job.ts';
 
 /** Calls of a token endpoint over those of a bare POST on express, on the same core in the same run. */
-export interface TokenRow {
+interface TokenRow {
   readonly grant: Grant;
   readonly storage: 'memory' | 'redis';
   readonly rps: number;

@@ -73,7 +73,7 @@ const LIMITS: NonNullable<GatewayConfig['limits']> = {
   list_deadline: '30s',
 };
 
-export const backendNames = (urls: string[]): GatewayConfig['backends'] =>
+const backendNames = (urls: string[]): GatewayConfig['backends'] =>
   urls.map((url, index) => ({ name: `b${index}`, transport: 'streamable-http', url }));
 
 const asTarget = (name: string, gateway: Gateway, tokens?: string[]): Target => ({

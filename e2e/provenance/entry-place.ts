@@ -7,7 +7,7 @@ import { serveOperations, TOKEN } from '#management/testdata/serve-operations';
 import { GROUP, type WorkloadsPlace, workloadsPlace } from '#management/workloads/testdata/workloads-place';
 
 /** What the API answers of a workload that is made of an entry. */
-export interface Made {
+interface Made {
   status: number;
   code: string | undefined;
   detail: string;

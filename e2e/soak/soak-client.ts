@@ -5,7 +5,7 @@ import { ANSWERS, connectNewClient, connectOldClient } from '../sdk-servers/conn
 /** `modern` speaks 2026-07-28, which has no sessions; `old-sse` the transport of 2024-11-05. */
 export type ClientKind = 'old' | 'new' | 'old-sse' | 'modern';
 
-export interface ToolResult {
+interface ToolResult {
   content: { type: string; text?: string }[];
   isError?: boolean;
 }

@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 import { review } from './review.ts';
 
 /** Audience of the tokens that are taken: one for the API server itself must not be handed to anybody else. */
-export const AUDIENCE = 'vmcp-management';
+const AUDIENCE = 'vmcp-management';
 
 const TOKEN_REVIEWS: Resource = {
   group: 'authentication.k8s.io',

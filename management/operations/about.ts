@@ -3,7 +3,7 @@ import { NoBody, NoParams, NoQuery, operation } from '../operation.ts';
 
 const about = { method: 'GET', namespaced: false, params: NoParams, query: NoQuery, body: NoBody } as const;
 
-export const getVersion = operation({
+const getVersion = operation({
   ...about,
   id: 'getVersion',
   path: '/version',

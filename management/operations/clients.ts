@@ -18,7 +18,7 @@ const PROBLEMS = {
   stale: 'somebody else registered the client at the same time',
 } as const;
 
-export const registerClient = operation({
+const registerClient = operation({
   number: 1,
   id: 'registerClient',
   method: 'POST',

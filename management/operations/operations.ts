@@ -1,7 +1,7 @@
 import { NoBody, NoQuery, operation } from '../operation.ts';
 import { OperationInPath, WorkloadOperation } from '../records/workload-operation.ts';
 
-export const getOperation = operation({
+const getOperation = operation({
   id: 'getOperation',
   method: 'GET',
   path: '/operations/{id}',

@@ -41,7 +41,7 @@ export const listRegistries = operation({
   run: async (_, { registries }) => ({ body: { registries: await registries.list() } }),
 });
 
-export const getRegistry = operation({
+const getRegistry = operation({
   number: 3,
   id: 'getRegistry',
   method: 'GET',

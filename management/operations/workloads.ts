@@ -218,7 +218,7 @@ export const restartWorkloads = operation({
   run: async ({ body, caller }, rooms) => ({ body: await beginWork('restart', body, caller, rooms) }),
 });
 
-export const getWorkloadStatus = operation({
+const getWorkloadStatus = operation({
   id: 'getWorkloadStatus',
   method: 'GET',
   path: '/workloads/{name}/status',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../problem.ts';
 
 /** Workloads that one operation may be about. */
-export const MOST_SELECTED = 1000;
+const MOST_SELECTED = 1000;
 
 const ONE_OF = 'write either names or group';
 

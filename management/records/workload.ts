@@ -14,7 +14,7 @@ const Port = z.int().min(1).max(65_535);
 const WantedPort = z.int().min(0).max(65_535);
 const TextMap = z.record(z.string().max(256), Text);
 
-export const WORKLOAD_STATUSES = [
+const WORKLOAD_STATUSES = [
   'running',
   'stopped',
   'error',
@@ -62,7 +62,7 @@ const SecretTarget = z.strictObject({
   name: z.string().max(512).describe('Reference: <secret>/<key>.'),
   target: z.string().max(256).optional().describe('Environment variable that gets the value; default the key.'),
 });
-export type SecretTarget = z.infer<typeof SecretTarget>;
+type SecretTarget = z.infer<typeof SecretTarget>;
 
 const HeaderForward = z.strictObject({
   add_plaintext_headers: TextMap.optional().describe('Header to value.'),

@@ -139,7 +139,7 @@ function noPassword(): Problem {
 }
 
 /** What people can type, and long enough. */
-export function checkPassword(password: string): void {
+function checkPassword(password: string): void {
   if (password.length >= 8 && password.length <= 1024) return;
   throw new Problem('bad_request', 'password: write 8 to 1024 characters');
 }

@@ -14,7 +14,7 @@ import {
 } from 'yaml';
 
 /** Aliases that are followed in one document, as where manifests are read. */
-export const MAX_ALIASES = 100;
+const MAX_ALIASES = 100;
 
 /** What a node says. */
 export function valueOf(node: unknown, document: Document): unknown {

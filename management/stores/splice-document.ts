@@ -4,7 +4,7 @@ import { type Form, formOf } from './form-of-document.ts';
 import { isMapping, isMergeKey, isShared, keyOf, mergeNode, valueOf } from './merge-node.ts';
 
 /** The form of a document does not allow to write single lines of it. */
-export class CannotSplice extends Error {
+class CannotSplice extends Error {
   override readonly name = 'CannotSplice';
 }
 

@@ -4,7 +4,7 @@ import type { Rooms } from '../rooms.ts';
 import type { Asked, Told } from './ask-operation.ts';
 
 /** Brings a problem about, and gives what was answered. */
-export type Scenario = (row: Operation) => Promise<Told>;
+type Scenario = (row: Operation) => Promise<Told>;
 export type Scenarios = Partial<Record<ProblemCode, Scenario>>;
 
 interface Place {

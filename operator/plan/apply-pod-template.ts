@@ -16,7 +16,7 @@ const NAMED = 10;
 const FOREIGN = new Set(['podTemplateSpec', 'imagePullSecrets', 'backends', 'overrides', 'toolsOverride']);
 
 /** Names of all Secrets that the fields of a spec refer to; what stands in the template itself does not count. */
-export function namedSecrets(value: unknown, inSecret = false): string[] {
+function namedSecrets(value: unknown, inSecret = false): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = inSecret && 'name' in value && typeof value.name === 'string' ? [value.name] : [];
   const fields = Object.entries(value).filter(([field]) => !FOREIGN.has(field));

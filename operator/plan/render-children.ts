@@ -11,7 +11,7 @@ import { renderMetricsService, renderRuntimeService } from './render-service.ts'
 import type { ServerSpec } from './server-spec.ts';
 
 /** All objects of a runtime in a cluster; its Secrets are made by the platform, which alone knows their values. */
-export function renderRuntimeObjects(
+function renderRuntimeObjects(
   manifest: Manifest,
   spec: ServerSpec,
   rendered: Rendered,

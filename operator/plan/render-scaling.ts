@@ -5,7 +5,7 @@ import type { ClusterObject } from './outcome.ts';
 import type { ServerSpec } from './server-spec.ts';
 
 /** The most pods that there may be. */
-export function mostReplicas({ autoscaling, replicas }: ServerSpec): number {
+function mostReplicas({ autoscaling, replicas }: ServerSpec): number {
   return autoscaling?.maxReplicas ?? replicas ?? 1;
 }
 

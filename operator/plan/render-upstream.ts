@@ -6,7 +6,7 @@ import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
-export type UpstreamDocument = AuthServerDocument['upstreams'][number];
+type UpstreamDocument = AuthServerDocument['upstreams'][number];
 
 type Oauth2Config = NonNullable<UpstreamProvider['oauth2Config']>;
 type OidcConfig = NonNullable<UpstreamProvider['oidcConfig']>;

@@ -6,7 +6,7 @@ import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { trustAlso } from '#runtime/http/trust-also';
 
 /** What the connections to an identity provider use; the caller may put a proxy in between. */
-export type ConnectOptions = buildConnector.BuildOptions;
+type ConnectOptions = buildConnector.BuildOptions;
 export type DispatcherFor = (connect: ConnectOptions) => Dispatcher;
 
 export interface JsonClientRules {

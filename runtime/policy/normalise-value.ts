@@ -1,7 +1,7 @@
 type Scalar = string | number | boolean;
 
 /** A value that is there but that policies cannot read. Every operator errs on it, and it equals no other value. */
-export interface Unreadable {
+interface Unreadable {
   readonly unreadable: string;
 }
 

@@ -27,7 +27,7 @@ const PendingLogin = z.object({
   /** Hash of the cookie of the browser that began it; empty: whoever had the link. */
   browser: z.string(),
 });
-export type PendingLogin = z.infer<typeof PendingLogin>;
+type PendingLogin = z.infer<typeof PendingLogin>;
 
 interface StoreDeps {
   /** URL of the remote server. */

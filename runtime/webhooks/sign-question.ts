@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 
-export const TIMESTAMP_HEADER = 'x-vmcp-timestamp';
-export const SIGNATURE_HEADER = 'x-vmcp-signature';
+const TIMESTAMP_HEADER = 'x-vmcp-timestamp';
+const SIGNATURE_HEADER = 'x-vmcp-signature';
 
 /**
  * Headers that prove who asks, and when: HMAC-SHA256 of `<seconds since the epoch>.<body>` under the shared secret. A receiver

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** What a request looks like to the fake. */
-export interface Asked {
+interface Asked {
   method: string;
   path: string;
   query: URLSearchParams;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /** A folder as a layer; absent `at`: the root of the image. The same folder in several images is stored once. */
-export interface Layer {
+interface Layer {
   readonly folder: string;
   readonly at?: string;
 }

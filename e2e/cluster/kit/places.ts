@@ -52,9 +52,9 @@ export function usualPlaces(): Places {
 
 // The host's end of the bridge is the address of the control plane. Names and ports are fixed, so a machine has one cluster.
 export const BRIDGE = 'vmcp0';
-export const NETWORK = '172.31.250';
+const NETWORK = '172.31.250';
 export const HOST = `${NETWORK}.1`;
-export const POD_NETWORK = '10.244';
+const POD_NETWORK = '10.244';
 export const POD_RANGE = `${POD_NETWORK}.0.0/16`;
 export const SERVICE_RANGE = '10.96.0.0/16';
 export const API_ADDRESS = '10.96.0.1';

@@ -33,7 +33,7 @@ export function launch(places: Places, name: string, [program = '', ...args]: re
   writeFileSync(noteOf(places, name), JSON.stringify({ pid: child.pid, started: startOf(child.pid) ?? '' }));
 }
 
-export function signal(places: Places, name: string, kind: NodeJS.Signals): void {
+function signal(places: Places, name: string, kind: NodeJS.Signals): void {
   const identity = processOf(places, name);
   if (identity) process.kill(identity.pid, kind);
 }

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net';
 
 /** A question as it came. */
-export interface AskedQuestion {
+interface AskedQuestion {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   readonly question: Record<string, unknown> & { uid: string };

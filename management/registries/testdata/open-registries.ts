@@ -40,7 +40,7 @@ interface Body extends Registry {
   login: PendingLogin;
 }
 
-export interface Asked {
+interface Asked {
   status: number;
   body: Body;
   headers: Headers;

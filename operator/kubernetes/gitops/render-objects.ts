@@ -16,7 +16,7 @@ import type { KubeObject } from '../api/object.ts';
 import { contentHash } from '../../content-hash.ts';
 
 /** Stands for a uid that the API server will give. */
-export const NO_UID = '00000000-0000-0000-0000-000000000000';
+const NO_UID = '00000000-0000-0000-0000-000000000000';
 
 /** Resources, wherever they are written. */
 export interface Written {

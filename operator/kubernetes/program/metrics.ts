@@ -3,7 +3,7 @@ import type { OnRequest } from '../api/api.ts';
 import type { RestartReason } from '../watch/reflector.ts';
 
 /** How the work on one resource went. */
-export type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
+type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
 
 /** What the operator counts. No label has a value that a user chooses. */
 export interface OperatorMetrics {

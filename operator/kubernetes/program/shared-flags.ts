@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
-export const LOG_FORMATS = ['json', 'text'] as const;
+const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+const LOG_FORMATS = ['json', 'text'] as const;
 
 /** Flags that the operator and the management API have in common. An empty list means that none was given. */
 export interface SharedFlags {

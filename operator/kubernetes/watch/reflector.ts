@@ -32,7 +32,7 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
 export type RestartReason = 'end' | 'expired' | 'error';
 
 /** A change of one object: `old` is absent for one that appears, `current` for one that goes. Must not throw. */
-export type OnChange<T> = (old: T | undefined, current: T | undefined) => void;
+type OnChange<T> = (old: T | undefined, current: T | undefined) => void;
 
 /** Objects of one resource as the API server has them, kept current by list and watch. */
 export interface Reflector<T extends KubeObject = KubeObject> {

@@ -47,7 +47,7 @@ export interface UserProfile extends UpstreamAccount {
 }
 
 /** The leg of a login that is under way at one provider. */
-export interface Leg {
+interface Leg {
   readonly provider: string;
   /** Sealed JSON of PKCE verifier and nonce, bound to this login. */
   readonly secrets: string;

@@ -13,7 +13,7 @@ import { loginParts } from './login-parts.ts';
 import { RESOURCE, serveRoutes } from './serve-routes.ts';
 
 export const START = 1_800_000_000_000;
-export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
 /** What came back. */
 export interface Visit {

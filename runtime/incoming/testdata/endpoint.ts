@@ -12,7 +12,7 @@ import { closeServer, listen } from './fake-issuer.ts';
 export const RESOURCE = 'https://mcp.example.com/mcp';
 export const START = 1_800_000_000_000;
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;

@@ -18,7 +18,7 @@ const CONNECTION = ['unavailable', 'refused', 'connect_timeout', 'reset', 'http_
 const COUNTED: ReadonlySet<FailureReason> = new Set([...CONNECTION, 'timeout', 'protocol'] as const);
 const PROBED: ReadonlySet<FailureReason> = new Set(CONNECTION);
 
-export type BreakerState = 'closed' | 'open' | 'half-open';
+type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** Stops calls to a backend that fails: open after a run of failures, then one trial call after `timeout`. */
 export interface Breaker {

@@ -10,7 +10,7 @@ export const MALFORMED = -1;
 /** Returned instead of a position: nested deeper than MAX_DEPTH. */
 export const TOO_DEEP = -2;
 
-export const QUOTE = 0x22;
+const QUOTE = 0x22;
 export const BRACE = 0x7b;
 export const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;

@@ -36,7 +36,7 @@ function readCarried({ traceparent, tracestate }: Carried): SpanContext | undefi
   return { ...context, isRemote: true, ...(hasState && { traceState: new TraceState(tracestate) }) };
 }
 
-export function renderTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
+function renderTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${(traceFlags & TraceFlags.SAMPLED) === 0 ? '00' : '01'}`;
 }
 

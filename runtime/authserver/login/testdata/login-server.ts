@@ -22,7 +22,7 @@ import { loginParts, PLACE } from '../../testdata/login-parts.ts';
 import { serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 
 const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
-export const VERIFIER = 'v'.repeat(43);
+const VERIFIER = 'v'.repeat(43);
 
 /** One provider of the chain, in the words of the configuration. */
 export interface Link {

@@ -12,13 +12,13 @@ export interface Opened {
   readonly close: () => Promise<void>;
 }
 
-export const DAY = 86_400_000;
+const DAY = 86_400_000;
 export const LONG = 600_000;
 /** For what shall end: long enough for a busy machine to do something meanwhile, where the clock is the real one. */
 export const SHORT = 200;
 export const OVER = 230;
 
-export const request: AuthorizeRequest = {
+const request: AuthorizeRequest = {
   client_id: 'client-1',
   redirect_uri: 'http://127.0.0.1/callback',
   state: 'ö"\\state',

@@ -11,8 +11,8 @@ import { createUserTokens, type StoredUserTokens } from '../create-user-tokens.t
 
 export const START = Date.UTC(2030, 0, 1);
 export const HOUR = 3_600_000;
-export const ISSUER = 'https://gateway.example';
-export const PLACE = { namespace: 'ns', name: 'gw', uid: 'uid' };
+const ISSUER = 'https://gateway.example';
+const PLACE = { namespace: 'ns', name: 'gw', uid: 'uid' };
 
 type Refresh = (tokens: UpstreamTokens) => Promise<UpstreamTokens>;
 
