@@ -1,4 +1,5 @@
 import { SPECS } from '#crds/kinds/index';
+import { SingleFlight } from '#lib/limits/single-flight';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { listAll } from '#operator/kubernetes/api/list-all';
@@ -24,7 +25,6 @@ import {
   type WantedResource,
   type WriteOptions,
 } from './resources.ts';
-import { SharedRead } from './shared-read.ts';
 import { versionOf } from './version-of.ts';
 
 interface ClusterResourcesOptions {
@@ -42,8 +42,8 @@ const NO_VERSION = '1';
 /** Objects of one namespace, written by server-side apply: who owns the other fields keeps them. */
 class ClusterResources implements Resources {
   readonly #in: Required<ClusterResourcesOptions>;
-  /** Who lists them many times at once holds them once. */
-  readonly #shared = new Map<Kind, SharedRead<StoredResource[]>>();
+  /** Concurrent lists of one kind hold its resources once. */
+  readonly #flights = new Map<Kind, SingleFlight<StoredResource[]>>();
 
   constructor(options: ClusterResourcesOptions) {
     this.#in = { lists: new ListSemaphore(), ...options };
@@ -52,9 +52,9 @@ class ClusterResources implements Resources {
   async list(kind: Kind): Promise<StoredResource[]> {
     const { lists, namespace } = this.#in;
     const read = () => lists.run(namespace, `the resources of kind ${kind}`, (signal) => this.#list(kind, signal));
-    const shared = this.#shared.get(kind) ?? new SharedRead(read);
-    this.#shared.set(kind, shared);
-    return [...(await shared.next())];
+    const flight = this.#flights.get(kind) ?? new SingleFlight(read);
+    this.#flights.set(kind, flight);
+    return [...(await flight.run())];
   }
 
   async #list(kind: Kind, signal: AbortSignal): Promise<StoredResource[]> {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { SingleFlight } from '#lib/limits/single-flight';
 import { Problem, problemOf } from '../problem.ts';
 import { WorkloadOperation } from '../records/workload-operation.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { identityOf, type StoredResource } from '../stores/resources.ts';
 import { endOfRestart } from './end-of-restart.ts';
 import { begunAt, operationId } from './operation-id.ts';
-import { SharedLook } from './shared-look.ts';
 import { restarted } from './stop-and-start.ts';
 import type { LookedAt, Workloads } from './workloads.ts';
 import { isStale } from '../stores/record-store.ts';
@@ -38,8 +38,8 @@ interface BackgroundWorkOptions {
 
 /** Work that nobody touched for so long is nobody's: its process has ended. Milliseconds. */
 const ABANDONED = 30_000;
-/** So often whoever waits says that it does. Milliseconds. */
-const HEARTBEAT = 10_000;
+/** Milliseconds between two heartbeats of waiting work, and between two looks at the workloads. */
+const [HEARTBEAT, LOOK] = [10_000, 1000];
 /** Work that may go on at once, of one namespace in one process. */
 const MOST_RUNNING = 20;
 /** Seconds after which whoever was refused may ask again. */
@@ -62,14 +62,14 @@ export class BackgroundWork {
   /** What is taken up and has no room yet, in the order of taking up; no more than there are records. */
   readonly #waiting = new Set<string>();
   readonly #closing = new AbortController();
-  readonly #looks: SharedLook<(name: string) => LookedAt | undefined>;
+  readonly #looks: SingleFlight<(name: string) => LookedAt | undefined>;
   #beginning = 0;
 
   constructor(options: BackgroundWorkOptions) {
     this.#in = options;
     const { now, workloads, pause = wait } = options;
-    this.#looks = new SharedLook({
-      look: () => workloads.look(),
+    this.#looks = new SingleFlight(() => workloads.look(), {
+      interval: LOOK,
       now,
       pause: (milliseconds) => pause(milliseconds, this.#closing.signal),
     });
@@ -209,7 +209,7 @@ export class BackgroundWork {
 
   /** What became of those that were asked to start anew. */
   async #look({ workloads, worked_at: workedAt }: Kept): Promise<Entry[] | undefined> {
-    const seenOf = await this.#looks.next();
+    const seenOf = await this.#looks.run();
     const now = this.#in.now();
     const seen = workloads.map((one) =>
       isPending(one) ? { ...one, ...endOfRestart(one, seenOf(one.name), now) } : one,
