@@ -9,7 +9,7 @@ import { KINDS } from '#operator/world';
 import { watchedChildren } from './kubernetes/api/resources.ts';
 import { REVIEWS } from './kubernetes/webhook/serve-webhook.ts';
 import { MOST_CHECKS } from '#management/provenance/limit-checks';
-import { LOADED_AT_ONCE, READ_AT_ONCE } from '#management/registries/registry-room';
+import { LOADED_AT_ONCE, READ_AT_ONCE } from '#management/registries/registry-quota';
 import { STAGED_AT_ONCE } from '#management/skills/staging-semaphore';
 import { LISTS_AT_ONCE } from '#management/stores/list-semaphore';
 import { LONGEST_LINE } from '#management/workloads/merge-lines';

@@ -7,7 +7,7 @@ import { perNamespace } from '../per-namespace.ts';
 import { ImageProvenance, openRoots } from '../provenance/image-provenance.ts';
 import { CHECKS_OF_ONE, limitChecks } from '../provenance/limit-checks.ts';
 import { clusterRegistries } from '../registries/cluster-registries.ts';
-import { sharedRoom } from '../registries/registry-room.ts';
+import { clusterQuota } from '../registries/registry-quota.ts';
 import type { Rooms } from '../rooms.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
 import { openClusterSkills } from '../skills/open-cluster-skills.ts';
@@ -38,9 +38,9 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
       resources: resources(namespace),
       home: undefined,
     });
-  const registryRoom = sharedRoom();
+  const registryQuota = clusterQuota();
   const registries = perNamespace((namespace) =>
-    clusterRegistries(place, namespace, resources(namespace), registryRoom(namespace)),
+    clusterRegistries(place, namespace, resources(namespace), registryQuota(namespace)),
   );
   const roots = openRoots({ folder: place.sigstoreRoots, cache: undefined, now: Date.now });
   const limit = limitChecks(CHECKS_OF_ONE);

@@ -7,7 +7,7 @@ import { configMapRecords } from '../stores/config-map-records.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
 import type { Resources } from '../stores/resources.ts';
 import { Registries } from './registries.ts';
-import type { RegistryRoom } from './registry-room.ts';
+import type { RegistryQuota } from './registry-quota.ts';
 
 const SecretData = z.record(z.string(), z.string()).optional();
 
@@ -16,7 +16,7 @@ export function clusterRegistries(
   { api, apiGroup, environment, privateAddresses, onFailure }: ClusterPlace,
   namespace: string,
   resources: Pick<Resources, 'list'>,
-  room: RegistryRoom,
+  quota: RegistryQuota,
 ): Registries {
   const records = configMapRecords({ api, namespace, apiGroup });
   return new Registries({
@@ -34,7 +34,7 @@ export function clusterRegistries(
       }
     },
     now: Date.now,
-    room,
+    quota,
     cluster: { resources, namespace },
     onProblem: onFailure,
   });

@@ -10,7 +10,8 @@ import type { RecordStore } from '../stores/record-store.ts';
 import { KeptCopies } from './kept-copies.ts';
 import { LiveCopy } from './live-copy.ts';
 import { type KeptPage, type Page, weighPage } from './page.ts';
-import { HeldRegistries, type RegistryRoom } from './registry-room.ts';
+import { RegistryMemory } from './registry-memory.ts';
+import type { RegistryQuota } from './registry-quota.ts';
 
 const SOURCE = 'https://registry.example/r';
 const WEIGHT = 10_000;
@@ -29,21 +30,21 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Opening {
   read?: () => Promise<Page[]>;
-  room?: Partial<RegistryRoom>;
+  quota?: Partial<RegistryQuota>;
 }
 
-/** A copy in a room that is full with it and half as much. */
-function open({ read = () => new Promise(() => undefined), room = {} }: Opening) {
-  const held = new HeldRegistries(2.5 * WEIGHT);
+/** A copy in a memory that holds it and half as much. */
+function open({ read = () => new Promise(() => undefined), quota = {} }: Opening) {
+  const memory = new RegistryMemory(2.5 * WEIGHT);
   const problems: string[] = [];
   const copy = new LiveCopy({
-    ...{ name: 'default', source: SOURCE, kept, read, now: () => 1_000_000, onLetGo: () => undefined },
+    ...{ name: 'default', source: SOURCE, kept, read, now: () => 1_000_000, onEvict: () => undefined },
     onProblem: (text) => void problems.push(text),
-    room: { turn: (_signal, work) => work(), turnToLoad: (_signal, work) => work(), held, ...room },
+    quota: { read: (_signal, work) => work(), load: (_signal, work) => work(), memory, ...quota },
   });
-  let isLetGo = false;
-  held.hold({}, WEIGHT, () => (isLetGo = true));
-  return { copy, problems, othersLetGo: () => isLetGo };
+  let isEvicted = false;
+  memory.set({}, WEIGHT, () => (isEvicted = true));
+  return { copy, problems, othersEvicted: () => isEvicted };
 }
 
 describe('a copy of a registry', () => {
@@ -52,18 +53,18 @@ describe('a copy of a registry', () => {
     const page: KeptPage & { bytes?: number | undefined } = { from, content, bytes };
     await store.create('part.one.0', { text: gzipSync(JSON.stringify([page])).toString('base64') });
     await store.create('default', { source: SOURCE, id: 'one', parts: 1 });
-    const { copy, othersLetGo } = open({ read: () => Promise.reject(new Error('no')) });
+    const { copy, othersEvicted } = open({ read: () => Promise.reject(new Error('no')) });
     expect(await copy.pages()).toMatchObject([{ from }]);
-    expect(othersLetGo()).toBe(true);
+    expect(othersEvicted()).toBe(true);
   });
 
-  it('is served while it is never the turn of its source, which is not waited for again at once, and told', async () => {
+  it('serves its pages while the limit of reads is reached, asks again later and says why', async () => {
     await kept.save('default', SOURCE, [PAGE]);
     let asked = 0;
-    const turn = () => Promise.reject(new FetchFailure('timeout', `no turn ${(asked += 1)}`));
-    const { copy, problems } = open({ room: { turn } });
+    const limited = () => Promise.reject(new FetchFailure('timeout', `too many reads ${(asked += 1)}`));
+    const { copy, problems } = open({ quota: { read: limited } });
     for (let at = 0; at < 2; at += 1) expect(await copy.pages()).toMatchObject([{ from: SOURCE }]);
-    expect([asked, problems]).toEqual([1, [`registry ${SOURCE}: no turn 1; what was read last is served`]]);
+    expect([asked, problems]).toEqual([1, [`registry ${SOURCE}: too many reads 1; what was read last is served`]]);
   });
 
   it('is served after five seconds while its source does not answer, which is read on', async () => {
@@ -91,20 +92,20 @@ describe('a copy of a registry', () => {
 
   it('that was dropped while its source was read holds and keeps nothing of it', async () => {
     const reading = Promise.withResolvers<Page[]>();
-    const { copy, othersLetGo } = open({ read: () => reading.promise });
+    const { copy, othersEvicted } = open({ read: () => reading.promise });
     const read = copy.refresh();
     copy.drop();
     reading.resolve([PAGE]);
     expect(await read).toEqual([PAGE]);
-    expect([othersLetGo(), await store.names()]).toEqual([false, []]);
+    expect([othersEvicted(), await store.names()]).toEqual([false, []]);
   });
 
   it('that was dropped while it was loaded holds nothing of it', async () => {
     await kept.save('default', SOURCE, [PAGE]);
-    const { copy, othersLetGo } = open({ read: () => Promise.resolve([PAGE]) });
+    const { copy, othersEvicted } = open({ read: () => Promise.resolve([PAGE]) });
     const pages = copy.pages();
     copy.drop();
     expect(await pages).toMatchObject([{ from: SOURCE }]);
-    expect(othersLetGo()).toBe(false);
+    expect(othersEvicted()).toBe(false);
   });
 });

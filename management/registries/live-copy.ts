@@ -1,7 +1,7 @@
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { KeptCopies } from './kept-copies.ts';
 import { type Page, weightOfPages } from './page.ts';
-import type { RegistryRoom } from './registry-room.ts';
+import type { RegistryQuota } from './registry-quota.ts';
 
 /** Milliseconds that what was read is believed. */
 const MAX_AGE = 300_000;
@@ -17,9 +17,9 @@ interface LiveCopyOptions {
   source: string;
   kept: KeptCopies;
   read: (former: readonly Page[], signal: AbortSignal) => Promise<Page[]>;
-  room: Pick<RegistryRoom, 'turn' | 'turnToLoad' | 'held'>;
-  /** Told when the pages are not held any more. */
-  onLetGo: () => void;
+  quota: Pick<RegistryQuota, 'read' | 'load' | 'memory'>;
+  /** Called when the pages are evicted from memory. */
+  onEvict: () => void;
   /** Milliseconds. */
   now: () => number;
   /** Told why a source could not be read, or what was read not be kept, while a copy serves. */
@@ -42,8 +42,8 @@ export class LiveCopy {
 
   /** @throws FetchFailure, Problem: there is no copy, and the source cannot be read */
   async pages(): Promise<readonly Page[]> {
-    const { now, room } = this.#options;
-    room.held.use(this);
+    const { now, quota } = this.#options;
+    quota.memory.touch(this);
     const known = this.#pages ?? (await this.#load());
     if (known === undefined) return this.refresh();
     const isOld = now() - this.#readAt > MAX_AGE && now() - this.#failedAt > COOL_DOWN;
@@ -55,7 +55,7 @@ export class LiveCopy {
   /** Nothing of it is held or kept any more, nor of what is under way: its settings have been replaced. */
   drop(): void {
     this.#isDropped = true;
-    this.#options.room.held.release(this);
+    this.#options.quota.memory.delete(this);
     this.#pages = undefined;
   }
 
@@ -73,10 +73,10 @@ export class LiveCopy {
   }
 
   async #refresh(): Promise<Page[]> {
-    const { room, now, onProblem, source } = this.#options;
+    const { quota, now, onProblem, source } = this.#options;
     const signal = AbortSignal.timeout(READ_DEADLINE);
     try {
-      return await room.turn(signal, () => this.#read(signal));
+      return await quota.read(signal, () => this.#read(signal));
     } catch (error) {
       this.#failedAt = now();
       if (this.#pages) onProblem(`registry ${source}: ${reasonOf(error)}; what was read last is served`);
@@ -97,9 +97,9 @@ export class LiveCopy {
 
   /** The copy that is kept, read once for all who ask meanwhile. */
   #load(): Promise<Page[] | undefined> {
-    const { kept, name, source, room } = this.#options;
-    this.#loading ??= room
-      .turnToLoad(AbortSignal.timeout(READ_DEADLINE), async () => {
+    const { kept, name, source, quota } = this.#options;
+    this.#loading ??= quota
+      .load(AbortSignal.timeout(READ_DEADLINE), async () => {
         const pages = await kept.load(name, source);
         if (pages) this.#have(pages);
         return pages;
@@ -112,9 +112,9 @@ export class LiveCopy {
   #have(pages: Page[]): void {
     if (this.#isDropped) return;
     this.#pages = pages;
-    this.#options.room.held.hold(this, 2 * weightOfPages(pages), () => {
+    this.#options.quota.memory.set(this, 2 * weightOfPages(pages), () => {
       this.#pages = undefined;
-      this.#options.onLetGo();
+      this.#options.onEvict();
     });
   }
 

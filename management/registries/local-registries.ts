@@ -4,7 +4,7 @@ import { STORED_SECRET } from '#crds/parts/stored-secret';
 import type { LocalPlace } from '../local/local-place.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import { Registries } from './registries.ts';
-import { ownRoom } from './registry-room.ts';
+import { localQuota } from './registry-quota.ts';
 
 /** The registries of one machine, for one namespace. */
 export function localRegistries({ state, environment, secrets, onFailure }: LocalPlace, namespace: string): Registries {
@@ -17,7 +17,7 @@ export function localRegistries({ state, environment, secrets, onFailure }: Loca
     readSecret: async ({ name, key }) =>
       name === STORED_SECRET ? (await secrets.read(namespace, [key])).get(key) : undefined,
     now: Date.now,
-    room: ownRoom(),
+    quota: localQuota(),
     onProblem: onFailure,
   });
 }

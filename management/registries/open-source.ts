@@ -6,7 +6,7 @@ import { createHttpClient, type HttpClient } from '../fetching/http-client.ts';
 import { discoverIssuer } from './discover-issuer.ts';
 import type { Page } from './page.ts';
 import { READ_SOURCE } from './read-source.ts';
-import type { RegistryRoom } from './registry-room.ts';
+import type { RegistryQuota } from './registry-quota.ts';
 import { RegistryLogin } from './registry-login.ts';
 import { type RegistrySettings, secretOf, sourceOf } from './registry-settings.ts';
 
@@ -18,7 +18,7 @@ export interface SourceDeps {
   readSecret: (secret: { name: string; key: string }) => Promise<string | undefined>;
   /** Milliseconds since 1970. */
   now: () => number;
-  room: Pick<RegistryRoom, 'longest'>;
+  quota: Pick<RegistryQuota, 'maxWeight'>;
 }
 
 /** A silent host is given up within 10 s. Milliseconds. */
@@ -51,7 +51,7 @@ export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSo
       const once = async () => {
         const authorization = await login?.authorization();
         if (login && authorization === undefined) return nothingYet(source, former);
-        return read({ source, former, http, authorization, signal, longest: deps.room.longest });
+        return read({ source, former, http, authorization, signal, longest: deps.quota.maxWeight });
       };
       return once().catch((error: unknown) => {
         if (!login || !(error instanceof FetchFailure) || error.status !== 401) throw error;

@@ -14,7 +14,7 @@ import { type OpenSource, openSource, type SourceDeps } from './open-source.ts';
 import { joinPages, type Page } from './page.ts';
 import type { PendingLogin } from './registry-login.ts';
 import { RegistrySettings, sourceOf } from './registry-settings.ts';
-import type { RegistryRoom } from './registry-room.ts';
+import type { RegistryQuota } from './registry-quota.ts';
 import { renderRegistryInfo } from './render-registry.ts';
 
 /** Name of the registry that can be configured. */
@@ -34,7 +34,7 @@ interface Cluster {
 }
 
 interface RegistriesOptions extends SourceDeps {
-  room: RegistryRoom;
+  quota: RegistryQuota;
   settings: RecordStore;
   copies: RecordStore;
   /** The cluster's resources; absent on one machine, which has no registry of them. */
@@ -67,7 +67,7 @@ export class Registries {
 
   constructor(options: RegistriesOptions) {
     this.#options = options;
-    this.#kept = new KeptCopies(options.copies, options.room.longest);
+    this.#kept = new KeptCopies(options.copies, options.quota.maxWeight);
   }
 
   /** None of them fails for its source: what cannot be read is empty. */
@@ -128,7 +128,7 @@ export class Registries {
     try {
       const login = await this.#beginLogin(live);
       const signal = AbortSignal.timeout(this.#options.readDeadline ?? READ_DEADLINE);
-      await this.#options.room.turn(signal, async () => {
+      await this.#options.quota.read(signal, async () => {
         const pages = login ? [] : await live.source.read([], signal);
         live.version = await this.#store(settings, former.version);
         await this.#replaceLive(live);
@@ -193,7 +193,7 @@ export class Registries {
   }
 
   #open(stored: Stored): Live {
-    const { now, onProblem, room } = this.#options;
+    const { now, onProblem, quota } = this.#options;
     const { settings } = stored;
     const source = openSource(settings, this.#options);
     const copy = new LiveCopy({
@@ -203,8 +203,8 @@ export class Registries {
       read: (former, signal) => source.read(former, signal),
       now,
       onProblem,
-      room,
-      onLetGo: () => {
+      quota,
+      onEvict: () => {
         this.#answer = new KeptAnswer();
       },
     });

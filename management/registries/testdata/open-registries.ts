@@ -9,7 +9,7 @@ import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { Registries } from '../registries.ts';
 import type { PendingLogin } from '../registry-login.ts';
-import { ownRoom } from '../registry-room.ts';
+import { localQuota } from '../registry-quota.ts';
 
 type Options = ConstructorParameters<typeof Registries>[0];
 
@@ -59,7 +59,7 @@ export async function openRegistries(more: Partial<Options> | (() => Partial<Opt
       settings: records('registries'),
       copies: records('registrycopies'),
       ...PLAIN,
-      room: ownRoom(),
+      quota: localQuota(),
       now: () => clock.now,
       onProblem: (text) => void problems.push(text),
       ...(typeof more === 'function' ? more() : more),

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { HeldRegistries, ownRoom, type RegistryRoom, sharedRoom } from './registry-room.ts';
+import { RegistryMemory } from './registry-memory.ts';
+import { clusterQuota, localQuota, type RegistryQuota } from './registry-quota.ts';
 import { openRegistries } from './testdata/open-registries.ts';
 import { serveRegistry } from './testdata/serve-registry.ts';
 
@@ -11,7 +12,7 @@ afterEach(async () => {
 const LONG = { description: 'x'.repeat(60_000), image: 'registry.example/one:1' };
 
 /** Two namespaces whose registries list as many long servers each, and how often a source is read. */
-async function openTwo(servers: number, roomOf: (namespace: string) => RegistryRoom) {
+async function openTwo(servers: number, quotaOf: (namespace: string) => RegistryQuota) {
   let reads = 0;
   const registry = await serveRegistry((_request, response) => {
     reads += 1;
@@ -19,7 +20,7 @@ async function openTwo(servers: number, roomOf: (namespace: string) => RegistryR
     response.end(JSON.stringify({ servers: Object.fromEntries(names) }));
   });
   const open = async (namespace: string) => {
-    const opened = await openRegistries({ room: roomOf(namespace) });
+    const opened = await openRegistries({ quota: quotaOf(namespace) });
     closing.push(() => opened.close());
     return opened;
   };
@@ -29,26 +30,26 @@ async function openTwo(servers: number, roomOf: (namespace: string) => RegistryR
   return { one, other, settings, reads: () => reads };
 }
 
-describe('registries of all namespaces', () => {
-  it('hold a bounded part of what they list: who was not asked for longest reads its copy again', async () => {
-    const held = new HeldRegistries(10_000_000);
-    const room: RegistryRoom = { ...ownRoom(), longest: 10_000_000, held };
-    const { one, other, settings, reads } = await openTwo(50, () => room);
+describe('RegistryQuota', () => {
+  it('bounds the memory of all registries and reloads an evicted one from its copy', async () => {
+    const memory = new RegistryMemory(10_000_000);
+    const quota: RegistryQuota = { ...localQuota(), maxWeight: 10_000_000, memory };
+    const { one, other, settings, reads } = await openTwo(50, () => quota);
     for (const { ask } of [one, other]) expect((await ask('PUT', '/registry/default', settings)).status).toBe(200);
     const get = async ({ ask }: typeof one) =>
       Object.keys((await ask('GET', '/registry/default')).body.registry.servers);
     for (const opened of [one, other, one, one]) expect(await get(opened)).toHaveLength(50);
     expect(reads()).toBe(2);
     const kept = one.registries;
-    let isLetGo = false;
-    held.hold({}, 9_000_000, () => (isLetGo = true));
-    expect(isLetGo).toBe(false);
+    let isEvicted = false;
+    memory.set({}, 9_000_000, () => (isEvicted = true));
+    expect(isEvicted).toBe(false);
     expect(await kept.get('default')).toMatchObject({ registry: { server_count: 50 } });
-    expect([isLetGo, reads()]).toEqual([true, 2]);
+    expect([isEvicted, reads()]).toEqual([true, 2]);
   });
 
-  it('are no longer than one may be', async () => {
-    const { one, settings } = await openTwo(300, sharedRoom());
+  it('rejects a registry that exceeds the largest weight', async () => {
+    const { one, settings } = await openTwo(300, clusterQuota());
     const { status, body } = await one.ask('PUT', '/registry/default', settings);
     expect([status, body.code, body.detail]).toEqual([
       502,
@@ -57,19 +58,19 @@ describe('registries of all namespaces', () => {
     ]);
   });
 
-  it('are read a few at a time, and two of each, and their copies are loaded meanwhile', async () => {
-    const roomOf = sharedRoom();
+  it('limits reads in all and per namespace, and loads copies meanwhile', async () => {
+    const quotaOf = clusterQuota();
     const held = Promise.withResolvers<undefined>();
     const begun: string[] = [];
     const read = (namespace: string, signal = new AbortController().signal) =>
-      roomOf(namespace).turn(signal, async () => {
+      quotaOf(namespace).read(signal, async () => {
         begun.push(namespace);
         await held.promise;
       });
     const all = ['a', 'a', 'a', 'b', 'c', 'd'].map((namespace) => read(namespace));
     await expect(read('f', AbortSignal.timeout(50))).rejects.toMatchObject({ kind: 'timeout' });
     expect(begun).toEqual(['a', 'a', 'b', 'c']);
-    const load = roomOf('f').turnToLoad(AbortSignal.timeout(50), () => Promise.resolve('its copy'));
+    const load = quotaOf('f').load(AbortSignal.timeout(50), () => Promise.resolve('its copy'));
     expect(await load).toBe('its copy');
     held.resolve(undefined);
     await Promise.all(all);

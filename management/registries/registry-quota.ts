@@ -1,0 +1,56 @@
+import { AcquireAborted, Semaphore } from '#lib/limits/semaphore';
+import { BOUNDS, MIB } from '#operator/memory-bounds';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { RegistryMemory } from './registry-memory.ts';
+
+type RunLimited = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+
+/** Limits of the registries of one namespace. In a cluster, all namespaces share the process. */
+export interface RegistryQuota {
+  /** Largest weight of one registry. */
+  maxWeight: number;
+  /** Runs the read of a source. @throws FetchFailure `timeout` if the signal ends the wait */
+  read: RunLimited;
+  /** Runs the load of a stored copy. Loads have a limit of their own, because a source may never answer. */
+  load: RunLimited;
+  memory: RegistryMemory;
+}
+
+/** Returns the quota of one machine, where one user owns all registries. */
+export const localQuota = (): RegistryQuota => ({
+  maxWeight: 64 * MIB,
+  read: (_signal, work) => work(),
+  load: (_signal, work) => work(),
+  memory: new RegistryMemory(Infinity),
+});
+
+// The author of a registry chooses its source, so all namespaces of a cluster share limits.
+const { one: MAX_WEIGHT, ofAll: MEMORY } = BOUNDS.registries;
+export const READ_AT_ONCE = 4;
+/** A second read lets a user replace a registry whose source does not answer. */
+const READS_PER_NAMESPACE = 2;
+export const LOADED_AT_ONCE = 2;
+
+/** Returns the quota of each namespace, within the limits of all namespaces. */
+export function clusterQuota(): (namespace: string) => RegistryQuota {
+  const reads = new Semaphore({ total: READ_AT_ONCE, perKey: READS_PER_NAMESPACE });
+  const loads = new Semaphore({ total: LOADED_AT_ONCE, perKey: 1 });
+  const memory = new RegistryMemory(MEMORY);
+  return (namespace) => ({
+    maxWeight: MAX_WEIGHT,
+    read: limitedBy(reads, namespace),
+    load: limitedBy(loads, namespace),
+    memory,
+  });
+}
+
+function limitedBy(semaphore: Semaphore, key: string): RunLimited {
+  return async (signal, work) => {
+    try {
+      return await semaphore.run({ key, signal }, work);
+    } catch (problem) {
+      if (!(problem instanceof AcquireAborted)) throw problem;
+      throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause: problem });
+    }
+  };
+}
