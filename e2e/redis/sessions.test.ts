@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import { RedisRecords } from '#runtime/mcp/sessions/storage/redis-records';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
@@ -349,6 +350,25 @@ describeWithRedis('a session that one replica opened', () => {
       runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
     await until('the end of the first stream', () => Promise.resolve(streamAt(a) === undefined));
     await until('word of the second', () => Promise.resolve(streamAt(b)?.isTold === true));
+    second.close();
+  });
+
+  it('has one stream although the event of the last one could not be published at first', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const limits = { session_idle: '30s' };
+    const replica = () => replicaOf(sharing, { one: backend.url }, { limits });
+    const [a, b] = [await replica(), await replica()];
+    const client = await SessionClient.open(a.url);
+    expect((await requestAt(b, client, 'ping')).answer.result).toEqual({});
+    await client.stream();
+    const streamAt = ({ runtime }: typeof a) =>
+      runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
+    await until('word of the first', () => Promise.resolve(streamAt(a)?.isTold === true));
+    const publish = jest.spyOn(RedisRecords.prototype, 'publish').mockRejectedValueOnce(new Error('lost'));
+    const second = await openStream(b.url, client.headers);
+    await until('the end of the first stream', () => Promise.resolve(streamAt(a) === undefined));
+    expect(streamAt(b)).toBeDefined();
+    publish.mockRestore();
     second.close();
   });
 

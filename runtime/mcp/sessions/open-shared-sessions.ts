@@ -58,7 +58,7 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
   await Promise.all([connection.firstReady(redis.dial_timeout), news.firstHeard(redis.dial_timeout)]);
   return {
     sessions,
-    tell,
+    tell: (one) => void tell(one),
     async close() {
       await tending.stop();
       news.close();

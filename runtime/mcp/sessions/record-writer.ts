@@ -33,7 +33,8 @@ export interface RecordWriterDeps {
   /** Those in force. */
   readonly backends: () => BackendSet;
   /** Told to the other replicas. */
-  readonly tell: (news: News) => void;
+  /** Returns whether the other replicas could be told. */
+  readonly tell: (news: News) => Promise<boolean>;
   readonly evicted: (eviction: Eviction) => void;
   /** Told of each record that was ended here. @returns its session, where this process knows it */
   readonly ended: (key: string) => Session | undefined;
@@ -65,7 +66,7 @@ export class RecordWriter {
       for (const { field, replaces } of written) if (replaces !== undefined) shared.versions.set(field, replaces + 1);
       for (const field of openFields(shared.name, answer, seal)) takeField(shared, field, backends());
       const news = Object.fromEntries(written.map(({ field, value = '' }) => [field, value]));
-      if (written.length > 0) tell({ type: 'changed', key: shared.name.key, fields: news });
+      if (written.length > 0) void tell({ type: 'changed', key: shared.name.key, fields: news });
       return answer;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
@@ -125,7 +126,7 @@ export class RecordWriter {
   /** Their own sessions at backends are ended too, as far as these can be told: without its caller's token only some. */
   endRecords(records: readonly StoredRecord[], identity: Identity): void {
     const { tell, ended } = this.#deps;
-    if (records.length > 0) tell({ type: 'ended', keys: records.map(({ key }) => key) });
+    if (records.length > 0) void tell({ type: 'ended', keys: records.map(({ key }) => key) });
     for (const record of records) {
       ended(record.key);
       this.#endLegs(this.#fieldsOf(record), identity);
@@ -134,7 +135,7 @@ export class RecordWriter {
 
   #evict(records: readonly EvictedRecord[], identity: Identity): void {
     const { tell, ended, evicted, table } = this.#deps;
-    if (records.length > 0) tell({ type: 'ended', keys: records.map(({ key }) => key) });
+    if (records.length > 0) void tell({ type: 'ended', keys: records.map(({ key }) => key) });
     for (const record of records) {
       ended(record.key);
       const session = storedSessionLogId(record.key);

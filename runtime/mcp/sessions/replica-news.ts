@@ -64,10 +64,14 @@ export class ReplicaNews {
     return this.#channel.firstJoined(ms);
   }
 
-  tell(news: News): void {
+  /** Returns whether it was published. */
+  tell(news: News): Promise<boolean> {
     const sealed = this.#deps.seal.sealNews(JSON.stringify({ from: this.#from, news }));
     // Whoever is not told asks again when the connection is back.
-    this.#deps.records.publish(this.#name, sealed).catch(() => undefined);
+    return this.#deps.records.publish(this.#name, sealed).then(
+      () => true,
+      () => false,
+    );
   }
 
   close(): void {

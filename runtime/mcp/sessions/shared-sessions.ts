@@ -9,7 +9,7 @@ import type { News } from './replica-news.ts';
 import { clearFields, legField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
 import { takeCallNews, type CallNews } from './call-news.ts';
-import { takeStreamNews } from './stream-news.ts';
+import { StreamNews, takeStreamNews } from './stream-news.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
@@ -40,7 +40,7 @@ export class SharedSessions {
   readonly #loading = new Map<string, { readonly found: Promise<Session | undefined>; isOvertaken: boolean }>();
   /** Counts up whenever news may have been missed. */
   #hearing = 0;
-
+  readonly #streams = new StreamNews((news) => this.#deps.tell(news));
   readonly #writer: RecordWriter;
   readonly #uses: SessionUses;
 
@@ -132,7 +132,7 @@ export class SharedSessions {
     } catch (error) {
       throw error instanceof StorageUnavailable ? storeUnavailable(error) : error;
     }
-    this.#deps.tell({ type: 'ended', keys: [key] });
+    void this.#deps.tell({ type: 'ended', keys: [key] });
   }
 
   /** Lets the others know. Where Redis cannot be told now, it is told later. */
@@ -153,14 +153,14 @@ export class SharedSessions {
 
   /** The client opened its stream here. */
   tellStream(session: Session): void {
-    const key = this.#bySession.get(session)?.name.key;
-    if (key !== undefined && session.stream) this.#deps.tell({ type: 'stream', key, stream: session.stream.id });
+    const shared = this.#bySession.get(session);
+    if (shared) void this.#streams.tell(session, shared.name.key);
   }
 
   /** What happened to a call that may be under way at another replica. */
   tellOfCall(session: Session, news: CallNews): void {
     const shared = this.#bySession.get(session);
-    if (shared) this.#deps.tell({ ...news, key: shared.name.key });
+    if (shared) void this.#deps.tell({ ...news, key: shared.name.key });
   }
 
   /** This replica knows the session no longer; others may. */
@@ -188,7 +188,7 @@ export class SharedSessions {
   async tend(): Promise<void> {
     const { records } = this.#deps;
     if (!records.isReady) return;
-    await this.#uses.tell(this.#bySession.values());
+    await Promise.all([this.#uses.tell(this.#bySession.values()), this.#streams.tellAgain()]);
     for (const shared of this.#bySession.values()) if (shared.isUnwritten) await this.#writer.writeAll(shared);
     this.#writer.endRecords(await records.sweep(this.#limits.idle), ANONYMOUS);
   }

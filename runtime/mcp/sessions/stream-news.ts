@@ -1,4 +1,34 @@
-import type { SessionStream } from './session.ts';
+import type { News } from './replica-news.ts';
+import type { Session, SessionStream } from './session.ts';
+
+/** Tells the other replicas which stream a client opened last. An event that cannot be published is published again. */
+export class StreamNews {
+  readonly #publish: (news: News) => Promise<boolean>;
+  /** Sessions whose event could not be published, with the names of their records. */
+  readonly #untold = new Map<Session, string>();
+
+  /** `publish` returns whether the event was published. */
+  constructor(publish: (news: News) => Promise<boolean>) {
+    this.#publish = publish;
+  }
+
+  async tell(session: Session, key: string): Promise<void> {
+    const { stream } = session;
+    if (!stream) return;
+    stream.isTold = false;
+    if (await this.#publish({ type: 'stream', key, stream: stream.id })) return;
+    // The event of another stream that arrives from now on is later than the lost one.
+    stream.isTold = true;
+    if (session.stream === stream) this.#untold.set(session, key);
+  }
+
+  /** Publishes the events that could not be published before. */
+  async tellAgain(): Promise<void> {
+    const untold = [...this.#untold];
+    this.#untold.clear();
+    await Promise.all(untold.map(([session, key]) => this.tell(session, key)));
+  }
+}
 
 /**
  * Handles the event that a client opened the stream `id`. All replicas receive the events of a session in the same order, and the last
