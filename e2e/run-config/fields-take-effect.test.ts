@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RECORDED_ONLY } from '#crds/run-config/recorded-only';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
@@ -55,17 +55,25 @@ function textOf(file: string): string {
 
 const nameOf = (field: string) => /(\w+)[^\w]*$/.exec(field)?.[1] ?? '';
 
-let folder: string;
-const reads = new Set<string>();
-const observe = (config: RunConfig) => recordReads(config, reads);
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'vmcp-fields-'));
-});
-afterEach(closeAll);
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const OTHERS = [...SHOWN_ELSEWHERE.flatMap(({ fields }) => fields), ...ONE_VALUE, ...Object.keys(RECORDED_ONLY)];
+/** Six gateways start one after the other, with their identity providers, and one for each planned document. */
+const SETUP_DEADLINE = 300_000;
 
-/** Serves each planned document that writes a field without a recorded read. */
-async function servePlanned(known: ReadonlySet<string>): Promise<void> {
+/** Returns the fields that this traffic reads. */
+async function readsUnder(send: (typeof TRAFFIC)[number]): Promise<ReadonlySet<string>> {
+  const reads = new Set<string>();
+  try {
+    await send((config) => recordReads(config, reads));
+  } finally {
+    await closeAll();
+  }
+  return reads;
+}
+
+/** Serves each planned document that writes a field without a recorded read, and adds what is read to `reads`. */
+async function servePlanned(folder: string, reads: Set<string>): Promise<void> {
+  const known = new Set(OTHERS);
+  const observe = (config: RunConfig) => recordReads(config, reads);
   for (const { config, files } of plannedDocuments(folder)) {
     const fields = [...leavesIn(config)];
     if (fields.every((field) => reads.has(field) || known.has(field))) continue;
@@ -78,24 +86,32 @@ async function servePlanned(known: ReadonlySet<string>): Promise<void> {
   }
 }
 
-describe('the fields of a run configuration', () => {
-  it.each(TRAFFIC.map((send) => ({ send, what: send.name })))(
-    // What a request does not reach is missing in the next test.
-    'have an effect under traffic: $what',
-    async ({ send }) => {
-      await send(observe);
-    },
-  );
+describe('the fields of a run configuration that is served', () => {
+  let folder: string;
+  const readsOf = new Map<string, ReadonlySet<string>>();
+  const reads = new Set<string>();
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'vmcp-fields-'));
+    for (const send of TRAFFIC) readsOf.set(send.name, await readsUnder(send));
+    for (const field of [...readsOf.values()].flatMap((each) => [...each])) reads.add(field);
+    await servePlanned(folder, reads);
+  }, SETUP_DEADLINE);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('have a recorded read, another test, a single value, or an entry among the recorded-only fields', async () => {
-    const others = [...SHOWN_ELSEWHERE.flatMap(({ fields }) => fields), ...ONE_VALUE, ...Object.keys(RECORDED_ONLY)];
-    await servePlanned(new Set(others));
-    const unread = [...LEAVES].filter((field) => !reads.has(field));
-    expect(unread.filter((field) => !others.includes(field))).toEqual([]);
-    expect(others.filter((field) => !unread.includes(field))).toEqual([]);
-    expect(others).toEqual([...new Set(others)]);
+  it.each(TRAFFIC.map(({ name }) => name))('have effects that only the traffic of %s shows', (name) => {
+    const others = new Set([...readsOf].flatMap(([other, read]) => (other === name ? [] : [...read])));
+    expect([...(readsOf.get(name) ?? [])].filter((field) => !others.has(field))).not.toEqual([]);
   });
 
+  it('have a recorded read, another test, a single value, or an entry among the recorded-only fields', () => {
+    const unread = [...LEAVES].filter((field) => !reads.has(field));
+    expect(unread.filter((field) => !OTHERS.includes(field))).toEqual([]);
+    expect(OTHERS.filter((field) => !unread.includes(field))).toEqual([]);
+    expect(OTHERS).toEqual([...new Set(OTHERS)]);
+  });
+});
+
+describe('the fields of a run configuration', () => {
   it.each(SHOWN_ELSEWHERE)('have an effect that $file shows: $test', ({ file, test, fields }) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
     expect(readFileSync(join(ROOT, file), 'utf8')).toContain(`it('${test}'`);

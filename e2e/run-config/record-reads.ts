@@ -31,7 +31,16 @@ export function* leavesIn(value: unknown, path = ''): Generator<string> {
 
 /** Code that checks every value and acts on none. */
 const CHECKS = /\/(runtime\/list-files|crds\/run-config\/find-[a-z-]+)\.ts/;
-const isCheck = () => CHECKS.test(new Error().stack ?? '');
+/** A check may read a value deep inside of its own calls and those of zod. */
+const FRAMES = 100;
+
+function isCheck(): boolean {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = FRAMES;
+  const { stack = '' } = new Error();
+  Error.stackTraceLimit = stackTraceLimit;
+  return CHECKS.test(stack);
+}
 
 /**
  * Wraps a configuration and adds the path of each leaf that is read to `reads`. A field that is spread into another object
