@@ -11,6 +11,7 @@ const OWN_FAMILY = /^(Virtual)?MCP/;
 
 function remedyForKind(kind: string): string {
   if (kind === 'Kustomization') return 'write what `kubectl kustomize` prints into a folder, and name that one';
+  if (kind.endsWith('List')) return 'write each of its items as a document of its own, with `---` between them';
   const meant = nearest(kind, KNOWN_KINDS);
   return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
 }
@@ -18,7 +19,8 @@ function remedyForKind(kind: string): string {
 /** An object of Kubernetes that another program reads, such as a Namespace. */
 function isForeign(kind: string, value: unknown): boolean {
   if (!z.object({ apiVersion: z.string().min(1) }).safeParse(value).success) return false;
-  return kind !== 'Kustomization' && !OWN_FAMILY.test(kind) && nearest(kind, KNOWN_KINDS) === undefined;
+  if (kind === 'Kustomization' || kind === 'List') return false;
+  return !OWN_FAMILY.test(kind) && nearest(kind, KNOWN_KINDS) === undefined;
 }
 
 /** What to tell of a document of another kind: a notice where vmcp passes it over, a problem where a person erred. */

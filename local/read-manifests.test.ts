@@ -92,6 +92,13 @@ describe('the resources of several files', () => {
     ]);
   });
 
+  it('refuses a List, whose items would be lost', () => {
+    const list = `apiVersion: v1\nkind: List\nitems:\n  - ${manifest('MCPGroup', 'description: a').trim().replaceAll('\n', '\n    ')}\n`;
+    expect(told(list)).toEqual([
+      expect.stringContaining('write each of its items as a document of its own, with `---` between them'),
+    ]);
+  });
+
   it('warns of an API group that differs by a typo, with the right one', () => {
     const group = (name: string, of: string) =>
       manifest('MCPGroup', 'description: a').replace('demo', name).replace('vmcp.dev', of);
