@@ -179,6 +179,21 @@ describe('what is accepted without effect', () => {
     expect((await edit({ permission_profile: { name: 'none' } })).status).toBe(200);
   });
 
+  it('refuses a network mode that is not served', async () => {
+    const permission_profile = { network: { mode: 'host', outbound: { insecure_allow_all: true } } };
+    expect(await edit({ permission_profile })).toEqual(refused('network.mode: "host" is not served'));
+  });
+
+  it('warns of volumes and privileges of a command', async () => {
+    const command = { name: 'far', command: ['far'], volumes: ['/data:/data'] };
+    const profile = { permission_profile: { privileged: true, network: { outbound: { insecure_allow_all: true } } } };
+    const made = await ask('POST', '/workloads', { ...command, ...profile });
+    expect([made.status, warnedOf(WorkloadChanged.parse(made.body).warnings)]).toEqual([
+      201,
+      ['volumes', 'permission_profile.privileged'],
+    ]);
+  });
+
   it('refuses inbound hosts, which nothing enforces', async () => {
     const permission_profile = { network: { inbound: { allow_host: ['a'] } } };
     expect(await edit({ permission_profile })).toEqual(refused('permission_profile.network.inbound.allow_host'));

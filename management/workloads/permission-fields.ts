@@ -1,4 +1,5 @@
 import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
+import { NETWORK_MODES } from '#operator/plan/read-permission-profile';
 import { sameValue } from '../same-value.ts';
 import { Problem } from '../problem.ts';
 import type { Around, Change, Fields } from './field.ts';
@@ -35,6 +36,12 @@ function writeProfile(value: PermissionProfileDocument, workload: string): Chang
     throw new Problem(
       'bad_request',
       'body permission_profile.network.inbound.allow_host: only vmcp reaches the program, so it cannot be enforced; leave it out',
+    );
+  const mode = value.network?.mode;
+  if (mode !== undefined && !NETWORK_MODES.includes(mode))
+    throw new Problem(
+      'bad_request',
+      `body permission_profile.network.mode: ${JSON.stringify(mode)} is not served; send none, or leave it out`,
     );
   const name = Object.keys(BUILT_IN).find((one) => sameValue(value, BUILT_IN[one]) || sameValue(value, { name: one }));
   if (name !== undefined) return builtIn(name);

@@ -72,14 +72,19 @@ function ofEngine(spec: Spec, { hasPaths }: Found): string[] {
     .map(([field]) => `${field}: no container engine of one machine runs it`);
 }
 
-/** Folders of a profile, which a process of this machine sees anyway. */
+/** Volumes, folders and privileges of a container, which a process of this machine does not have. */
 function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
-  const { read, write } = profileOf(spec, { profile }) ?? {};
-  const named = Object.entries({ read, write }).filter(([, paths]) => orNothing(paths) !== undefined);
-  if (!hasPaths || !spec.command || named.length === 0) return [];
-  return named.map(
-    ([field]) => `permission_profile.${field}: a command runs as a process of this machine: use an image`,
-  );
+  if (!hasPaths || !spec.command) return [];
+  const { read, write, privileged } = profileOf(spec, { profile }) ?? {};
+  const fields = {
+    volumes: spec.volumes,
+    'permission_profile.read': read,
+    'permission_profile.write': write,
+    'permission_profile.privileged': privileged === true ? privileged : undefined,
+  };
+  return Object.entries(fields)
+    .filter(([, value]) => orNothing(value) !== undefined)
+    .map(([field]) => `${field}: a command runs as a process of this machine: use an image`);
 }
 
 /** Returns settings of a program beside `remoteUrl`, and a port beside transport stdio. */

@@ -43,9 +43,12 @@ function readEgress(network: PermissionProfileDocument['network']): Pick<Permiss
   return { egress: { addresses, ports, everywhere }, unenforced };
 }
 
+/** Modes of a network that are served; all but `none` mean the usual network. */
+export const NETWORK_MODES: readonly string[] = ['none', 'default', 'bridge', ''];
+
 /** What the mode of a network says beside its addresses: the usual one, or none at all. Another one leads out of confinement. */
 function isOff(name: string, mode = 'default'): boolean {
-  if (['none', 'default', 'bridge', ''].includes(mode)) return mode === 'none';
+  if (NETWORK_MODES.includes(mode)) return mode === 'none';
   const message = `MCPServer "${name}" permissionProfile: network.mode "${mode}" is not served: write none, or leave it out`;
   throw new Stalled('UnsupportedPermissionProfile', message);
 }
