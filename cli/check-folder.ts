@@ -7,6 +7,7 @@ import { withStored } from '#local/current-snapshot';
 import { ignoresLimits } from '#local/ignores-limits';
 import { listEnvFiles } from '#local/list-env-files';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
+import { findPortConflicts, portClaims } from '#local/port-claims';
 import type { Problem } from '#local/resource';
 import { StoredSecrets } from '#local/stored-secrets';
 import { LocalSecrets } from '#management/secrets/local-secrets';
@@ -58,6 +59,7 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
   const { servers, backends } = applicantsOf(snapshot);
   const known = {
     allotments: allot(readAllotments(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
+    portConflicts: findPortConflicts(portClaims(snapshot.manifests), []),
     directory: state.run,
     loginDirectory: state.logins,
     containerEngine,

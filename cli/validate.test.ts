@@ -51,6 +51,22 @@ describe('validate', () => {
     expect(code).not.toBe(0);
   });
 
+  it('names the second program with the same mcpPort at its field, once', async () => {
+    const server = group('v', '{ config: { groupRef: g }, incomingAuth: { type: anonymous } }');
+    const program = (name: string) =>
+      group(name, '\n  groupRef: g\n  command: [node]\n  transport: streamable-http\n  mcpPort: 4987');
+    const text = [
+      group('g'),
+      server.replace('MCPGroup', 'VirtualMCPServer'),
+      ...['a', 'b'].map((name) => program(name).replace('MCPGroup', 'MCPServer')),
+    ];
+    const { code, err } = await validated(['-'], text.join('---\n'));
+    const why = 'MCPServer/b: PortInUse: mcpPort: port 4987 is in use by MCPServer "a" (mcpPort): write another port';
+    expect(err.split('\n').filter((line) => line.includes('4987'))).toEqual([expect.stringMatching(/^-:\d+(:\d+)?: /)]);
+    expect(err).toContain(`-:27: ${why}`);
+    expect(code).toBe(1);
+  });
+
   it('names an unknown field beside the required one that it stands for, also as a cluster would refuse it', async () => {
     const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
     const spec = '{ config: { groupReff: tools }, incomingAuth: { type: anonymous } }';

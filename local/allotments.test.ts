@@ -59,6 +59,13 @@ describe('what a server is given', () => {
     expect(portsOf(after, 'd/a').port).toBe(4493);
   });
 
+  it('stays while it runs, also where another resource starts to ask for that port', () => {
+    const before = allot(none, servers('d/a'), []);
+    const asking = [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }];
+    const runs = (port: number, name: string) => port === 4483 && name === 'd/a';
+    expect(portsOf(allot(before, asking, [], { busy: () => false, makeUid, runs }), 'd/a').port).toBe(4483);
+  });
+
   it('is a port of its own for each backend', () => {
     const { backendPlaces } = allot(none, [], [{ name: 'd/x' }, { name: 'd/y' }, { name: 'd/z', claims: 14_483 }]);
     expect(backendPlaces['d/x']).toBe(1);

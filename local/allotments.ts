@@ -114,6 +114,8 @@ export interface PortFacts {
   busy: (port: number) => boolean;
   /** No process of the folder runs, so a private port or one of a backend can give way without a loss. */
   starting?: boolean | undefined;
+  /** Whether the endpoint of this applicant runs on this public port. */
+  runs?: ((port: number, name: string) => boolean) | undefined;
   /** A private port or one of a backend, given to this applicant, that its process found taken. */
   lost?: { name: string; port: number } | undefined;
 }
@@ -123,21 +125,24 @@ interface AllotOptions extends PortFacts {
 }
 
 /**
- * Adds what is missing and frees the places of those that are gone. A public port stays, as clients know it, unless another
- * resource claims it. Private ports and those of backends move only when their process could not have them.
+ * Adds what is missing and frees the places of those that are gone. A public port stays while its endpoint runs, as clients know
+ * it. Otherwise it stays unless another resource claims it. Private ports and those of backends move only when their process could not have them.
  */
 export function allot(
   former: Allotments,
   servers: Applicant[],
   backends: Applicant[],
-  { busy, starting = false, lost, makeUid }: AllotOptions = { busy: () => false, makeUid: randomUUID },
+  { busy, starting = false, runs = () => false, lost, makeUid }: AllotOptions = {
+    busy: () => false,
+    makeUid: randomUUID,
+  },
 ): Allotments {
   const claims = claimsOf([...servers, ...backends]);
   const listening = servers.filter(({ listens }) => listens !== false);
   const isFree = (port: number, name: string): boolean => !busy(port) && !claims.byOther(port, name);
   const isLost = (port: number, name: string): boolean => lost?.port === port && lost.name === name;
   const slots = giveNumbers(listening, former.slots, {
-    keeps: (slot, name) => !claims.byOther(portOfSlot(slot), name),
+    keeps: (slot, name) => runs(portOfSlot(slot), name) || !claims.byOther(portOfSlot(slot), name),
     isFree: (slot, name) => isFree(portOfSlot(slot), name),
   });
   const hidden = (portOf: (place: number) => number, own: (name: string) => string): NumberRules => ({

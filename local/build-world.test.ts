@@ -36,6 +36,7 @@ function planOurs(...documents: string[]) {
   expect(snapshot.problems).toEqual([]);
   const known = {
     allotments: { slots: { 'ours/demo': 0 }, privatePlaces: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
+    portConflicts: new Map(),
     directory: '/srv/.vmcp',
     loginDirectory: '/srv/.vmcp/logins',
     containerEngine: undefined,
@@ -90,6 +91,7 @@ it('may hold a server that is called as something that every object has', () => 
       backendPlaces: {},
       uids: { 'ours/constructor': 'u' },
     },
+    portConflicts: new Map(),
     directory: '/srv/.vmcp',
     loginDirectory: '/srv/.vmcp/logins',
     containerEngine: undefined,

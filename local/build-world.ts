@@ -1,8 +1,7 @@
 import { byName } from '#operator/by-name';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
-import { MCPServerSpec, resourceUrlOf, specForOneMachine, VirtualMCPServerSpec } from '#crds/kinds/index';
+import { MCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
-import { isLoopbackHost } from '#crds/parts/loopback';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
@@ -11,10 +10,13 @@ import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOf
 import type { Snapshot } from './manifest-folder.ts';
 import { findKeyPair, findSecretFlaws } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
+import { claimedPort, type PortConflicts } from './port-claims.ts';
 
 /** What the plan may know besides the manifests. */
 export interface Known {
   allotments: Allotments;
+  /** Ports that resources ask for and cannot have, by namespace. */
+  portConflicts: Map<string, PortConflicts>;
   /** Absolute path below which each namespace has its folder. */
   directory: string;
   /** The same for what authorization servers keep. */
@@ -33,25 +35,9 @@ export interface Known {
   observed: World['observed'];
 }
 
-function loopbackPort(url: string | undefined): number | undefined {
-  if (url === undefined || !URL.canParse(url)) return undefined;
-  const { hostname, port } = new URL(url);
-  return isLoopbackHost(hostname) && port !== '' ? Number(port) : undefined;
-}
-
 function applicant({ metadata: { namespace } }: Manifest, name: string, claims: number | undefined): Applicant {
   const place = `${namespace}/${name}`;
   return claims === undefined ? { name: place } : { name: place, claims };
-}
-
-/** The public port that the resource asks for by itself. */
-function claimedPort({ kind, spec }: Manifest): number | undefined {
-  if (kind === 'VirtualMCPServer') {
-    const { data } = VirtualMCPServerSpec.safeParse(specForOneMachine(spec));
-    return data?.listen?.port ?? loopbackPort(data && resourceUrlOf(data.incomingAuth));
-  }
-  const { data } = MCPServerSpec.safeParse(spec);
-  return data?.proxyPort ?? loopbackPort(data && (data.oidcConfig ?? data.oidcConfigRef)?.resourceUrl);
 }
 
 /** Whether secrets are made for it: a login at a remote server is sealed for its MCPServer, whose runtime may be that of a group. */
@@ -109,7 +95,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
     ),
     envFiles: byName(envFilesOf(manifests, known)),
     uids: byName(inside(Object.entries(uids), namespace)),
-    ...defined({ containerEngine, hostAddress, limitsIgnored }),
+    ...defined({ containerEngine, hostAddress, limitsIgnored, portConflicts: known.portConflicts.get(namespace) }),
   };
 }
 

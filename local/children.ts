@@ -6,6 +6,7 @@ import { parseKey } from '#operator/world';
 import { isListening, isPortFree } from './check-port.ts';
 import { recordChildren } from './children-record.ts';
 import { openLogFile } from './log-file.ts';
+import type { PortHolder } from './port-claims.ts';
 import { type ProcessSpec, SupervisedProcess } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { Listen, StatusBoard } from './status-board.ts';
@@ -83,6 +84,14 @@ export class Children {
   restartedAt(name: string): string | undefined {
     const child = this.#children.get(name)?.child;
     return child?.role === 'runtime' ? child.restartedAt : undefined;
+  }
+
+  /** The ports of all children. */
+  holders(): PortHolder[] {
+    return [...this.#children.values()].flatMap(({ owner, child }): PortHolder[] => {
+      const listening: PortHolder = { owner, role: child.role, port: child.port };
+      return child.role === 'backend' ? [listening] : [listening, { owner, role: 'private', port: child.privatePort }];
+    });
   }
 
   /** Where the runtime of that name listens; undefined while there is none. */

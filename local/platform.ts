@@ -74,7 +74,12 @@ export class LocalPlatform implements Platform {
     this.#children = new Children(state, clock, board, (owner) => this.#runtimes.lost(owner));
     this.#digest = secretDigester(state);
     this.#address = new HostAddress({ environment: options.environment, clock, found: () => this.#changedGateways() });
-    this.#ports = new PortAllocations({ state, board, snapshot: () => this.#snapshot.value });
+    this.#ports = new PortAllocations({
+      state,
+      board,
+      snapshot: () => this.#snapshot.value,
+      running: () => this.#children.holders(),
+    });
   }
 
   async watch(changed: (key: ResourceKey) => void): Promise<void> {
@@ -104,6 +109,7 @@ export class LocalPlatform implements Platform {
     const hostAddress = await this.#hostAddress();
     return buildWorld(this.#snapshot.value, namespace, {
       allotments: this.#ports.value,
+      portConflicts: this.#ports.conflicts,
       directory: state.run,
       loginDirectory: state.logins,
       containerEngine,

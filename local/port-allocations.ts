@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keyText, parseKey, type ResourceKey } from '#operator/world';
+import { keyText, parseKey, type ResourceKey, runtimeName } from '#operator/world';
 import { runtimeNameOf } from '#operator/plan/object-parts';
 import {
   allot,
@@ -16,6 +16,7 @@ import {
 import { applicantsOf } from './build-world.ts';
 import { findBusyPorts } from './check-port.ts';
 import type { Snapshot } from './manifest-folder.ts';
+import { findPortConflicts, portClaims, type PortConflicts, type PortHolder } from './port-claims.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { StatusBoard } from './status-board.ts';
 
@@ -24,6 +25,8 @@ interface PortAllocationsOptions {
   board: StatusBoard;
   /** The resources as they are now. */
   snapshot: () => Snapshot;
+  /** The ports of the processes that run. */
+  running: () => PortHolder[];
 }
 
 /** The ports and identities of a folder's resources, kept in its state folder. */
@@ -31,6 +34,8 @@ export class PortAllocations {
   readonly #options: PortAllocationsOptions;
   #value: Allotments;
   #closed = false;
+  /** What the resources of the latest snapshot ask for: reading it out takes long. */
+  #claims: { snapshot: Snapshot; claims: ReturnType<typeof portClaims> } | undefined;
 
   constructor(options: PortAllocationsOptions) {
     this.#options = options;
@@ -39,6 +44,13 @@ export class PortAllocations {
 
   get value(): Allotments {
     return this.#value;
+  }
+
+  /** Ports that resources ask for and cannot have, by namespace. */
+  get conflicts(): Map<string, PortConflicts> {
+    const snapshot = this.#options.snapshot();
+    if (this.#claims?.snapshot !== snapshot) this.#claims = { snapshot, claims: portClaims(snapshot.manifests) };
+    return findPortConflicts(this.#claims.claims, this.#options.running());
   }
 
   /** Gives ports to what has none, after a look at what other programs have. Returns the resources whose ports changed. */
@@ -50,12 +62,22 @@ export class PortAllocations {
     // A failure hides no change: a resource without a port waits for one, and a number that is not noted holds until the next start.
     board.attempt(state.allotments, () => {
       const { servers, backends } = applicantsOf(snapshot());
-      const facts = { busy: (port: number) => busy.has(port), starting, lost };
+      const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };
       this.#value = allot(this.#value, servers, backends, { ...facts, makeUid: randomUUID });
       writeAllotments(state, this.#value);
     });
     const changed = [...this.#ports()].filter(([owner, ports]) => (before.get(owner) ?? ports) !== ports);
     return changed.map(([owner]) => parseKey(owner));
+  }
+
+  #runs(): (port: number, name: string) => boolean {
+    const places = new Map(
+      this.#options.running().flatMap(({ owner, role, port }): [number, string][] => {
+        const key = parseKey(owner);
+        return role === 'runtime' ? [[port, `${key.namespace}/${runtimeName(key)}`]] : [];
+      }),
+    );
+    return (port, name) => places.get(port) === name;
   }
 
   close(): void {

@@ -73,6 +73,11 @@ export interface LocalFacts {
   ports: Record<string, { port: number; privatePort: number }>;
   /** Port of each MCPServer that is started here and speaks HTTP, by name; `mcpPort` wins. */
   backendPorts: Record<string, number>;
+  /**
+   * Why resources cannot have the port that they ask for, as another one has it: per runtime (see `runtimeName`), and per MCPServer
+   * for its program. Each message begins with the field.
+   */
+  portConflicts?: Record<'runtimes' | 'programs', Record<string, string>>;
   /** MCPServer name to the files of its `envFileDir`, absolute paths; absent where that cannot be read. */
   envFiles?: Record<string, string[]>;
   /** Identity of what each runtime serves (see `runtimeName`), made once and kept. */

@@ -39,7 +39,7 @@ function localWorld(resources: Resources): World {
   return buildWorld(snapshot, 'default', {
     allotments: allot(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
     ...{ directory: folder, loginDirectory: join(folder, 'logins'), containerEngine: 'podman' },
-    ...{ hostAddress: undefined, limitsIgnored: false, envFiles: () => undefined, generated },
+    ...{ portConflicts: new Map(), hostAddress: undefined, limitsIgnored: false, envFiles: () => undefined, generated },
     ...{ digest: (_value, place) => contentHash(place), status: () => undefined, documents: {}, observed: {} },
   });
 }

@@ -4,6 +4,7 @@ import type { Manifest, World } from '../world.ts';
 import { isAllowedAnnotation } from './allowed-annotation.ts';
 import { isAllowedVariable } from './allowed-variable.ts';
 import { metricsOf } from './child-names.ts';
+import { checkEndpointPort } from './check-port.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
@@ -125,6 +126,7 @@ function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, w
 export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: World, now: string): OwnEndpoint {
   const { name } = manifest.metadata;
   checkOverrides(name, spec.resourceOverrides, world);
+  checkEndpointPort(manifest, world);
   const server = ownEndpoint(manifest, spec, world);
   const { rendered, findings } = resolveOwn(manifest, spec, server, world);
   const children = renderChildren(manifest, server, rendered, world);

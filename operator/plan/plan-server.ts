@@ -1,5 +1,6 @@
 import { specForOneMachine, VirtualMCPServer } from '#crds/kinds/index';
 import type { Manifest, ResourceKey, World } from '../world.ts';
+import { checkEndpointPort } from './check-port.ts';
 import { findGroupMembers } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
 import { runtimeNameOf } from './object-parts.ts';
@@ -19,6 +20,7 @@ export function planServer(key: ResourceKey, manifest: Manifest, world: World, n
     const written = isLocal ? { ...manifest, spec: specForOneMachine(manifest.spec) } : manifest;
     const spec = readSpec(VirtualMCPServer, written);
     const { config } = spec;
+    checkEndpointPort(manifest, world);
     const { rendered, findings } = resolveRuntime(
       manifest,
       spec,

@@ -1,6 +1,7 @@
 import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
 import type { ClusterFacts, LocalFacts, World } from '../world.ts';
+import { checkProgramPort } from './check-port.ts';
 import { checkHostAccess } from './check-host-access.ts';
 import { backendChild, podsOf } from './child-names.ts';
 import { type Command, processCommand, secretVariables } from './command-of-backend.ts';
@@ -51,8 +52,9 @@ export function localCommand(
   return containerCommand(local.containerEngine, name, spec, port, local, world);
 }
 
-/** Port on this machine of a backend that speaks HTTP. */
+/** Port on this machine of a backend that speaks HTTP. Throws `Waiting`. */
 export function localPort(name: string, spec: BackendSpec, local: LocalFacts): number {
+  checkProgramPort(name, local);
   const written = spec.command ? spec.mcpPort : undefined;
   const port = written ?? local.backendPorts[name];
   if (port !== undefined) return port;
