@@ -59,6 +59,11 @@ const CERTIFICATE = readFileSync(new URL('../runtime/incoming/testdata/loopback-
 const OTHER_KEY = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString();
+/** An RSA key of 1024 bits, which TLS refuses. */
+const SHORT_PAIR = {
+  'tls.crt': readFileSync(new URL('./testdata/short-cert.pem', import.meta.url), 'utf8'),
+  'tls.key': readFileSync(new URL('./testdata/short-key.pem', import.meta.url), 'utf8'),
+};
 const secretOf = (name: string, values: Record<string, string>) =>
   `apiVersion: v1\nkind: Secret\nmetadata: { name: ${name} }\nstringData: ${JSON.stringify(values)}\n---\n`;
 
@@ -127,6 +132,19 @@ describe('validate', () => {
         secretOf('texts', { blank: '   ' }),
       6,
       EMPTY,
+    ],
+    [
+      'a certificate whose key is too short',
+      openServer('tls: { secretRef: { name: pair } }') + secretOf('pair', SHORT_PAIR),
+      7,
+      /tls\.secretRef: key "tls\.crt" of Secret "pair" cannot be used for TLS: the key of the certificate is too short/,
+    ],
+    [
+      'a chain that cannot be read',
+      openServer('tls: { secretRef: { name: pair } }') +
+        secretOf('pair', { 'tls.crt': `${CERTIFICATE}-----BEGIN CERTIFICATE-----\nMIIB`, 'tls.key': OTHER_KEY }),
+      7,
+      /cannot be used for TLS: a certificate or its chain cannot be read \(bad end line\): write whole PEM blocks/,
     ],
     [
       'a certificate with the key of another one',

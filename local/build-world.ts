@@ -8,7 +8,7 @@ import { runtimeNameOf } from '#operator/plan/object-parts';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
-import { findKeyPair, findSecretFlaws } from './find-secret-flaws.ts';
+import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
 import { claimedPort, type PortConflicts } from './port-claims.ts';
 
@@ -99,8 +99,8 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
   };
 }
 
-const withPlace = (place: string, pair: string | undefined): [string, string][] =>
-  pair === undefined ? [] : [[place, pair]];
+const withPlace = (place: string, found: string | undefined): [string, string][] =>
+  found === undefined ? [] : [[place, found]];
 
 /** All that the plan reads about one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
@@ -132,6 +132,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     secrets: byName(secrets),
     flaws: byName(values.map(([place, value]) => [place, findSecretFlaws(value)])),
     keyPairs: byName(values.flatMap(([place, value]) => withPlace(place, findKeyPair(value)))),
+    tlsFlaws: byName(values.flatMap(([place, value]) => withPlace(place, findTlsFlaw(value)))),
     configMaps: byName(
       inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
     ),

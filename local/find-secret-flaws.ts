@@ -1,3 +1,4 @@
+import { findTlsProblem } from '#lib/tls/find-tls-problem';
 import { isBlank } from '#crds/parts/is-blank';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { firstCertificate, hasCertificate } from '#crds/parts/has-certificate';
@@ -28,6 +29,13 @@ export function findSecretFlaws(value: string): SecretFlaw[] {
 function headerFlaws(text: string): SecretFlaw[] {
   if (HEADER_VALUE.test(text)) return [];
   return HEADER_VALUE.test(text.replaceAll(BEYOND_LATIN_1, '')) ? ['beyond Latin-1'] : ['control characters'];
+}
+
+/** Returns why TLS refuses a certificate with its chain, or a private key; undefined: TLS takes it, or it is neither. */
+export function findTlsFlaw(value: string): string | undefined {
+  const text = value.replace(/[\r\n]+$/, '');
+  if (hasCertificate(text)) return findTlsProblem({ cert: text });
+  return privateKeyOf(text) && findTlsProblem({ key: text });
 }
 
 /** Returns the hash of the public key of a certificate or a private key; undefined: the value is neither, or Node knows no such key. */

@@ -182,6 +182,8 @@ export interface World {
   flaws?: Readonly<Record<string, readonly SecretFlaw[]>>;
   /** Certificates and private keys: `<name>/<key>` to the hash of the public key. Absent in a cluster. */
   keyPairs?: Readonly<Record<string, string>>;
+  /** Certificates and private keys that TLS refuses: `<name>/<key>` to why, with the remedy. Absent in a cluster. */
+  tlsFlaws?: Readonly<Record<string, string>>;
   /** ConfigMap name to key to text. */
   configMaps: Record<string, Record<string, string>>;
   /** Of those that are there and yet not in `secrets` or `configMaps`: name to why, with what to do. */

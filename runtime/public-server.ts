@@ -1,6 +1,6 @@
+import { findTlsProblem } from '#lib/tls/find-tls-problem';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
-import { createSecureContext } from 'node:tls';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
@@ -26,14 +26,9 @@ export function readCertificate(
 ): Certificate | undefined {
   if (!tls) return undefined;
   const certificate = { cert: read(tls.cert_file), key: read(tls.key_file) };
-  try {
-    createSecureContext(certificate);
-    return certificate;
-  } catch (cause) {
-    const files = `${tls.cert_file} and ${tls.key_file}`;
-    const remedy = 'write a certificate in PEM form with its chain, and its private key without passphrase';
-    throw new ConfigError(`listen.tls: ${files} cannot be served: ${remedy}`, { cause });
-  }
+  const problem = findTlsProblem(certificate);
+  if (problem === undefined) return certificate;
+  throw new ConfigError(`listen.tls: ${tls.cert_file} and ${tls.key_file} cannot be served: ${problem}`);
 }
 
 /** @throws ConfigError for a certificate or key that cannot be served */

@@ -79,7 +79,7 @@ const CASES: Record<string, Case> = {
       ],
     },
     files: { token: 'no key' },
-    reason: /webhook w: its client certificate and key cannot be used together/,
+    reason: /webhook w: its client certificate cannot be used: a certificate or its chain cannot be read/,
   },
 };
 

@@ -139,9 +139,10 @@ export class FileList {
     return this.secret(reference, field, ['empty', ...HEADER_FLAWS]);
   }
 
-  /** As `secret`, for a certificate and its private key. Throws `Waiting` where they do not belong together. */
+  /** As `secret`, for a certificate and its private key. Throws `Waiting` where TLS refuses one, and where they do not belong together. */
   pair(certificate: KeyReference, key: KeyReference, field: string): [certificate: string, key: string] {
     const files = [this.secret(certificate, field, ['no certificate']), this.secret(key, field, ['no private key'])];
+    for (const part of [certificate, key]) this.#refuseForTls(part, field);
     const pairOf = ({ name, key }: KeyReference) => ownValue(this.#world.keyPairs, `${name}/${key}`);
     if (pairOf(certificate) === pairOf(key)) return [files[0] ?? '', files[1] ?? ''];
     const what = `key "${key.key}" of Secret "${key.name}" is not the private key of the certificate "${certificate.key}"`;
@@ -153,6 +154,12 @@ export class FileList {
     const flaw = flaws.find((one) => found.includes(one));
     if (flaw === undefined) return;
     throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${REMEDIES[flaw]}`);
+  }
+
+  #refuseForTls({ name, key }: KeyReference, field: string): void {
+    const why = ownValue(this.#world.tlsFlaws, `${name}/${key}`);
+    if (why === undefined) return;
+    throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" cannot be used for TLS: ${why}`);
   }
 
   /** Path of the file with a ConfigMap's text. Throws `Waiting`. */

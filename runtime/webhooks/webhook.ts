@@ -1,5 +1,5 @@
+import { findTlsProblem } from '#lib/tls/find-tls-problem';
 import { isBlank } from '#crds/parts/is-blank';
-import { createSecureContext } from 'node:tls';
 import { Agent, type Dispatcher, request } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';
@@ -115,11 +115,9 @@ function createConnections({ name, timeout, tls }: Settings, { readSecret, proxy
     ...(key === undefined ? {} : { key }),
     ...(tls?.insecure_skip_verify ? { rejectUnauthorized: false } : {}),
   };
-  try {
-    createSecureContext({ ca, cert, key });
-  } catch (cause) {
-    throw new ConfigError(`webhook ${name}: its client certificate and key cannot be used together`, { cause });
-  }
+  const problem = findTlsProblem({ ca, cert, key });
+  if (problem !== undefined)
+    throw new ConfigError(`webhook ${name}: its client certificate cannot be used: ${problem}`);
   const options = { connections: CONNECTIONS };
   return isProxied(proxy) ? createProxyDispatcher(connect, proxy, options) : new Agent({ ...options, connect });
 }
