@@ -1,7 +1,9 @@
 // What must hold before every commit: what is generated is up to date, lint and types pass, the features page is true, links lead
-// somewhere, and nothing is left that would not be in the commit (what is staged counts as in it).
+// somewhere, no files import each other in a circle, every export and dependency has a user, and nothing is left that would not be in
+// the commit (what is staged counts as in it).
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { checkCircles } from './check-circles.ts';
 import { checkFeatures } from './check-features.ts';
 import { checkLinks } from './check-links.ts';
 import { inTurn, type Say } from './in-turn.ts';
@@ -11,7 +13,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Commands that write generated files; each must leave the tree as it was. */
 const GENERATE = ['generate', 'golden'];
 /** Commands that only look: they run at the same time. */
-const CHECK = ['lint', 'types'];
+const CHECK = ['lint', 'types', 'unused'];
 
 /** Runs a script of the package, and says what it says. Resolves with whether it succeeded. */
 function run(script: string, say: Say): Promise<boolean> {
@@ -48,12 +50,15 @@ console.log('== features page ==');
 const problems = checkFeatures(ROOT);
 console.log('== links ==');
 const astray = checkLinks(ROOT);
+console.log('== import circles ==');
+const circles = checkCircles(ROOT);
 console.log('== differences ==');
 const left = differences();
-for (const line of [...problems, ...astray, ...left]) console.error(line);
+for (const line of [...problems, ...astray, ...circles, ...left]) console.error(line);
 if (left.length > 0) console.error('stage what belongs to the commit (git add), remove the rest, and verify again');
 if (problems.length > 0) failed.push('features page');
 if (astray.length > 0) failed.push('links');
+if (circles.length > 0) failed.push('import circles');
 if (left.length > 0) failed.push('differences');
 console.log(failed.length === 0 ? 'verified' : `failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,11 +1,18 @@
+import type { Writable } from 'node:stream';
+import type { Log } from '#lib/log/log';
 import { type ClusterManagement, startClusterManagement } from '#management/cluster/start-cluster-management';
 import { MOST_POD_LOGS } from '#management/workloads/pod-logs';
 import { KubeApi, type OnRequest } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
 import type { Flags } from './flags.ts';
-import type { Surroundings } from './run-operator.ts';
 
-interface ManagementPlace extends Pick<Surroundings, 'version' | 'log' | 'audit' | 'environment'> {
+interface ManagementPlace {
+  version: string;
+  log: Log;
+  /** One line for each change by the management API. */
+  audit: Writable;
+  /** Of this process: proxies are named there. */
+  environment: NodeJS.ProcessEnv;
   port: number;
   /** Namespace of the operator. */
   namespace: string;
