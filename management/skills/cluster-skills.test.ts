@@ -102,7 +102,7 @@ it('skills that are too long to be listed are uninstalled one by one, and no mor
   await server.close();
 });
 
-it('lists of skills, which are long, are read by turns, and so is what is asked of one skill', async () => {
+it('limits the reads of skills at once, for a list and for one skill', async () => {
   const folder = makeFolder();
   const { promise: answered, resolve: answer } = Promise.withResolvers<undefined>();
   let reading = 0;

@@ -49,10 +49,10 @@ interface ClusterSkillsOptions {
  */
 export function clusterSkills(options: ClusterSkillsOptions, semaphore: StagingSemaphore): Skills {
   const records = new SkillRecords(options.records);
-  const inTurn = <T>(read: () => Promise<T>) => options.lists.run(options.namespace, 'the skills', read);
+  const limited = <T>(read: () => Promise<T>) => options.lists.run(options.namespace, 'the skills', read);
   return {
-    list: (filter) => inTurn(() => list(filter, records)),
-    get: (name, place) => inTurn(() => get(name, place, records)),
+    list: (filter) => limited(() => list(filter, records)),
+    get: (name, place) => limited(() => get(name, place, records)),
     install: (request) => install(request, { ...options, records }, semaphore),
     uninstall: (name, place, force) => uninstall({ name, place, force }, records),
     validate(what) {

@@ -108,7 +108,7 @@ it('more pods than are looked at are told', async () => {
   await expect(logs()).rejects.toMatchObject({ code: 'unavailable', message });
 });
 
-it('pods of a namespace are listed by turns: who may start them may make them long', async () => {
+it('limits the lists of pods at once, because a tenant can make them long', async () => {
   server.addPod('one', PROGRAM, RUNS);
   LOGS.set('one', 'line\n');
   const lists = new ListSemaphore({ atOnce: 1, queue: 1 });

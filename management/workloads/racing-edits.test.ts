@@ -95,3 +95,23 @@ it('an edit of a version is told that it is another by then, though somebody els
   const edit = workloads.edit('a', { image: 'mine' }, () => Promise.resolve(), { expected: [version] });
   await expect(edit).rejects.toMatchObject({ code: 'stale' });
 });
+
+it('rejects a change as busy when 500 changes of the workload run or wait, and serves other workloads', async () => {
+  const { promise: opened, resolve: open } = Promise.withResolvers<undefined>();
+  const resources: Resources = {
+    list: () => Promise.resolve([]),
+    get: (_kind, name) => (name === 'a' ? opened : Promise.resolve(undefined)),
+    create: () => Promise.reject(new Error('not called')),
+    replace: () => Promise.reject(new Error('not called')),
+    delete: () => Promise.resolve(false),
+  };
+  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
+  const workloads = new Workloads({ resources, profiles, runtime: localRuntime(place.state) });
+  const all = Promise.allSettled(Array.from({ length: 500 }, () => workloads.delete('a')));
+  await expect(workloads.delete('a')).rejects.toMatchObject({ code: 'busy', status: 409 });
+  await expect(workloads.delete('b')).rejects.toMatchObject({ code: 'not_found' });
+  open(undefined);
+  const reasons = (await all).map((one) => (one.status === 'rejected' ? (one.reason as { code: string }).code : ''));
+  expect(reasons).toEqual(Array(500).fill('not_found'));
+});
