@@ -1,34 +1,23 @@
-import type { ServerResponse } from 'node:http';
 import { renderRpcError } from '#runtime/http/answer-error';
 import { answerJson } from '#runtime/http/answer-json';
 import { noteAnswer, noteCancelled, noteAnswered } from '#runtime/note-trail';
-import type { Rooms } from '#runtime/rooms';
-import type { Trail } from '#runtime/trail';
+import type { ClientRequest } from '../client-request.ts';
 import type { Flow } from '../backends/backend.ts';
 import type { CallFailure } from '../backends/failures.ts';
 import type { AnswerKind, BackendMessage } from '../envelope/decode-backend-message.ts';
-import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { writeSse, type eventEnding } from '../sse/write-sse.ts';
 import { ClientDocument, ClientStream } from './client-stream.ts';
 
 type EventFields = Parameters<typeof eventEnding>[0];
 
-/** The request that is answered. */
-interface Answered {
-  readonly res: ServerResponse;
-  readonly message: DecodedRequest;
-  readonly rooms: Rooms;
-  readonly trail: Trail;
-}
-
 /** A backend's answer on its way to the client, as it comes: one document, whole or in parts, or a stream; and what is noted of it. */
 export class ClientAnswer {
-  readonly #request: Answered;
+  readonly #request: ClientRequest;
   #stream: ClientStream | undefined;
   #document: ClientDocument | undefined;
   #flow: Flow | undefined;
 
-  constructor(request: Answered) {
+  constructor(request: ClientRequest) {
     this.#request = request;
   }
 

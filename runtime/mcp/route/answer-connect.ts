@@ -1,9 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/http/answer-json';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
-import type { Trail } from '#runtime/trail';
-import type { Identity } from '#runtime/incoming/identity';
+import type { ClientRequest } from '../client-request.ts';
 import { loginTexts, opensUrls, renderToolText, type LoginRequest } from './render-login.ts';
 import type { Target } from './resolve-target.ts';
 
@@ -12,7 +10,7 @@ export const SILENT = 'completion/complete';
 
 /** What differs between the eras in a call of what stands for a backend that waits for a login. */
 interface Connecting {
-  readonly request: { readonly res: ServerResponse; readonly identity: Identity; readonly trail: Trail };
+  readonly request: ClientRequest;
   readonly asked: LoginRequest;
   /** Whether the login comes while the client waits. */
   readonly comes: (login: ProviderLogin) => Promise<boolean>;

@@ -1,17 +1,7 @@
-import type { ServerResponse } from 'node:http';
-import type { Identity } from '#runtime/incoming/identity';
-import type { Trail } from '#runtime/trail';
 import { WebhookRefusal } from '#runtime/webhooks/refusals';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
-import type { DecodedRequest } from '../envelope/decode-request.ts';
+import type { ClientRequest } from '../client-request.ts';
 import type { Target } from './resolve-target.ts';
-
-interface Requested {
-  readonly res: ServerResponse;
-  readonly message: DecodedRequest;
-  readonly identity: Identity;
-  readonly trail: Trail;
-}
 
 /**
  * Sends a call that its policies allow, when the webhooks of its MCPServer have let it through and its client still waits.
@@ -20,7 +10,7 @@ interface Requested {
 export async function askWebhooks(
   gate: WebhookGate,
   { entry, backend }: Target,
-  { res, message, identity, trail }: Requested,
+  { res, message, identity, trail }: ClientRequest,
   send: () => Promise<void>,
 ): Promise<void> {
   try {

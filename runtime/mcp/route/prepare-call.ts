@@ -1,9 +1,7 @@
-import type { Rooms } from '#runtime/rooms';
-import type { Trail } from '#runtime/trail';
+import type { ClientRequest } from '../client-request.ts';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import type { Backend } from '../backends/backend.ts';
-import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { splice, type Edit } from '../envelope/splice.ts';
 import { checkArguments } from './check-arguments.ts';
 import { completionTarget } from './completion-target.ts';
@@ -21,19 +19,12 @@ export interface PreparedCall {
 
 const NONE: readonly Edit[] = [];
 
-interface Requested {
-  readonly message: DecodedRequest;
-  readonly body: Buffer;
-  readonly rooms: Rooms;
-  readonly trail: Trail;
-}
-
 /** Decides a call of a tool or prompt, and puts its own name in; `more`: what else is changed of it. @throws RequestError */
 export function prepareNamed(
   kind: 'tools' | 'prompts',
   target: Target,
   asker: Asker,
-  { message, body, rooms, trail }: Requested,
+  { message, body, rooms, trail }: ClientRequest,
   more: readonly Edit[] = NONE,
 ): PreparedCall {
   const edits = checkArguments(message, body, target, rooms);
@@ -55,7 +46,7 @@ export function prepareNamed(
 export async function prepareCompletion(
   catalogue: Catalogue,
   asker: Asker,
-  { message, body, rooms, trail }: Requested,
+  { message, body, rooms, trail }: ClientRequest,
 ): Promise<PreparedCall> {
   const { entry, backend } = await completionTarget(message, catalogue, asker, rooms);
   trail.target = entry.name;

@@ -1,14 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
+import type { ClientRequest } from '../client-request.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
-
-interface Requested {
-  readonly res: ServerResponse;
-  readonly identity: Identity;
-  readonly rooms: Rooms;
-}
 
 /** Requests that go on to backends: these are counted. */
 const COUNTED: ReadonlySet<string> = new Set([
@@ -34,7 +29,7 @@ export function checkLimits(method: string, { rateLimits }: Rooms, identity: Ide
 export function withinLimits(
   { name }: Pick<Backend, 'name'>,
   tool: CatalogueEntry | undefined,
-  { res, identity, rooms: { rateLimits } }: Requested,
+  { res, identity, rooms: { rateLimits } }: ClientRequest,
   send: () => Promise<void>,
 ): Promise<void> {
   return sendCounted(rateLimits?.take(identity, name, tool), res, send);
@@ -43,7 +38,7 @@ export function withinLimits(
 /** Sends one request to all of these backends, when the limits of each let it through. @throws RateLimited */
 export function withinLimitsOfAll(
   backends: readonly Pick<Backend, 'name'>[],
-  { res, identity, rooms: { rateLimits } }: Requested,
+  { res, identity, rooms: { rateLimits } }: ClientRequest,
   send: () => Promise<void>,
 ): Promise<void> {
   const names = backends.map(({ name }) => name);

@@ -9,7 +9,8 @@ import { invalidRequest } from '../route/refusals.ts';
 import { endLegs } from '../sessions/end-legs.ts';
 import type { Session } from '../sessions/session.ts';
 import { handleNotification, handleResponse } from './handle-notification.ts';
-import { handleRequest } from './handle-request.ts';
+import { serveRequest } from '../serve-call.ts';
+import { sessionFraming } from './framing.ts';
 import { initialize } from './initialize.ts';
 import { openStream } from './open-stream.ts';
 
@@ -25,7 +26,8 @@ export function serveSession(
   if (message.kind === 'request' && message.method === 'initialize')
     return initialize(res, body, message, identity, rooms, trail);
   const serveIn = (session: Session): void | Promise<void> => {
-    if (message.kind === 'request') return handleRequest({ res, body, message, session, identity, rooms, trail });
+    if (message.kind === 'request')
+      return serveRequest({ res, body, message, session, identity, rooms, trail }, sessionFraming);
     return takeMessage(res, body, message, session, identity, rooms, trail);
   };
   const found = findSession(identity, rooms, trail);

@@ -1,25 +1,17 @@
-import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
-import type { Trail } from '#runtime/trail';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import { ask, NoAnswer, type Answer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
-import type { DecodedRequest } from '../envelope/decode-request.ts';
+import type { ClientRequest } from '../client-request.ts';
 import { dropLeg, ensureLeg, legHeaders, opensAtUse } from '../sessions/open-leg.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
 /** One request of a client session. */
-export interface SessionRequest {
-  readonly res: ServerResponse;
-  readonly body: Buffer;
-  readonly message: DecodedRequest;
+export interface SessionRequest extends ClientRequest {
   readonly session: Session;
-  readonly identity: Identity;
-  readonly rooms: Rooms;
-  readonly trail: Trail;
 }
 
 /** Lists are fetched on the client's own legs, as a stateful backend may list other things to other sessions. */

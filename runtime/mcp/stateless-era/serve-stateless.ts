@@ -6,7 +6,8 @@ import type { DecodedMessage } from '../envelope/decode-request.ts';
 import { STATELESS_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { checkRequest } from './check-request.ts';
-import { handleRequest } from './handle-request.ts';
+import { serveRequest } from '../serve-call.ts';
+import { statelessFraming } from './framing.ts';
 
 /** Serves a POST of revision 2026-07-28. @throws RequestError */
 export async function serveStateless(
@@ -29,5 +30,5 @@ export async function serveStateless(
   const meta = checkRequest(trail.req.headers, message, body);
   trail.clientName = meta.clientName;
   trail.clientVersion = meta.clientVersion;
-  await handleRequest({ res, body, message, meta, identity, rooms, trail });
+  await serveRequest({ res, body, message, meta, identity, rooms, trail }, statelessFraming);
 }

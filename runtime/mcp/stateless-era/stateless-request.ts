@@ -1,24 +1,14 @@
-import type { ServerResponse } from 'node:http';
-import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
-import type { Trail } from '#runtime/trail';
 import type { Asker } from '../aggregate/asker.ts';
 import { LIST_SPECS } from '../aggregate/list-kinds.ts';
 import { ask } from '../backends/ask.ts';
 import { statelessHeaders } from '../backends/probe.ts';
-import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { STATELESS_REVISION } from '../era.ts';
+import type { ClientRequest } from '../client-request.ts';
 import type { RequestMeta } from './check-request.ts';
 
 /** One request of revision 2026-07-28. */
-export interface StatelessRequest {
-  readonly res: ServerResponse;
-  readonly body: Buffer;
-  readonly message: DecodedRequest;
+export interface StatelessRequest extends ClientRequest {
   readonly meta: RequestMeta;
-  readonly identity: Identity;
-  readonly rooms: Rooms;
-  readonly trail: Trail;
 }
 
 /** `_meta` of the requests that the gateway sends for this client: its capabilities go along, or backends hide what needs them. */

@@ -1,0 +1,50 @@
+import { answerJson } from '#runtime/http/answer-json';
+import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import type { Edit } from '../envelope/splice.ts';
+import type { Framing, Handler } from '../framing.ts';
+import { serveUri } from '../serve-call.ts';
+import { underWay } from '../sessions/session.ts';
+import { answerConnect } from './answer-login.ts';
+import { relayCall } from './relay-call.ts';
+import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
+import { setLevel } from './set-level.ts';
+import { rememberSubscription } from './subscriptions.ts';
+
+const NONE: readonly Edit[] = [];
+
+/** Revisions with sessions, 2024-11-05 to 2025-11-25. */
+export const sessionFraming: Framing<SessionRequest> = {
+  era: 'session',
+  handlers: new Map<string, Handler<SessionRequest>>([
+    ['ping', answerEmpty],
+    ['resources/subscribe', (request) => serveUri(request, subscribing)],
+    ['resources/unsubscribe', (request) => serveUri(request, subscribing)],
+    [
+      'logging/setLevel',
+      (request) =>
+        underWay(request.session, async () => {
+          await setLevel(request, () => answerEmpty(request));
+        }),
+    ],
+  ]),
+  asker: ({ session, identity, rooms }) => sessionAsker(session, identity, rooms),
+  catalogue: ({ session, rooms }, asker) => sessionCatalogue(session, asker, rooms),
+  renderList: (_request, _list, entries) => entries,
+  edits: () => NONE,
+  keepAlive: ({ session }, work) => underWay(session, work),
+  answerConnect,
+  relay: (request, call) => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms)),
+};
+
+/** The session remembers its subscriptions before the backend hears of them. */
+const subscribing: Framing<SessionRequest> = {
+  ...sessionFraming,
+  async relay(request, call) {
+    await rememberSubscription(request, call);
+    await sessionFraming.relay(request, call);
+  },
+};
+
+function answerEmpty({ res, message }: SessionRequest): void {
+  answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{}}`);
+}

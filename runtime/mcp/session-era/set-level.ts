@@ -1,0 +1,37 @@
+import type { Backend } from '../backends/backend.ts';
+import { invalidParams } from '../route/refusals.ts';
+import { withinLimitsOfAll } from '../route/within-limits.ts';
+import { ensureLeg, notifyRequest, toldSoon } from '../sessions/open-leg.ts';
+import { levelField } from '../sessions/session-record.ts';
+import type { SessionRequest } from './session-request.ts';
+
+/** RFC 5424 §6.2.1, as MCP writes them. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+/**
+ * Sets the log level at every backend that logs. Backend sessions that open later get the level then.
+ * @throws RequestError
+ */
+export async function setLevel(request: SessionRequest, answer: () => void): Promise<void> {
+  const { session, rooms, message } = request;
+  const level = message.params?.level;
+  if (typeof level !== 'string' || !LEVELS.includes(level))
+    throw invalidParams(`logging/setLevel needs params.level: ${LEVELS.join(', ')}`);
+  const logging = session.legs.flatMap(({ backend: name }) => {
+    const backend = rooms.backends.get(name);
+    return backend?.health.capabilities?.logging ? [backend] : [];
+  });
+  await withinLimitsOfAll(logging, request, async () => {
+    session.logLevel = level;
+    await rooms.sessions.remember(session, levelField(level));
+    await toldSoon(logging.map((backend) => tellLevel(backend, request)));
+    answer();
+  });
+}
+
+async function tellLevel(backend: Backend, request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message, body } = request;
+  const leg = await ensureLeg(session, backend, identity, rooms);
+  const deadline = rooms.config.limits.list_deadline;
+  await notifyRequest(backend, leg, { identity, method: message.method, idText: message.idText, body, deadline });
+}

@@ -1,0 +1,35 @@
+import type { PreparedCall } from '../route/prepare-call.ts';
+import { invalidParams } from '../route/refusals.ts';
+import { subscriptionField } from '../sessions/session-record.ts';
+import type { SessionRequest } from './session-request.ts';
+
+const MAX_SUBSCRIPTIONS = 1_000;
+/** Characters of the URIs of a session together, which lives for long. */
+const MAX_SUBSCRIBED = 131_072;
+
+/** Remembers a subscription, or its end, to renew it at a backend that loses the session. @throws RequestError */
+export async function rememberSubscription(
+  { session, message, rooms }: SessionRequest,
+  { backend, originalName: uri }: PreparedCall,
+): Promise<void> {
+  if (uri === undefined) return;
+  const isWanted = message.method === 'resources/subscribe';
+  if (isWanted) {
+    session.subscriptions ??= new Map();
+    if (!session.subscriptions.has(uri)) checkBound([...session.subscriptions.keys()], uri);
+    session.subscriptions.set(uri, backend.name);
+  } else if (session.subscriptions?.delete(uri) !== true) {
+    return;
+  }
+  await rooms.sessions.remember(session, subscriptionField(uri, isWanted ? backend.name : undefined));
+}
+
+/** @throws RequestError */
+function checkBound(subscribed: readonly string[], uri: string): void {
+  if (subscribed.length >= MAX_SUBSCRIPTIONS)
+    throw invalidParams(`A session has at most ${MAX_SUBSCRIPTIONS} subscriptions: unsubscribe from others`);
+  if (subscribed.reduce((sum, { length }) => sum + length, uri.length) > MAX_SUBSCRIBED)
+    throw invalidParams(
+      `URIs of subscriptions have at most ${MAX_SUBSCRIBED} characters together: unsubscribe from others`,
+    );
+}

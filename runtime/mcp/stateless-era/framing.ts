@@ -1,0 +1,47 @@
+import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import type { KindCatalogue } from '../aggregate/catalogue.ts';
+import { statelessHeaders } from '../backends/probe.ts';
+import type { Framing, Handler } from '../framing.ts';
+import { answerConnect, withoutOwnResponses } from './answer-login.ts';
+import { discover } from './discover.ts';
+import { encodeHeaderValue } from './header-value.ts';
+import { listen } from './listen.ts';
+import { relayCall } from './relay-call.ts';
+import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
+
+/** Revision 2026-07-28. */
+export const statelessFraming: Framing<StatelessRequest> = {
+  era: 'stateless',
+  handlers: new Map<string, Handler<StatelessRequest>>([
+    ['server/discover', discover],
+    ['subscriptions/listen', listen],
+  ]),
+  asker: statelessAsker,
+  catalogue: ({ rooms }, asker) => rooms.catalogues.of(asker),
+  renderList: (request, list, entries) =>
+    `"resultType":"complete",${entries},"ttlMs":${list.ttlMs},"cacheScope":"${isShared(request, list) ? 'public' : 'private'}"`,
+  edits: withoutOwnResponses,
+  keepAlive: (_request, work) => work(),
+  answerConnect,
+  relay: (request, call) => relayCall(request, call, headersFor(request, call.originalName)),
+};
+
+/** A list that policies or credentials of each caller shape is private; another one is what its least open part is. */
+function isShared({ rooms }: StatelessRequest, list: KindCatalogue): boolean {
+  return (
+    list.isPublic &&
+    rooms.config.authz === undefined &&
+    rooms.backends.all.every(({ authorizer, credential }) => authorizer === undefined && !credential.perUser)
+  );
+}
+
+/** Returns headers that repeat the body with the backend's own name, and the client's Mcp-Param headers. */
+function headersFor({ message, trail, rooms }: StatelessRequest, name: string | undefined): string[] {
+  const headers = statelessHeaders(message.method);
+  if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
+  for (const [header, value] of Object.entries(trail.req.headers)) {
+    if (header.startsWith('mcp-param-') && typeof value === 'string') headers.push(header, value);
+  }
+  headers.push(...passthroughHeaders(trail.req, rooms));
+  return headers;
+}
