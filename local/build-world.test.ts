@@ -30,8 +30,15 @@ const auth = (namespace: string) =>
   );
 const secret = (namespace: string) => resource('Secret', 'key', namespace, 'stringData: {value: x}');
 
+type Programs = Parameters<typeof buildWorld>[2]['programs'];
+
 /** The plan of `ours/demo` in a folder of these resources. */
 function planOurs(...documents: string[]) {
+  return planWith(undefined, ...documents);
+}
+
+/** The same where programs were started on these ports. */
+function planWith(programs: Programs, ...documents: string[]) {
   const snapshot = readSnapshot([{ file: 'a.yaml', text: documents.join('---\n') }]);
   expect(snapshot.problems).toEqual([]);
   const known = {
@@ -48,6 +55,7 @@ function planOurs(...documents: string[]) {
     status: () => undefined,
     documents: {},
     observed: {},
+    ...(programs && { programs }),
   };
   const key = { kind: 'VirtualMCPServer', namespace: 'ours', name: 'demo' } as const;
   return plan(key, buildWorld(snapshot, 'ours', known), '2026-01-02T03:04:05Z');
@@ -73,6 +81,18 @@ describe('a namespace of the folder', () => {
     ['Secret', [server('ours'), group('ours'), backend('ours'), auth('ours'), secret('theirs')], 'SecretNotFound'],
   ])('refers to no %s of another one', (_what, documents, reason) => {
     expect(reasons(planOurs(...documents))).toContain(`"reason":"${reason}"`);
+  });
+
+  it.each<[string, NonNullable<Programs>, string[] | undefined, string]>([
+    ['was started on its port', [['weather', { port: 4988 }]], ['weather'], 'apply'],
+    ['has lost its port', [['weather', { port: 4988, problem: { reason: 'PortInUse', message: '' } }]], [], 'apply'],
+    ['was started on another port', [['weather', { port: 4989 }]], [], 'apply'],
+    ['is not started yet', [], undefined, 'keep'],
+  ])('calls a program only once it has its port: one that %s', (_what, programs, called, action) => {
+    const spec = 'spec: {groupRef: tools, command: [node], transport: streamable-http, mcpPort: 4988}';
+    const outcome = planWith(programs, server('ours'), group('ours'), resource('MCPServer', 'weather', 'ours', spec));
+    expect(outcome.action).toBe(action);
+    expect(outcome.rendered?.document.backends.map(({ name }) => name)).toEqual(called);
   });
 
   it('serves no backend of another one, though the group has the same name', () => {

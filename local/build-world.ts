@@ -17,6 +17,8 @@ export interface Known {
   allotments: Allotments;
   /** Ports that resources ask for and cannot have, by namespace. */
   portConflicts: Map<string, PortConflicts>;
+  /** Ports on which programs were started; undefined where nothing is started. */
+  programs?: [name: string, port: NonNullable<LocalFacts['programs']>[string]][];
   /** Absolute path below which each namespace has its folder. */
   directory: string;
   /** The same for what authorization servers keep. */
@@ -94,6 +96,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),
     envFiles: byName(envFilesOf(manifests, known)),
+    ...(known.programs && { programs: byName(known.programs) }),
     uids: byName(inside(Object.entries(uids), namespace)),
     ...defined({ containerEngine, hostAddress, limitsIgnored, portConflicts: known.portConflicts.get(namespace) }),
   };

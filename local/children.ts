@@ -7,6 +7,7 @@ import { isListening, isPortFree } from './check-port.ts';
 import { recordChildren } from './children-record.ts';
 import { openLogFile } from './log-file.ts';
 import type { PortHolder } from './port-claims.ts';
+import type { ProgramPorts } from './program-ports.ts';
 import { type ProcessSpec, SupervisedProcess } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { Listen, StatusBoard } from './status-board.ts';
@@ -15,6 +16,10 @@ import type { Listen, StatusBoard } from './status-board.ts';
 const BACKENDS_START = 5000;
 /** A port that is taken is looked at again after so many milliseconds: nobody tells when it becomes free. */
 const PORT_AGAIN = 2000;
+/** Milliseconds between two looks at the port of a program that has ended. */
+const PORT_WATCH = 250;
+/** How often the port of a predecessor is looked at until it is free, every 50 ms. */
+const RELEASE_TRIES = 10;
 
 export type LocalChild = RuntimeProcess | BackendProcess;
 
@@ -65,10 +70,16 @@ export class Children {
   readonly #board: StatusBoard;
   readonly #runtimeEnded: (owner: string) => void;
   readonly #children = new Map<string, Child>();
+  readonly programs: ProgramPorts;
   #closed = false;
 
   /** `runtimeEnded` is called with the owner of a runtime that ended by itself, before it is started again. */
-  constructor(state: StateFolder, clock: Clock, board: StatusBoard, runtimeEnded: (owner: string) => void) {
+  constructor(
+    { state, clock, board }: { state: StateFolder; clock: Clock; board: StatusBoard },
+    programs: ProgramPorts,
+    runtimeEnded: (owner: string) => void,
+  ) {
+    this.programs = programs;
     this.#state = state;
     this.#clock = clock;
     this.#board = board;
@@ -107,7 +118,7 @@ export class Children {
    */
   async start(owner: string, child: LocalChild, spec: ProcessSpec, awaited: number[]): Promise<void> {
     await this.#checkPorts(owner, child);
-    await this.#stopOne(child.name);
+    await this.#replace(owner, child);
     this.#refuseWhenClosed();
     const deadline = this.#clock.now() + BACKENDS_START;
     await Promise.all(awaited.map((port) => this.#listens(port, deadline)));
@@ -115,19 +126,24 @@ export class Children {
     const process = new SupervisedProcess(spec, {
       clock: this.#clock,
       openLog: () => openLogFile(join(this.#state.logs, `${child.name}.log`)),
+      ...(child.role === 'backend' && { mayStart: () => this.#hasPort(owner, child) }),
       changed: (state) => {
         this.#board.setProcess(state);
         this.#record();
-        if (state.state === 'waiting' && child.role === 'runtime') this.#runtimeEnded(owner);
+        if (state.state !== 'waiting') return;
+        if (child.role === 'runtime') this.#runtimeEnded(owner);
+        else if (!child.container) void this.#watchPort(owner, child);
       },
     });
     this.#children.set(child.name, { owner, child, token: tokenOf(child), process });
+    if (child.role === 'backend') this.programs.hold(owner, child.port);
     this.#record();
   }
 
   /** Stops the children of a resource, except those named. */
   async stopOthers(owner: string, kept: string[]): Promise<void> {
     const gone = [...this.#children.entries()].filter(([name, one]) => one.owner === owner && !kept.includes(name));
+    if (gone.some(([, { child }]) => child.role === 'backend')) this.programs.forget(owner);
     await Promise.all(gone.map(([name]) => this.#stopOne(name)));
   }
 
@@ -145,17 +161,46 @@ export class Children {
     this.#record();
   }
 
+  /** Stops the predecessor. @throws PortTaken where another program takes the port of a backend in the meantime */
+  async #replace(owner: string, child: LocalChild): Promise<void> {
+    if (!this.#children.has(child.name)) return;
+    await this.#stopOne(child.name);
+    if (child.role !== 'backend') return;
+    for (let tries = 0; tries < RELEASE_TRIES; tries++) {
+      if (await isPortFree('127.0.0.1', child.port)) return;
+      await new Promise<void>((resolve) => this.#clock.after(50, resolve));
+    }
+    await this.#checkPorts(owner, child);
+  }
+
+  /** Whether the port of a program is free before its start. Until then, no runtime calls it. */
+  async #hasPort(owner: string, child: LocalChild): Promise<boolean> {
+    const isFree = await isPortFree('127.0.0.1', child.port);
+    if (this.#children.get(child.name)?.child !== child) return isFree;
+    if (isFree) this.programs.hold(owner, child.port);
+    else this.programs.lose(owner, child.port, this.#takenMessage(owner, child, 'by another program'));
+    return isFree;
+  }
+
+  /** Looks for another program on the port of a program that has ended, until it is started again. */
+  async #watchPort(owner: string, child: LocalChild): Promise<void> {
+    const isWaiting = () => {
+      const present = this.#children.get(child.name);
+      return present?.child === child && present.process.state.state === 'waiting';
+    };
+    while (isWaiting() && (await this.#hasPort(owner, child)))
+      await new Promise<void>((resolve) => this.#clock.after(PORT_WATCH, resolve));
+  }
+
   /** The ports of its predecessor count as free. */
   async #checkPorts(owner: string, child: LocalChild): Promise<void> {
     const present = this.#children.get(child.name);
     const former = present?.process.state.state === 'running' ? portsOf(present.child).map(({ port }) => port) : [];
     for (const { host, port } of portsOf(child)) {
-      if (!former.includes(port) && !(await isPortFree(host, port)))
-        throw new PortTaken(
-          port,
-          child.role === 'runtime' && port === child.port,
-          this.#portMessage(owner, child, port),
-        );
+      if (former.includes(port) || (await isPortFree(host, port))) continue;
+      const message = this.#portMessage(owner, child, port);
+      if (child.role === 'backend') this.programs.lose(owner, port, message);
+      throw new PortTaken(port, child.role === 'runtime' && port === child.port, message);
     }
   }
 
@@ -164,7 +209,11 @@ export class Children {
     const by = user ? `by ${user.child.name} of this folder` : 'by another program';
     if (child.role === 'runtime' && port !== child.port)
       return `private port ${port} is in use ${by}: another one is given in ${PORT_AGAIN / 1000} s`;
-    return `port ${port} is in use ${by}: stop what uses it, or set another ${fieldOf(owner, child)}; it is tried again every ${PORT_AGAIN / 1000} s`;
+    return this.#takenMessage(owner, child, by);
+  }
+
+  #takenMessage(owner: string, child: LocalChild, by: string): string {
+    return `port ${child.port} is in use ${by}: stop what uses it, or set another ${fieldOf(owner, child)}`;
   }
 
   #refuseWhenClosed(): void {

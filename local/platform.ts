@@ -29,6 +29,7 @@ import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generat
 import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
 import { PortAllocations } from './port-allocations.ts';
+import { ProgramPorts } from './program-ports.ts';
 import { type SecretsSource, StoredSecrets } from './stored-secrets.ts';
 import { specOfChild } from './spec-of-child.ts';
 import type { StateFolder } from './state-folder.ts';
@@ -71,7 +72,8 @@ export class LocalPlatform implements Platform {
     this.#stored = new StoredSecrets(options.secrets, clock);
     this.#snapshot = new CurrentSnapshot(folder, this.#stored);
     this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(parseKey(name)));
-    this.#children = new Children(state, clock, board, (owner) => this.#runtimes.lost(owner));
+    const programs = new ProgramPorts((owner) => this.#changed(parseKey(owner)));
+    this.#children = new Children(options, programs, (owner) => this.#runtimes.lost(owner));
     this.#digest = secretDigester(state);
     this.#address = new HostAddress({ environment: options.environment, clock, found: () => this.#changedGateways() });
     this.#ports = new PortAllocations({
@@ -110,6 +112,7 @@ export class LocalPlatform implements Platform {
     return buildWorld(this.#snapshot.value, namespace, {
       allotments: this.#ports.value,
       portConflicts: this.#ports.conflicts,
+      programs: this.#children.programs.inNamespace(namespace),
       directory: state.run,
       loginDirectory: state.logins,
       containerEngine,
@@ -135,8 +138,8 @@ export class LocalPlatform implements Platform {
       this.#changed({ kind, namespace: metadata.namespace, name: metadata.name });
   }
 
-  async apply(outcome: Outcome): Promise<void> {
-    if (outcome.action !== 'keep') await this.#bringAbout(outcome);
+  apply(outcome: Outcome): Promise<void> {
+    return this.#children.programs.applyNoting(outcome, () => this.#bringAbout(outcome));
   }
 
   report({ key, status }: Outcome): Promise<void> {

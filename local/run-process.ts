@@ -8,6 +8,8 @@ import { ProcessIdentity, startOf } from './process-identity.ts';
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
+/** Milliseconds until a start that is not allowed is tried again. */
+const BARRED = 2000;
 /** A process that lived so long is taken to have worked: the next crash is followed by the shortest delay again. */
 const LIVED = 10_000;
 /** How long a process has for a clean end. Together with the rest of the way down it stays below 5 s. */
@@ -38,6 +40,8 @@ interface ProcessSurroundings {
   clock: Clock;
   /** Opens where the output goes; closed with the process. */
   openLog: () => Writable;
+  /** Whether it may be started again now; asked before each start after the first. */
+  mayStart?: () => Promise<boolean>;
   /** Called after each change of state. */
   changed: (state: ProcessState) => void;
 }
@@ -162,7 +166,12 @@ export class SupervisedProcess {
   }
   async #startAgain(): Promise<void> {
     await this.#spec.cleanUp?.();
+    const mayStart = (await this.#around.mayStart?.()) ?? true;
     if (!this.#wanted) return;
+    if (!mayStart) {
+      this.#cancelRestart = this.#around.clock.after(BARRED, () => void this.#startAgain());
+      return;
+    }
     this.#state = { ...this.#state, restarts: this.#state.restarts + 1 };
     this.#start();
   }

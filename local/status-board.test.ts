@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Children } from '#local/children';
 import { takeLock } from '#local/lock';
 import { LocalPlatform } from '#local/platform';
+import { ProgramPorts } from '#local/program-ports';
 import { locateState, openState, type StateFolder } from '#local/state-folder';
 import { type Board, OtherVersion, readBoard, StatusBoard } from '#local/status-board';
 import { systemClock } from '#operator/queue';
@@ -65,7 +66,11 @@ describe('the board of what runs', () => {
 
   it('shows that the processes cannot be noted, and ends nothing for it', async () => {
     const board = new StatusBoard(state, folder);
-    const children = new Children(state, systemClock, board, () => undefined);
+    const children = new Children(
+      { state, clock: systemClock, board },
+      new ProgramPorts(() => undefined),
+      () => undefined,
+    );
     block(state.children);
     const child = { platform: 'local', role: 'backend', name: 'mcp-one', port: 0, restartToken: '1' } as never;
     const spec = { name: 'mcp-one', command: process.execPath, args: ['-e', 'setInterval(() => 0, 1000)'] };

@@ -78,6 +78,11 @@ export interface LocalFacts {
    * for its program. Each message begins with the field.
    */
   portConflicts?: Record<'runtimes' | 'programs', Record<string, string>>;
+  /**
+   * Per MCPServer: the port on which its program was started, or why it does not have it. A program that is absent is not started yet.
+   * Where the record is absent, nothing is started.
+   */
+  programs?: Record<string, { port?: number; problem?: { reason: string; message: string } }>;
   /** MCPServer name to the files of its `envFileDir`, absolute paths; absent where that cannot be read. */
   envFiles?: Record<string, string[]>;
   /** Identity of what each runtime serves (see `runtimeName`), made once and kept. */

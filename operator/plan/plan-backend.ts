@@ -2,6 +2,7 @@ import { MCPServer } from '#crds/kinds/index';
 import { type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
 import { contentHash } from '../content-hash.ts';
 import { carriedOutRestart, lookAgain } from './carried-out-restart.ts';
+import { findProgramProblem } from './check-port.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
 import { defined } from './defined.ts';
@@ -21,6 +22,7 @@ import { renderBackendObjects, type Program } from './render-backend-objects.ts'
 import { lookForProviders } from './resolve-auth-server.ts';
 import { lookForLists } from './summarise-backends.ts';
 import { summariseProgram } from './summarise-program.ts';
+import { summariseProblem } from './summarise-status.ts';
 
 /** Where the process is the client of an engine: what is left of it is found by these labels. */
 function containerOf(name: string, spec: BackendSpec, local: LocalFacts): Pick<BackendProcess, 'container'> {
@@ -71,6 +73,11 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
     const again = lookAgain(manifest, restart.restartedAt, world);
     if (!hasOwnEndpoint(spec)) {
       return { key, action: 'apply', children, status: { ...program, ...references }, ...again };
+    }
+    const withheld = children.length > 0 && 'url' in reach ? findProgramProblem(key.name, reach.url, world) : undefined;
+    if (withheld) {
+      const status = { ...summariseProblem(withheld, manifest, false, now), ...references };
+      return { key, action: 'apply', children, status, requeueAfter: withheld.retryIn };
     }
     const own = planOwnEndpoint(manifest, spec, world, now);
     const status = { ...joinStatus(program, own.status, manifest), ...references };

@@ -1,6 +1,6 @@
 import { specForOneMachine, VirtualMCPServer } from '#crds/kinds/index';
 import type { Manifest, ResourceKey, World } from '../world.ts';
-import { checkEndpointPort } from './check-port.ts';
+import { awaitPrograms, checkEndpointPort } from './check-port.ts';
 import { findGroupMembers } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
 import { runtimeNameOf } from './object-parts.ts';
@@ -27,7 +27,9 @@ export function planServer(key: ResourceKey, manifest: Manifest, world: World, n
       (context, files) => {
         const priorityOrder = config.aggregation?.conflictResolutionConfig?.priorityOrder ?? [];
         const members = findGroupMembers(config.groupRef, priorityOrder, world);
-        return { ...resolveBackends(members, context, files), members: members.map(({ name }) => name) };
+        const resolved = resolveBackends(members, context, files);
+        if (world.documents[runtimeNameOf(manifest)] === undefined) awaitPrograms(resolved.findings, world);
+        return { ...resolved, members: members.map(({ name }) => name) };
       },
       world,
     );

@@ -1,5 +1,6 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { checkBackendDocument } from './check-document.ts';
+import { findProgramProblem } from './check-port.ts';
 import { checkSameCallers } from './check-same-callers.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
@@ -98,6 +99,8 @@ function renderEntry(
   checkBackendServed(name, spec, context.world);
   if (reach.transport === 'stdio')
     return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType, places };
+  const problem = spec.remoteUrl === undefined ? findProgramProblem(name, reach.url, context.world) : undefined;
+  if (problem) throw problem;
   const http = {
     header_forward: renderHeaders(spec.headerForward, place, files),
     ca_bundle_file: spec.caBundleRef && files.authorities(spec.caBundleRef, `${place} caBundleRef`),
