@@ -25,14 +25,15 @@ describe('what is wrong with one thing is told by name, and the rest is served',
   // All of it at once: what is told of one thing keeps nothing from being told of another.
   beforeAll(async () => {
     await makeGoodPlace();
-    const keyed = (name: string) => whoami(name, 'demo', 4599, `  externalAuthConfigRef: {name: ${name}-key}\n`);
+    const keyed = (name: string, at: number) =>
+      whoami(name, 'demo', at, `  externalAuthConfigRef: {name: ${name}-key}\n`);
     const manifests = {
       broken: 'apiVersion: vmcp.dev/v1alpha1\nkind: [MCPServer\n',
       type: whoami('type', 'demo', 4599).replace('mcpPort: 4599', 'mcpPort: many'),
       field: whoami('field', 'demo', 4599, '  toolFilter: [a]\n'),
-      secretless: keyed('secretless'),
+      secretless: keyed('secretless', 4597),
       'secretless-key': headerAuth('secretless-key', 'absent'),
-      keyless: keyed('keyless'),
+      keyless: keyed('keyless', 4598),
       'keyless-key': headerAuth('keyless-key', 'other').replace('key: value', 'key: nothing'),
       secret: secret('other', 'never shown'),
       dead: whoami('dead', 'demo', 4599).replace(/command:.*/, 'command: [no-such-program-anywhere]'),
