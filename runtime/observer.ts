@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Writable } from 'node:stream';
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
 import type { Audit, AuditEvent } from '#runtime/audit/audit';
 import { auditRequest } from '#runtime/audit/audit-request';
 import { createAudit } from '#runtime/audit/create-audit';
@@ -46,6 +47,8 @@ export interface Observer {
    */
   prepare(config: RunConfig): Promise<PreparedObserver>;
   readonly traces: Pick<FollowedTracing, 'warnings' | 'filesChanged'>;
+  /** Why the audit log of the configuration in force is not written; undefined: it is. */
+  readonly auditProblem: () => string | undefined;
   /** Opens the audit file anew, after it was moved away. */
   reopen(): void;
   close(): Promise<void>;
@@ -74,10 +77,10 @@ const CLOSE_WITHIN = 2_000;
 /** @throws ConfigError */
 export async function createObserver(config: RunConfig, deps: ObserverDeps): Promise<Observer> {
   const { metrics } = deps;
-  const open = (next: RunConfig) => openAudit(next, deps);
   let inForce = config;
   const tracing = await followTracing(config, { ...deps, counts: metrics.spans });
-  let audit = open(config);
+  let audit = openAudit(config, deps);
+  let auditProblem: string | undefined;
   let readSource: ReadSource = createReadSource(config.trusted_proxies);
   const reloaded = (type: 'policy_reloaded' | 'config_reloaded', outcome: 'success' | 'failure') => {
     metrics.reloaded(type === 'policy_reloaded' ? 'policy' : 'config', outcome);
@@ -91,36 +94,59 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
     ...countersOf(metrics),
-    authServerAnswered(endpoint, status) {
-      if (inForce.telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
-    },
+    authServerAnswered: (endpoint, status) => countAnswer(inForce, metrics, endpoint, status),
     sessionEvicted: (eviction) => noteEviction(eviction, audit, deps),
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),
     async prepare(next) {
       const nextSource = createReadSource(next.trusted_proxies);
-      const isSame = JSON.stringify(next.audit_config) === JSON.stringify(inForce.audit_config);
       const traces = await tracing.prepare(next);
-      const nextAudit = isSame ? audit : orAbandon(() => open(next), traces);
+      const isKept = auditProblem === undefined && hasSameAudit(next, inForce);
+      const opened = isKept ? { audit } : orAbandon(() => openOrKeep(() => openAudit(next, deps), audit), traces);
       return {
         commit() {
           const before = audit;
-          audit = nextAudit;
+          audit = opened.audit;
+          auditProblem = noteProblem(opened, deps.log);
           traces.commit();
           readSource = nextSource;
           inForce = next;
-          if (!isSame) void before.close(CLOSE_WITHIN);
+          if (before !== audit) void before.close(CLOSE_WITHIN);
         },
         abandon() {
           traces.abandon();
-          if (!isSame) void nextAudit.close(CLOSE_WITHIN);
+          if (opened.audit !== audit) void opened.audit.close(CLOSE_WITHIN);
         },
       };
     },
     traces: tracing,
+    auditProblem: () => auditProblem,
     reopen: () => audit.reopen(),
     close: () => Promise.all([audit.close(CLOSE_WITHIN), tracing.close()]).then(() => undefined),
   };
+}
+
+const hasSameAudit = (one: RunConfig, other: RunConfig): boolean =>
+  JSON.stringify(one.audit_config) === JSON.stringify(other.audit_config);
+
+interface OpenedAudit {
+  readonly audit: Audit;
+  readonly problem?: string;
+}
+
+function noteProblem({ problem }: OpenedAudit, log: Log): string | undefined {
+  if (problem !== undefined) log.error(problem);
+  return problem;
+}
+
+/** An audit log that cannot be opened refuses no other change: the former one goes on. */
+function openOrKeep(open: () => Audit, former: Audit): OpenedAudit {
+  try {
+    return { audit: open() };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { audit: former, problem: `${error.message}; the former audit log stays in use` };
+  }
 }
 
 function openAudit(
@@ -128,6 +154,10 @@ function openAudit(
   { metrics, log, auditStream: stream }: ObserverDeps,
 ): Audit {
   return createAudit(settings, { component: server.name, stream, now: Date.now, log, counts: metrics.audit });
+}
+
+function countAnswer({ telemetry_config }: RunConfig, metrics: Metrics, endpoint: string, status: number): void {
+  if (telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
 }
 
 function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: ObserverDeps): void {

@@ -186,6 +186,7 @@ function openPrivatePort(
     followed,
     rooms,
     traces: observer.traces,
+    auditProblem: observer.auditProblem,
     ready: () => !state.draining,
     draining: () => state.draining,
     loginUrl: (login: SharedLogin) => loginPage(rooms().config, login) ?? logins?.urlOf(login),

@@ -14,6 +14,8 @@ interface StatusSources {
   readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
   readonly rooms: () => Rooms;
   readonly traces: { readonly warnings: readonly string[] };
+  /** Why the audit log of the configuration in force is not written. */
+  readonly auditProblem: () => string | undefined;
   /** Whether the public port takes requests. */
   readonly ready: () => boolean;
   readonly draining: () => boolean;
@@ -42,7 +44,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       config_refused: refusalOf(followed),
       ready: sources.ready(),
       draining: sources.draining(),
-      warnings: [...sources.traces.warnings, ...warningsOf(followed, rooms)],
+      warnings: [...sources.traces.warnings, ...listOf(sources.auditProblem()), ...warningsOf(followed, rooms)],
       tools: rooms.catalogues.toolCount(),
       backends: rooms.backends.all.map((backend) => backendSnapshot(backend, sources)),
       sessions: rooms.sessions.size,
@@ -89,7 +91,10 @@ function warningsOf(
   { refused }: StatusSources['followed'],
   { authServer, authorizer, backends, catalogues, rateLimits, sessions }: Rooms,
 ): string[] {
-  const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
+  const stale =
+    refused === undefined
+      ? []
+      : [`a newer run configuration was refused; an older one is in force: ${refused.message}`];
   // What an authenticator warns of follows from the run configuration alone: who wrote that says it, and the log.
   const rooms = [authServer, sessions].flatMap((room) => room?.warnings ?? []);
   return [
@@ -111,6 +116,8 @@ function warningsOf(
     ...(rateLimits?.findUnknown(catalogues.all('tools')) ?? []),
   ];
 }
+
+const listOf = (text: string | undefined): string[] => (text === undefined ? [] : [text]);
 
 function policyWarnings(place: string, authorizer: Authorizer | undefined): string[] {
   return (authorizer?.warnings ?? []).map((warning) => `${place}: ${warning}`);

@@ -205,10 +205,24 @@ describe('a new run configuration', () => {
     expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
     const status = await statusOf(gateway.runtime.address.privatePort);
     expect(status.config_refused?.message).toMatch(/polic/i);
-    expect(status.warnings.join()).toMatch(/an older one is in force/);
+    expect(status.warnings.join()).toMatch(/an older one is in force: .*polic/i);
     expect(gateway.log()).toContain('run configuration refused');
     await gateway.reconfigure(configTo({ a: a.url }));
     expect((await statusOf(gateway.runtime.address.privatePort)).config_refused).toBeNull();
+  });
+
+  it('takes over the rest of an edit whose audit log cannot be opened', async () => {
+    const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
+    const gateway = await gatewayTo({ a: a.url });
+    const { privatePort } = gateway.runtime.address;
+    const audit_config = { enabled: true, logFile: '/none/audit.log' };
+    await gateway.reconfigure(configTo({ a: a.url, b: b.url }, { audit_config }));
+    expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['a_tool_0', 'b_tool_0']);
+    const { config_refused: refused, warnings } = await statusOf(privatePort);
+    expect(refused).toBeNull();
+    expect(warnings.join()).toMatch(/audit log \/none\/audit\.log: its folder does not exist.* former audit log stays/);
+    await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
+    expect((await statusOf(privatePort)).warnings.join()).not.toMatch(/audit log/);
   });
 
   it('that would listen elsewhere is refused by name', async () => {

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -257,8 +259,27 @@ describe('audit file', () => {
     expect(parse(await readFile(logFile, 'utf8'))).toHaveLength(1);
   });
 
+  it('refuses a pipe without a reader and does not wait for one', () => {
+    const logFile = join(folder, 'pipe');
+    execFileSync('mkfifo', [logFile]);
+    expect(() => open({ logFile })).toThrow(/it is no regular file/);
+  });
+
+  it('refuses a pipe that has a reader', () => {
+    const logFile = join(folder, 'pipe');
+    execFileSync('mkfifo', [logFile]);
+    const reader = openSync(logFile, constants.O_RDONLY | constants.O_NONBLOCK);
+    expect(() => open({ logFile })).toThrow(/it is no regular file/);
+    closeSync(reader);
+  });
+
+  it('takes a character device', () => {
+    expect(() => open({ logFile: '/dev/null' })).not.toThrow();
+  });
+
   it('that cannot be opened is refused at the start', () => {
     expect(() => open({ logFile: join(folder, 'none', 'audit.log') })).toThrow(ConfigError);
+    expect(() => open({ logFile: join(folder, 'none', 'audit.log') })).toThrow(/its folder does not exist/);
     expect(() => open({ logFile: folder })).toThrow(/it is a folder/);
   });
 });
