@@ -56,6 +56,7 @@ function planWith(programs: Programs, ...documents: string[]) {
     documents: {},
     observed: {},
     ...(programs && { programs }),
+    runtimeFailures: [['demo', 'it exited with code 1: port 1 cannot be had']] as [string, string][],
   };
   const key = { kind: 'VirtualMCPServer', namespace: 'ours', name: 'demo' } as const;
   return plan(key, buildWorld(snapshot, 'ours', known), '2026-01-02T03:04:05Z');
@@ -81,6 +82,18 @@ describe('a namespace of the folder', () => {
     ['Secret', [server('ours'), group('ours'), backend('ours'), auth('ours'), secret('theirs')], 'SecretNotFound'],
   ])('refers to no %s of another one', (_what, documents, reason) => {
     expect(reasons(planOurs(...documents))).toContain(`"reason":"${reason}"`);
+  });
+
+  it('says why its runtime does not start', () => {
+    const { status } = planOurs(server('ours'), group('ours'));
+    expect(status?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Ready',
+        status: 'False',
+        reason: 'RuntimeFails',
+        message: expect.stringMatching(/: it exited with code 1: port 1 cannot be had$/),
+      }),
+    );
   });
 
   it.each<[string, NonNullable<Programs>, string[] | undefined, string]>([

@@ -17,6 +17,8 @@ export interface Known {
   allotments: Allotments;
   /** Ports that resources ask for and cannot have, by namespace. */
   portConflicts: Map<string, PortConflicts>;
+  /** Why runtimes do not start, by their names. */
+  runtimeFailures?: [name: string, failure: string][];
   /** Ports on which programs were started; undefined where nothing is started. */
   programs?: [name: string, port: NonNullable<LocalFacts['programs']>[string]][];
   /** Absolute path below which each namespace has its folder. */
@@ -96,6 +98,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),
     envFiles: byName(envFilesOf(manifests, known)),
+    ...(known.runtimeFailures && { runtimeFailures: byName(known.runtimeFailures) }),
     ...(known.programs && { programs: byName(known.programs) }),
     uids: byName(inside(Object.entries(uids), namespace)),
     ...defined({ containerEngine, hostAddress, limitsIgnored, portConflicts: known.portConflicts.get(namespace) }),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Waiting } from '#operator/errors';
 import type { BackendProcess, RuntimeProcess } from '#operator/plan/outcome';
 import type { Clock } from '#operator/queue';
-import { parseKey } from '#operator/world';
+import { parseKey, runtimeName } from '#operator/world';
 import { isListening, isPortFree } from './check-port.ts';
 import { recordChildren } from './children-record.ts';
 import { openLogFile } from './log-file.ts';
@@ -95,6 +95,15 @@ export class Children {
   restartedAt(name: string): string | undefined {
     const child = this.#children.get(name)?.child;
     return child?.role === 'runtime' ? child.restartedAt : undefined;
+  }
+
+  /** Why runtimes of a namespace do not start, by the name of the runtime. */
+  failuresIn(namespace: string): [name: string, failure: string][] {
+    return [...this.#children.values()].flatMap(({ owner, child, process: { state } }) => {
+      const key = parseKey(owner);
+      if (child.role !== 'runtime' || key.namespace !== namespace || state.failure === undefined) return [];
+      return [[runtimeName(key), `it ${state.lastEnd ?? 'ended'}: ${state.failure}`]];
+    });
   }
 
   /** The ports of all children. */

@@ -50,7 +50,7 @@ export class ObservedRuntimes {
     if (!present) return;
     this.forget(name);
     this.watch(name, present.port, present.token);
-    if (present.heard.said) this.#changed(name);
+    this.#changed(name);
   }
 
   forget(name: string): void {

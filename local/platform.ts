@@ -113,6 +113,7 @@ export class LocalPlatform implements Platform {
       allotments: this.#ports.value,
       portConflicts: this.#ports.conflicts,
       programs: this.#children.programs.inNamespace(namespace),
+      runtimeFailures: this.#children.failuresIn(namespace),
       directory: state.run,
       loginDirectory: state.logins,
       containerEngine,

@@ -20,11 +20,18 @@ afterEach(async () => {
 });
 
 /** Starts a program given as text; `seen` resolves at the first state that fits. */
-function start(program: string, clock: Clock = systemClock) {
+function start(program: string, clock: Clock = systemClock, tellsFailure?: true) {
   const states: ProcessState[] = [];
   const waiting: { fits: (state: ProcessState) => boolean; resolve: (state: ProcessState) => void }[] = [];
   const one = new SupervisedProcess(
-    { name: 'one', command: process.execPath, args: ['-e', program], env: {}, directory: folder },
+    {
+      name: 'one',
+      command: process.execPath,
+      args: ['-e', program],
+      env: {},
+      directory: folder,
+      ...(tellsFailure && { tellsFailure }),
+    },
     {
       clock,
       openLog: () => openLogFile(join(folder, 'one.log')),
@@ -75,6 +82,28 @@ function fastClock() {
   };
   return { clock, delays };
 }
+
+describe('SupervisedProcess with tellsFailure', () => {
+  it('tells the last line of a process that cannot start', async () => {
+    const { seen } = start(
+      "console.error('{}'); console.error('port 1 cannot be had'); process.exit(1)",
+      systemClock,
+      true,
+    );
+    const state = await seen(({ failure }) => failure !== undefined);
+    expect(state).toMatchObject({ state: 'waiting', lastEnd: 'exited with code 1', failure: 'port 1 cannot be had' });
+  });
+
+  it.each([
+    ['a line of the log', `console.error('{"level":"error"}'); process.exit(1)`, true],
+    ['a stack trace', "throw new Error('private')", true],
+    ['the output of another program', "console.error('private'); process.exit(1)", undefined],
+  ] as const)('does not tell %s', async (_what, program, tells) => {
+    const { states, seen } = start(program, systemClock, tells);
+    await seen(({ restarts, state }) => restarts > 0 && state === 'waiting');
+    expect(states.filter(({ failure }) => failure !== undefined)).toEqual([]);
+  });
+});
 
 describe('a process that should run', () => {
   it('is started again when it crashes, later each time, and says how it ended', async () => {

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { describeEnd } from '#crds/parts/process-end';
 import type { Clock } from '#operator/queue';
 import { codeOf } from '#lib/files/code-of';
+import { defined } from '#operator/plan/defined';
+import { keepFailure } from './keep-failure.ts';
 import { ProcessIdentity, startOf } from './process-identity.ts';
 
 const FIRST_DELAY = 500;
@@ -21,6 +23,8 @@ export interface ProcessSpec {
   args: string[];
   env: NodeJS.ProcessEnv;
   directory: string;
+  /** Its last line of standard error says why it could not start, and holds no secret. */
+  tellsFailure?: true;
   /** Takes away what a killed process left that does not end with it. */
   cleanUp?: () => Promise<unknown>;
 }
@@ -33,6 +37,8 @@ export const ProcessState = z.object({
   restarts: z.int().min(0),
   /** How the last one ended, without what it printed. */
   lastEnd: z.string().exactOptional(),
+  /** Why the last one could not start, in its own words; only where its spec allows it. */
+  failure: z.string().exactOptional(),
 });
 export type ProcessState = z.infer<typeof ProcessState>;
 
@@ -109,8 +115,8 @@ export class SupervisedProcess {
   }
 
   #become(change: Partial<ProcessState>): void {
-    const { name, restarts, lastEnd } = this.#state;
-    this.#state = { name, state: 'stopped', restarts, ...(lastEnd === undefined ? {} : { lastEnd }), ...change };
+    const { name, restarts, lastEnd, failure } = this.#state;
+    this.#state = { name, state: 'stopped', restarts, ...defined({ lastEnd, failure }), ...change };
     this.#around.changed(this.#state);
   }
 
@@ -139,7 +145,11 @@ export class SupervisedProcess {
     // Without a file descriptor left there are no pipes, and the error comes as an event.
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
-    child.once('close', () => log.end());
+    const failureOf = this.#spec.tellsFailure && child.stderr ? keepFailure(child.stderr) : undefined;
+    child.once('close', () => {
+      log.end();
+      if (failureOf) this.#tellFailure(failureOf());
+    });
     child.once('error', (problem) => {
       if (child.pid !== undefined) return;
       log.end();
@@ -152,6 +162,13 @@ export class SupervisedProcess {
     if (child.pid !== undefined) {
       this.#become({ state: 'running', identity: { pid: child.pid, started: startOf(child.pid) ?? '' } });
     }
+  }
+
+  /** The streams of a process end after it. */
+  #tellFailure(failure: string | undefined): void {
+    if (this.#state.state !== 'waiting' || failure === this.#state.failure) return;
+    if (failure === undefined) delete this.#state.failure;
+    this.#become({ state: 'waiting', ...defined({ failure }) });
   }
 
   #ended(how: string, lived: number): void {

@@ -41,6 +41,7 @@ export function specOfChild(
       args,
       env: { ...RUNTIME_ENVIRONMENT, ...withoutSecrets(environment) },
       directory,
+      tellsFailure: true,
     };
   }
   const secrets = Object.entries(child.secretEnv).map(([name, source]) => [name, around.valueOf(source)] as const);

@@ -78,6 +78,8 @@ export interface LocalFacts {
    * for its program. Each message begins with the field.
    */
   portConflicts?: Record<'runtimes' | 'programs', Record<string, string>>;
+  /** Per runtime (see `runtimeName`): how its process ended last, and why it cannot start, in its own words. */
+  runtimeFailures?: Record<string, string>;
   /**
    * Per MCPServer: the port on which its program was started, or why it does not have it. A program that is absent is not started yet.
    * Where the record is absent, nothing is started.

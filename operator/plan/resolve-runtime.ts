@@ -12,6 +12,7 @@ import { findWarnings } from './find-warnings.ts';
 import type { BackendFinding } from './finding.ts';
 import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
 import type { Rendered } from './outcome.ts';
+import { ownValue } from './own-value.ts';
 import type { LoginPlace } from './render-remote-auth.ts';
 import { endpointOf, keyPrefixOf, renderRunConfig, renderSealing } from './render-run-config.ts';
 import { renderSessionStorage } from './render-storage.ts';
@@ -141,7 +142,10 @@ export function observeRuntime(manifest: Manifest, rendered: Rendered, world: Wo
   // Where no pod is wanted, none has to take it over.
   const nobody = observed?.wanted === 0 && observed.complete;
   const delivered = same && (runtime?.current === true || nobody);
-  if (world.platform.mode === 'local') return { runtime, delivered };
+  if (world.platform.mode === 'local') {
+    const failure = ownValue(world.platform.runtimeFailures ?? {}, name);
+    return { runtime, delivered, ...defined({ failure }) };
+  }
   const selector = selectorText(runtimeSelector(manifest));
   return { runtime, delivered, workload: { child, observed, selector }, deployments: world.deployments ?? {} };
 }

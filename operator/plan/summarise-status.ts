@@ -65,8 +65,12 @@ export function notYetServed(status: Status, manifest: Manifest): Status {
 }
 
 /** Why no pod answers. */
-function unansweredFinding(workload: Workload | undefined): Finding {
+function unansweredFinding({ workload, failure }: ServerObserved): Finding {
   const [type, status] = ['Ready', 'False'] as const;
+  if (failure !== undefined) {
+    const message = `The runtime does not start and is tried again: ${failure}`;
+    return { type, status, reason: 'RuntimeFails', message };
+  }
   const reason = workload && podsReason(workload);
   if (workload && reason !== undefined) return { type, status, reason, message: remedyFor(workload) };
   if (workload?.observed?.wanted === 0) {
@@ -83,12 +87,13 @@ interface ReadyParts {
 }
 
 function readyFinding(
-  { runtime: observed, workload }: ServerObserved,
+  seen: ServerObserved,
   { progress: [missing], allReady, unlisted }: ReadyParts,
   manifest: Manifest,
 ): Finding {
   const type = 'Ready';
-  if (!observed) return unansweredFinding(workload);
+  const { runtime: observed, workload } = seen;
+  if (!observed) return unansweredFinding(seen);
   if (!observed.ready) {
     const message = 'The runtime says that it is not ready: see its log.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
@@ -132,6 +137,8 @@ export interface ServerObserved {
   runtime: ObservedRuntime | undefined;
   /** What the runtime serves is exactly this plan. */
   delivered: boolean;
+  /** Why its process does not start, on one machine. */
+  failure?: string;
   /** Its pods, in a cluster. */
   workload?: Workload & { selector: string };
   /** All Deployments of the namespace, in a cluster. */
