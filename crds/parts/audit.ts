@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { text } from './primitives.ts';
 
 /** The audit event types, in the order of docs/reference. Management operations add `management_<operation>`. */
 export const AUDIT_EVENT_TYPES = [
@@ -39,6 +40,8 @@ const EventType = z
     `not an audit event type; write one of ${AUDIT_EVENT_TYPES.join(', ')}, or management_<operation>`,
   );
 
+const LogFile = text(4096).refine((path) => !path.includes('\0'), 'no path has a NUL character; remove it');
+
 /** What is written to the audit stream. The same shape in a resource and in a run configuration. */
 export const AuditConfig = z.strictObject({
   enabled: z.boolean().default(false).describe('Write audit events.'),
@@ -47,7 +50,7 @@ export const AuditConfig = z.strictObject({
   excludeEventTypes: z.array(EventType).max(64).optional().describe('Never these event types; wins over eventTypes.'),
   includeRequestData: z.boolean().default(false).describe('Put the request parameters into `data`.'),
   includeResponseData: z.boolean().default(false).describe('Put the result into `data`.'),
-  logFile: z.string().max(4096).optional().describe('File to append to; absent means standard output.'),
+  logFile: LogFile.optional().describe('File to append to; absent means standard output.'),
   maxDataSize: z
     .int()
     .min(0)

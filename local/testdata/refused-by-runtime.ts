@@ -27,6 +27,11 @@ export const REFUSED_BY_RUNTIME: ManifestCase[] = [
     problems: ['8 spec.sessionStorage.address: not an address; write host:port'],
   })),
   {
+    of: 'an audit log whose path has a NUL character',
+    text: openServer('audit: { enabled: true, logFile: "/tmp/a\\0b" }'),
+    problems: ['8 spec.audit.logFile: no path has a NUL character; remove it'],
+  },
+  {
     of: 'a Sentinel of an impossible port',
     text: openServer(
       "sessionStorage: { provider: redis, redis: { sentinelConfig: { masterName: m, sentinelAddrs: ['s:70000'] } } }",
