@@ -95,8 +95,6 @@ export default tseslint.config(
   },
   { files: ['operator/plan/**/*.ts'], ignores: tests, rules: walls(planOnly) },
   { files: ['operator/kubernetes/**/*.ts'], ignores: tests, rules: walls(express, cedar, others('operator')) },
-  // The management API still runs in the operator's process.
-  { files: ['operator/kubernetes/program/**/*.ts'], ignores: tests, rules: walls(express, cedar) },
   {
     files: ['local/**/*.ts'],
     ignores: tests,

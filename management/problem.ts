@@ -13,7 +13,7 @@ export const PROBLEMS = {
   forbidden: [403, 'The caller may not do this; `detail` names verb and resource.'],
   private_address_refused: [
     403,
-    'The operator calls no private addresses for this API; its administrator decides (`--management-allow-private-addresses`).',
+    'This API calls no private addresses; its administrator decides (`--allow-private-addresses`).',
   ],
   image_refused: [
     403,

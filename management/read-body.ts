@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { excessOf } from '#operator/json-amounts';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from './memory-bounds.ts';
 import { Problem } from './problem.ts';
 
 const { one: LONGEST_BODY, short: SHORT_BODY } = BOUNDS.bodies;

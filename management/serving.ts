@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { BOUNDS } from '#operator/memory-bounds';
 import { CallerQuota } from './caller-quota.ts';
 import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
 import type { Expected } from './if-match.ts';
+import { BOUNDS } from './memory-bounds.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';

@@ -46,8 +46,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const around = {
   version,
   log,
-  audit: process.stdout,
-  environment: process.env,
   host: process.env.POD_NAME ?? hostname(),
   podNamespace: process.env.POD_NAMESPACE,
   stop: stop.signal,

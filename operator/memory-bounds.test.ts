@@ -8,12 +8,6 @@ import { readQuantity } from '#crds/parts/quantity';
 import { KINDS } from '#operator/world';
 import { watchedChildren } from './kubernetes/api/resources.ts';
 import { REVIEWS } from './kubernetes/webhook/serve-webhook.ts';
-import { MOST_CHECKS } from '#management/provenance/limit-checks';
-import { LOADED_AT_ONCE, READ_AT_ONCE } from '#management/registries/registry-quota';
-import { STAGED_AT_ONCE } from '#management/skills/staging-semaphore';
-import { LISTS_AT_ONCE } from '#management/stores/list-semaphore';
-import { LONGEST_LINE } from '#management/workloads/merge-lines';
-import { MOST_POD_LOGS } from '#management/workloads/pod-logs';
 import { BOUNDS, MIB } from './memory-bounds.ts';
 
 const CHART = join(import.meta.dirname, '../charts/vmcp');
@@ -26,7 +20,7 @@ const KEPT = 2;
 const WIDE = 2;
 /** With 1,000 servers and 5,000 backends: the target of docs/internals/benchmarks-operator.md. */
 const OPERATOR = 350_000_000;
-/** Connections of the webhook, and of the management API, each with a short body. */
+/** Connections of the webhook, each with a short body. */
 const CONNECTIONS = 256;
 /** Of the heap, what has been let go and is not collected yet. */
 const SLACK = 1.2;
@@ -41,22 +35,14 @@ it('a byte of what is weighed costs no more than is reckoned with, whatever the 
 });
 
 it('what others can make the operator hold at once fits the memory that the chart gives it', () => {
-  const { api, named, heard, webhook, bodies, lists, registries, signatures } = BOUNDS;
+  const { api, named, heard, webhook } = BOUNDS;
   // What comes is read in pieces, and joined, turned into a text and parsed in one turn: one at a time of all.
-  const longest = Math.max(api.list, api.object, 2 * registries.one);
+  const longest = Math.max(api.list, api.object);
   const held = {
     namedSecretsAndConfigMaps: 2 * KEPT * named.ofAll,
     heard: KEPT * heard.ofAll,
     webhook: KEPT * (webhook.bodies + REVIEWS * webhook.ofReview + CONNECTIONS * webhook.shortBody),
-    bodies: KEPT * (bodies.ofAll + CONNECTIONS * bodies.short),
-    lists: LISTS_AT_ONCE * (KEPT * Math.max(lists.resources, lists.records) + api.page),
     watches: (KINDS.length + watchedChildren(true).length + 3) * api.page,
-    registries: KEPT * registries.ofAll,
-    registriesUnderWay: READ_AT_ONCE * Math.max(registries.file, registries.page + KEPT * registries.one),
-    registriesLoaded: LOADED_AT_ONCE * 2 * registries.one,
-    signatures: MOST_CHECKS * (KEPT * signatures.manifest + signatures.one),
-    logs: MOST_POD_LOGS * WIDE * LONGEST_LINE,
-    archives: STAGED_AT_ONCE * bodies.one,
     parsed: longest * (WIDE + KEPT),
   };
   const sum = OPERATOR + SLACK * Object.values(held).reduce((all, one) => all + one, 0);

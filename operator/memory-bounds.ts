@@ -40,34 +40,4 @@ export const BOUNDS = {
     /** What a review reads of what nobody named before, a key counted with what stands around it. */
     ofReview: 4 * MIB,
   },
-  /** Bodies of the management API. */
-  bodies: {
-    /** Two resources of the API server's greatest size. */
-    one: 4 * MIB,
-    ofCaller: 16 * MIB,
-    ofAll: 64 * MIB,
-    /** Not counted: as many as there may be connections take 16 MiB. */
-    short: MIB / 16,
-  },
-  /** Lists of the management API, of which `LISTS_AT_ONCE` are read at the same time. */
-  lists: {
-    resources: 32 * MIB,
-    /** Among which those are found that have begun; a page of them is held. */
-    pods: 32 * MIB,
-    records: 16 * MIB,
-    /** What is written leaves the rest to what the API server adds, and to who writes at the same time. */
-    written: 15 * MIB,
-  },
-  /** Registries of all namespaces. */
-  registries: {
-    /** A registry file, as text: ten thousand servers. */
-    file: 16 * MIB,
-    /** A page of a registry's API, as text. */
-    page: 4 * MIB,
-    /** What is kept of one, where a page is counted twice: what is answered is held as text, too. */
-    one: 16 * MIB,
-    ofAll: 32 * MIB,
-  },
-  /** What is read of an image's signatures, as text. */
-  signatures: { manifest: 4 * MIB, one: 4 * MIB },
 } as const;

@@ -33,6 +33,7 @@ describe('import walls', () => {
     ['lib/files/x.ts', 'zod'],
     ['operator/x.ts', '#local/platform'],
     ['operator/kubernetes/watch/x.ts', '#management/problem'],
+    ['operator/kubernetes/program/x.ts', '#management/problem'],
     ['local/x.ts', '#management/problem'],
     ['management/x.ts', '#cli/context'],
     ['management/x.ts', '#runtime/errors'],

@@ -44,7 +44,8 @@ describeWithCluster('the chart', (cluster) => {
         '--set=extraEnv[0].name=HTTPS_PROXY,extraEnv[0].value=http://proxy:3128,metrics.scraperNamespaces={monitoring}',
         '--set=runtime.env[0].name=HTTPS_PROXY,runtime.env[0].value=http://proxy:3128,podTemplates.annotations={a.example/*}',
         '--set=podTemplates.sidecarsOf={team/demo}',
-        '--set=management.enabled=true,management.namespace=team,networkPolicy.managementFrom[0].podSelector.matchLabels.a=b',
+        '--set=management.enabled=true,management.namespace=team,management.replicas=2,management.sigstoreRootsConfigMap=roots',
+        '--set=networkPolicy.managementFrom[0].podSelector.matchLabels.a=b',
       ],
     ],
   ])('makes objects that the API server takes, %s', async (_what, values) => {
@@ -58,6 +59,12 @@ describeWithCluster('the chart', (cluster) => {
     expect(made.map(({ metadata }) => metadata.namespace ?? 'none')).not.toContain('none');
     const roles = made.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.namespace);
     expect(roles.sort()).toEqual(['a', 'b', 'own']);
+    const managed = [
+      '--set=management.enabled=true,management.reviewsBound=true,watchNamespaces={a,b}',
+      '--namespace=own',
+    ];
+    const all = objectsOf(await renderChart([NAMESPACED, ...managed]));
+    expect(all.map(({ metadata }) => metadata.namespace ?? 'none')).not.toContain('none');
   });
 
   it('makes nothing that an admin of its namespace may not make, without the roles that values-namespaced.yaml leaves to others', async () => {
@@ -105,7 +112,12 @@ describeWithCluster('the chart', (cluster) => {
     [
       'the management API together with namespaces, before somebody lets it ask who calls',
       [NAMESPACED, '--set=watchNamespaces={a},management.enabled=true'],
-      '--set management.reviewsBound=true',
+      '--serviceaccount=default:vmcp-management\nand install with --set management.reviewsBound=true',
+    ],
+    [
+      'the management API with values of the version before, in which the operator served it',
+      ['--set=management.enabled=true,management.replicas=null'],
+      '--reset-then-reuse-values',
     ],
     [
       'one port for both identity providers of the demo',
@@ -163,11 +175,17 @@ describeWithCluster('the chart', (cluster) => {
       const { template, podTemplateSpec } = (spec ?? {}) as Partial<Record<'template' | 'podTemplateSpec', Pods>>;
       return [template, podTemplateSpec].flatMap((pods) => pods?.spec.containers ?? []);
     });
-    expect(containers.map(({ name }) => name).sort()).toEqual(['clean-up', 'company', 'operator', 'partner']);
+    expect(containers.map(({ name }) => name).sort()).toEqual([
+      'clean-up',
+      'company',
+      'management',
+      'operator',
+      'partner',
+    ]);
     const amounts = { cpu: expect.anything(), memory: expect.anything() };
     for (const { resources } of containers) expect(resources).toMatchObject({ requests: amounts, limits: amounts });
     const services = made.filter(({ kind }) => kind === 'Service').map(({ spec }) => spec);
-    expect(services).toEqual(Array(3).fill(expect.objectContaining({ ipFamilyPolicy: 'PreferDualStack' })));
+    expect(services).toEqual(Array(4).fill(expect.objectContaining({ ipFamilyPolicy: 'PreferDualStack' })));
   });
 
   it('lists every image, for sites without a registry outside', async () => {

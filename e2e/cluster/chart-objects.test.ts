@@ -12,7 +12,11 @@ interface Made {
 
 interface Templated {
   replicas: number;
-  template: { metadata: { labels: Record<string, string> } };
+  template: { metadata: { labels: Record<string, string> }; spec: object };
+}
+
+interface Binding extends Made {
+  subjects: [{ name: string }];
 }
 
 interface Policy {
@@ -23,31 +27,78 @@ const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) =
 
 // The API server is asked about nothing: what a cluster brings is helm.
 describeWithCluster('the chart, by what it makes,', () => {
+  const tcp = (...ports: (number | string)[]) => ports.map((port) => ({ port, protocol: 'TCP' }));
+  const server = [{ ipBlock: { cidr: '10.0.0.1/32' } }];
+  const names = { ports: [{ port: 53, protocol: 'UDP' }, ...tcp(53)] };
+  /** What the NetworkPolicy of one program says, once it is sure that it selects the pods of the program's Deployment. */
+  const policyOf = async (name: string, ...values: string[]) => {
+    const cidr = '--set=networkPolicy.apiServerCidrs={10.0.0.1/32},podLabels.team=a';
+    const made = objectsOf(await renderChart([cidr, ...values]));
+    const isIts = (wanted: string) => (one: Made) => one.kind === wanted && one.metadata.name === name;
+    const { template } = made.find(isIts('Deployment'))?.spec as Templated;
+    const { podSelector, ...rules } = made.find(isIts('NetworkPolicy'))?.spec as Policy;
+    expect(template.metadata.labels).toMatchObject(podSelector.matchLabels);
+    return rules;
+  };
+
   it('lets the operators be reached where they serve, and reach names, the API server and /status of runtimes', async () => {
-    const policy = async (...values: string[]) => {
-      const cidr = '--set=networkPolicy.apiServerCidrs={10.0.0.1/32},podLabels.team=a';
-      const made = objectsOf(await renderChart([cidr, ...values]));
-      const { template } = made.find(({ kind }) => kind === 'Deployment')?.spec as Templated;
-      const { podSelector, ...rules } = made.find(({ kind }) => kind === 'NetworkPolicy')?.spec as Policy;
-      expect(template.metadata.labels).toMatchObject(podSelector.matchLabels);
-      return rules;
-    };
-    const tcp = (...ports: (number | string)[]) => ports.map((port) => ({ port, protocol: 'TCP' }));
-    const server = [{ ipBlock: { cidr: '10.0.0.1/32' } }];
     const key = 'app.kubernetes.io/name';
     const runtimes = { matchExpressions: [{ key, operator: 'In', values: RUNTIMES }] };
-    const ingress = [{ ports: tcp('webhook'), from: server }, { ports: tcp('metrics') }];
-    const egress = [
-      { ports: [{ port: 53, protocol: 'UDP' }, ...tcp(53)] },
-      { ports: tcp(443, 6443), to: server },
-      { ports: tcp(4484), to: [{ namespaceSelector: {}, podSelector: runtimes }] },
-    ];
-    expect(await policy()).toEqual({ policyTypes: ['Ingress', 'Egress'], ingress, egress });
-    expect(await policy('--set=management.enabled=true')).toEqual({
+    const rules = {
       policyTypes: ['Ingress', 'Egress'],
-      ingress: [...ingress, { ports: tcp('management') }],
-      egress: [...egress, { ports: tcp(443) }],
+      ingress: [{ ports: tcp('webhook'), from: server }, { ports: tcp('metrics') }],
+      egress: [
+        names,
+        { ports: tcp(443, 6443), to: server },
+        { ports: tcp(4484), to: [{ namespaceSelector: {}, podSelector: runtimes }] },
+      ],
+    };
+    expect(await policyOf('vmcp')).toEqual(rules);
+    expect(await policyOf('vmcp', '--set=management.enabled=true')).toEqual(rules);
+  });
+
+  it('lets the management API be reached by its callers, and reach names, the API server and registries', async () => {
+    const enabled = '--set=management.enabled=true';
+    const [callers, registries] = [{ podSelector: { a: 'b' } }, { ipBlock: { cidr: '10.1.0.0/16' } }];
+    const api = { ports: tcp(443, 6443), to: server };
+    expect(await policyOf('vmcp-management', enabled)).toEqual({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: tcp('metrics') }, { ports: tcp('management') }],
+      egress: [names, api, { ports: tcp(443) }],
     });
+    const narrowed = [
+      `--set-json=networkPolicy.managementFrom=[${JSON.stringify(callers)}]`,
+      `--set-json=networkPolicy.managementTo=[${JSON.stringify(registries)}]`,
+    ];
+    expect(await policyOf('vmcp-management', enabled, ...narrowed)).toEqual({
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [{ ports: tcp('metrics') }, { ports: tcp('management'), from: [callers] }],
+      egress: [names, api, { to: [registries] }],
+    });
+  });
+
+  it('gives the management API a Deployment, a ServiceAccount and roles of its own, and its Service leads to it alone', async () => {
+    const made = objectsOf(await renderChart(['--set=management.enabled=true']));
+    const specOf = (kind: string, name: string) =>
+      made.find((one) => one.kind === kind && one.metadata.name === name)?.spec as Record<string, unknown>;
+    const selector = { 'app.kubernetes.io/name': 'vmcp-management', 'app.kubernetes.io/instance': 'vmcp' };
+    const ports = [{ name: 'management', port: 4485, targetPort: 'management', protocol: 'TCP' }];
+    expect(specOf('Service', 'vmcp-management')).toMatchObject({ selector, ports });
+    const deployment = specOf('Deployment', 'vmcp-management') as unknown as Templated;
+    expect(deployment.template.metadata.labels).toMatchObject(selector);
+    expect(deployment.template.spec).toMatchObject({ serviceAccountName: 'vmcp-management' });
+    const operator = specOf('Deployment', 'vmcp') as unknown as Templated;
+    expect(operator.template.metadata.labels).not.toMatchObject(selector);
+    expect(JSON.stringify(operator)).not.toContain('management');
+    const bindings = made.filter(({ kind }) => kind.endsWith('RoleBinding')) as unknown as Binding[];
+    const bound = bindings.filter(({ subjects }) => subjects[0].name === 'vmcp-management');
+    expect(bound.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'vmcp-management',
+      'vmcp-management-cluster',
+      'vmcp-management-own',
+    ]);
+    const off = objectsOf(await renderChart([])).map(({ metadata }) => metadata.name);
+    expect(off.filter((name) => name.includes('management'))).toEqual([]);
   });
 
   it('has a disruption budget for the operators where there are two, and none where there is one', async () => {
@@ -55,6 +106,10 @@ describeWithCluster('the chart, by what it makes,', () => {
     const isBudget = ({ kind }: Made) => kind === 'PodDisruptionBudget';
     const { template, replicas } = (await made()).find(({ kind }) => kind === 'Deployment')?.spec as Templated;
     expect(replicas).toBe(2);
+    const budgets = async (...values: string[]) =>
+      (await made('--set=management.enabled=true', ...values)).filter(isBudget).map(({ metadata }) => metadata.name);
+    expect(await budgets()).toEqual(['vmcp']);
+    expect((await budgets('--set=management.replicas=2')).sort()).toEqual(['vmcp', 'vmcp-management']);
     const budget = (await made()).find(isBudget)?.spec as { maxUnavailable: number; selector: Policy['podSelector'] };
     expect(budget.maxUnavailable).toBe(1);
     expect(template.metadata.labels).toMatchObject(budget.selector.matchLabels);

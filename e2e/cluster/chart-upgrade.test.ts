@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Agent, request } from 'undici';
 import { eventually } from '../local/run-vmcp.ts';
 import { NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { IMAGES } from './images.ts';
@@ -21,10 +22,18 @@ const REPLICAS = 2;
 const MINUTE = 60_000;
 /** Minor release from which all servers look at what a write of a status changes alone. */
 const RATCHETS_STATUSES = 33;
+/** The former chart has a Service of the management API, which leads to its operator. */
+const MANAGED = '--set=management.enabled=true';
+
+interface ManagementService {
+  metadata: { uid: string };
+  spec: { clusterIP: string; selector: Record<string, string> };
+}
 
 describeWithCluster('an upgrade of the chart from the version before', (cluster) => {
   const group = ownGroup('upgrade');
   let namespace: Namespace;
+  let former: ManagementService;
   const folder = mkdtempSync(join(tmpdir(), 'previous-chart-'));
   const release = releaseOf(cluster, group, () => namespace.name);
   const { kubectl } = release;
@@ -44,6 +53,28 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     return stdout.trim().split('\n').sort();
   };
 
+  const serviceOf = async () => {
+    const { stdout } = await kubectl('get', `service/${release.name}-management`, '-o', 'json');
+    return JSON.parse(stdout) as ManagementService;
+  };
+  const authority = async () =>
+    (await kubectl('get', `configmap/${release.name}-management-ca`, '-o', 'jsonpath={.data.ca\\.crt}')).stdout;
+
+  /** Status of an answer of the management API at the address of its Service, to a caller without a token. */
+  const askManagement = async (ca: string, { spec: { clusterIP } }: ManagementService) => {
+    const dispatcher = new Agent({ connect: { ca, servername: `${release.name}-management.${namespace.name}.svc` } });
+    try {
+      const url = `https://${clusterIP}:4485/api/v1beta/version`;
+      const answer = await request(url, { dispatcher, signal: AbortSignal.timeout(10_000) });
+      await answer.body.dump();
+      return answer.statusCode;
+    } catch (problem) {
+      return String(problem);
+    } finally {
+      await dispatcher.destroy();
+    }
+  };
+
   /** Some servers take no status of what their rules would refuse today: there Events alone can say what is wrong. */
   const takesStatus = async (resource: string) => {
     if ((await minorRelease(cluster)) >= RATCHETS_STATUSES) return true;
@@ -55,14 +86,15 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     namespace = await cluster.makeNamespace('upgrade');
     const values = [`--set=apiGroup=${group}`, `--set=image=${IMAGES.operator}`, '--wait', '--timeout=60s'];
     isDone(await release.run('install', FIXTURE, ...values));
+    former = await serviceOf();
     await release.established();
     const written = readFileSync(join(TESTDATA, 'previous-resources.yaml'), 'utf8').replaceAll('API_GROUP', group);
     isDone(await release.apply(written));
     const runtime = `--set=runtime.image.tag=${IMAGES.formerRuntime.split(':')[1] ?? ''}`;
     const previous = findPreviousChart(ROOT, folder, FIXTURE);
     // The second revision, to which the tests roll back: what was tagged last, where anything was.
-    if (previous !== FIXTURE) isDone(await release.upgradeTo(previous, runtime));
-    isDone(await release.upgrade(runtime));
+    if (previous !== FIXTURE) isDone(await release.upgradeTo(previous, runtime, MANAGED));
+    isDone(await release.upgrade(runtime, MANAGED));
   }, 360_000);
 
   afterAll(async () => {
@@ -119,6 +151,26 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     expect(stdout).toContain('Ready');
   });
 
+  it('moves the Service of the management API to its own pods, which answer with the authority that callers trust', async () => {
+    const labels = { 'app.kubernetes.io/name': 'vmcp-management', 'app.kubernetes.io/instance': release.name };
+    expect(former.spec.selector).toEqual({ ...labels, 'app.kubernetes.io/name': 'vmcp-operator' });
+    const moved = await serviceOf();
+    expect(moved.metadata.uid).toBe(former.metadata.uid);
+    expect(moved.spec.selector).toEqual(labels);
+    const trusted = await authority();
+    const answers = (ca: string) =>
+      eventually(
+        () => askManagement(ca, moved),
+        (status) => status === 401,
+        MINUTE,
+      );
+    expect(await answers(trusted)).toBe(401);
+    isDone(await kubectl('rollout', 'restart', `deployment/${release.name}-management`));
+    isDone(await kubectl('rollout', 'status', `deployment/${release.name}-management`, '--timeout=60s'));
+    expect(await authority()).toBe(trusted);
+    expect(await answers(trusted)).toBe(401);
+  }, 180_000);
+
   describe('under load', () => {
     const stage = new Stage(cluster);
     let former: string[];
@@ -170,7 +222,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
       'an upgrade replaces operators and runtimes, and a rollback does, and no call fails',
       async () => {
         expect(await imagesInUse()).toEqual([IMAGES.formerRuntime, IMAGES.formerRuntime]);
-        const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade()));
+        const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade(MANAGED)));
         expect(upgraded.failures).toEqual([]);
         const others = await operators();
         expect(others.filter((name) => former.includes(name))).toEqual([]);
@@ -192,7 +244,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
           expect(await schemaOf()).toBeUndefined();
         });
         expect(rolledBack.failures).toEqual([]);
-        const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade()));
+        const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade(MANAGED)));
         expect(upgraded.failures).toEqual([]);
         expect(await schemaOf()).toHaveProperty('incomingAuth');
         expect(await resources()).toEqual(before);

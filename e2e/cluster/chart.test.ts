@@ -212,7 +212,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       await program.stop();
       return answer;
     };
-    // It is served as soon as there is a certificate, which a pod does not wait for to be ready.
+    // The ConfigMap is written as soon as there is a certificate.
     await eventually(
       () => shell.run(authority),
       ({ code }) => code === 0,
@@ -227,14 +227,14 @@ describeWithCluster('an installation of the chart', (cluster) => {
       isDone(await release.upgrade('--set=management.enabled=true'));
     }, 150_000);
 
-    it('answers at its Service and at each operator, by TLS with the authority that NOTES name and no other', async () => {
+    it('answers at its Service and at its pod, by TLS with the authority that NOTES name and no other', async () => {
       expect(answered(await askManagement())).toEqual(VERSION);
       const pods = await eventually(
         async () => {
-          const { stdout } = await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=vmcp-operator', '-o', 'name');
-          return stdout.trim().split('\n');
+          const { stdout } = await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=vmcp-management', '-o', 'name');
+          return stdout.split('\n').filter((line) => line !== '');
         },
-        ({ length }) => length === 2,
+        ({ length }) => length === 1,
       );
       for (const pod of pods) expect(answered(await askManagement({ pod }))).toEqual(VERSION);
       // Code of curl for a certificate that it cannot verify.
@@ -242,7 +242,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       expect(unknown.stdout).toBe('');
     });
 
-    it('keeps records for its callers, which the admission policy lets the operators write and nobody without the right', async () => {
+    it('keeps records for its callers, which the admission policy lets its account write and nobody without the right', async () => {
       const body = `-H 'Content-Type: application/json' -d '{"name":"cursor","groups":[]}'`;
       const path = `/clients?namespace=${namespace.name}' ${body}`;
       const write = await askManagement({ places: { ' https://': ` 'https://`, '/version': path } });
@@ -329,7 +329,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       const podsOf = (start: string) =>
         stdout
           .split('\n')
-          .filter((name) => name.startsWith(start))
+          .filter((name) => name.startsWith(start) && !name.startsWith(`${release.name}-management-`))
           .map((name) => `${namespace.name}/${name}`)
           .sort();
       const [operators, runtimes, programs] = [`${release.name}-`, 'vmcp-demo-', 'mcp-demo-whoami-'].map(podsOf);

@@ -14,7 +14,7 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';
 
 describeWithCluster('the skills of a real cluster', (cluster) => {
-  const stage = useManagement(cluster, 'management-skills', '--management-allow-private-addresses');
+  const stage = useManagement(cluster, 'management-skills', '--allow-private-addresses');
   const { openApi, makeNamespace } = useApis(cluster, 'skills');
   const api = openApi();
   let made: Namespace | undefined;

@@ -20,7 +20,7 @@ const REMOTE = { remoteUrl: 'https://far.example/mcp' };
 
 describeWithCluster('workloads of a cluster by the management API', (cluster) => {
   const roots = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
-  const fetching = ['--management-allow-private-addresses', `--management-sigstore-roots=${roots}`];
+  const fetching = ['--allow-private-addresses', `--sigstore-roots=${roots}`];
   const stage = useManagement(cluster, 'management-workloads', ...fetching);
   afterAll(() => rmSync(roots, { recursive: true, force: true }));
   const ask: typeof stage.ask = (...question) => stage.ask(...question);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { KEPT, MANAGEMENT_PERMISSIONS } from '#operator/kubernetes/rbac/management-permissions';
 import { OPERATOR_PERMISSIONS, OWN_GROUP, OWN_NAME, type Permission } from '#operator/kubernetes/rbac/rbac';
 import { applyRoles } from './accounts.ts';
 import { NAMESPACED, ownGroup } from './chart.ts';
@@ -33,24 +34,30 @@ interface Installation {
   values: string[];
   /** What the values switch on. */
   on: Permission['when'][];
+  /** Account that is asked about, by what its name ends with, and what its table says. */
+  account: '' | '-management';
+  permissions: readonly Permission[];
   /** Whether it is for some namespaces: it has no right anywhere else. */
   narrow: boolean;
 }
 
+const OPERATOR = { account: '', permissions: OPERATOR_PERMISSIONS } as const;
+const MANAGEMENT = { account: '-management', permissions: MANAGEMENT_PERMISSIONS } as const;
+const ALL = '--set=management.enabled=true,stdio.attach=true';
+const SOME = [NAMESPACED, '--set=management.enabled=true,management.reviewsBound=true'];
+
 const INSTALLATIONS: Installation[] = [
-  { what: 'by default', values: [], on: ['webhook.enabled'], narrow: false },
+  { what: 'the operator, installed by default', values: [], on: ['webhook.enabled'], narrow: false, ...OPERATOR },
   {
-    what: 'with the management API, and with the right to attach',
-    values: ['--set=management.enabled=true,stdio.attach=true'],
-    on: ['stdio.attach', 'webhook.enabled', 'management.enabled'],
+    what: 'the operator, installed with the management API, and with the right to attach',
+    values: [ALL],
+    on: ['stdio.attach', 'webhook.enabled'],
     narrow: false,
+    ...OPERATOR,
   },
-  {
-    what: 'for some namespaces, with the management API and nothing that attaches',
-    values: [NAMESPACED, '--set=management.enabled=true,management.reviewsBound=true'],
-    on: ['management.enabled'],
-    narrow: true,
-  },
+  { what: 'the operator, installed for some namespaces', values: SOME, on: [], narrow: true, ...OPERATOR },
+  { what: 'the management API', values: [ALL], on: [], narrow: false, ...MANAGEMENT },
+  { what: 'the management API, installed for some namespaces', values: SOME, on: [], narrow: true, ...MANAGEMENT },
 ];
 
 interface Question {
@@ -102,9 +109,10 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
         namespaced: one.namespaced,
       }));
     });
-    // The right to hold an owner back is one to a resource that the API server does not list.
+    // Rights to hold an owner back, and to records, are rights to resources that the API server does not list.
+    const records = KEPT.map((resource) => ({ group: OWN_GROUP, resource, namespaced: true }));
     const owners = listed.filter(({ group: name, resource }) => name === OWN_GROUP && !resource.includes('/'));
-    return [...listed, ...owners.map((owner) => ({ ...owner, resource: `${owner.resource}/finalizers` }))];
+    return [...listed, ...records, ...owners.map((owner) => ({ ...owner, resource: `${owner.resource}/finalizers` }))];
   }
 
   async function mayDo({ user, apiGroup }: Account, { group: name, ...question }: Question): Promise<boolean> {
@@ -141,15 +149,16 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     return [...new Set(found)].filter((one) => !EVERYBODY.test(one)).sort();
   }
 
-  describe.each(INSTALLATIONS)('the operator, installed $what', ({ values, on, narrow }) => {
+  describe.each(INSTALLATIONS)('$what', ({ values, on, narrow, account: suffix, permissions }) => {
     const apiGroup = ownGroup('permissions');
-    const user = `vmcp-${apiGroup.replace('.test', '')}`;
+    const release = `vmcp-${apiGroup.replace('.test', '')}`;
+    const user = release + suffix;
     const account = { user, apiGroup };
     let takeAway = () => Promise.resolve();
     beforeAll(async () => {
       const some = narrow ? [`--set=watchNamespaces={${other.name}}`] : [];
       const all = [`--set=apiGroup=${apiGroup}`, '--set=rbac.aggregate=false', ...values, ...some];
-      takeAway = await applyRoles(cluster, user, own.name, all);
+      takeAway = await applyRoles(cluster, release, own.name, all);
     }, MINUTES);
     afterAll(() => takeAway());
 
@@ -158,11 +167,11 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     /** The same from the table. A permission for named objects alone is none for all. */
     function listed(...scopes: Permission['scope'][]): string[] {
       const known = new Set(resources.map(({ group: name, resource }) => `${resource}.${name}`));
-      const all = OPERATOR_PERMISSIONS.filter(
-        (one) => scopes.includes(one.scope) && isGiven(one) && !one.names,
-      ).flatMap(({ group: name = '', resources: of = [], verbs }) =>
-        of.flatMap((resource) => verbs.map((verb) => ({ group: name, resource, verb }))),
-      );
+      const all = permissions
+        .filter((one) => scopes.includes(one.scope) && isGiven(one) && !one.names)
+        .flatMap(({ group: name = '', resources: of = [], verbs }) =>
+          of.flatMap((resource) => verbs.map((verb) => ({ group: name, resource, verb }))),
+        );
       for (const { group: name, resource } of all) expect(known).toContain(`${resource}.${name}`);
       return [...new Set(all.map(textOf))].sort();
     }
@@ -203,12 +212,12 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
 
     it('may do with named objects what the table says, and not with others', async () => {
       const forAll = narrow ? listed('own') : listed('watched', 'own', 'cluster');
-      for (const permission of OPERATOR_PERMISSIONS) {
+      for (const permission of permissions) {
         const { group: name = '', resources: of = [], names = [], verbs, scope } = permission;
         const isNamed = isGiven(permission) && !(narrow && scope === 'cluster');
         const questions = of.flatMap((resource) => verbs.map((verb): Question => ({ group: name, resource, verb })));
         for (const [question, pattern] of questions.flatMap((one) => names.map((each) => [one, each] as const))) {
-          const object = pattern.replace(OWN_NAME, user);
+          const object = pattern.replace(OWN_NAME, release);
           const isForAll = forAll.includes(textOf(question));
           const where = { ...question, ...(scope === 'own' && { namespace: own.name }) };
           const asked = [object, `${object}-2`].map((each) => mayDo(account, { ...where, name: each }));

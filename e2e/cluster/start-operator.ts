@@ -8,7 +8,6 @@ import { IMAGES } from './images.ts';
 import type { Cluster } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const BUILT = join(ROOT, 'dist/operator.js');
 const ATTACH = '--stdio-attach';
 
 /** Name of the account of an operator that the tests start, in the first namespace that it watches. */
@@ -38,13 +37,32 @@ export async function startOperator(
 ): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-operator-'));
   const file = kubeconfig ?? (await giveRights(cluster, namespaces, flags, join(folder, 'kubeconfig')));
-  const program = existsSync(BUILT) ? BUILT : join(ROOT, 'operator/main.ts');
-  const own = ['--no-leader-election', '--bind-address=127.0.0.1', '--health-port=0', '--metrics-port=0'];
-  const what = [`--watch-namespace=${namespaces.join(',')}`, `--runtime-image=${IMAGES.runtime}`];
-  const args = [program, `--kubeconfig=${file}`, ...own, ...what, ...flags];
-  const operator = startProgram(process.execPath, args, { ...process.env, ...env });
+  const own = ['--no-leader-election', `--runtime-image=${IMAGES.runtime}`];
+  const operator = start('operator', namespaces, [...own, ...flags], { kubeconfig: file, env });
   void operator.ended.then(() => rmSync(folder, { recursive: true, force: true }));
   return operator;
+}
+
+/** Starts the management API on this machine, for some namespaces of a cluster. */
+export function startManagement(
+  namespaces: readonly string[],
+  flags: readonly string[],
+  particular: Required<Particular>,
+): Program {
+  return start('management', namespaces, flags, particular);
+}
+
+function start(
+  name: 'operator' | 'management',
+  namespaces: readonly string[],
+  flags: readonly string[],
+  { kubeconfig, env }: Required<Particular>,
+): Program {
+  const built = join(ROOT, `dist/${name}.js`);
+  const program = existsSync(built) ? built : join(ROOT, `${name}/main.ts`);
+  const own = ['--bind-address=127.0.0.1', '--health-port=0', '--metrics-port=0'];
+  const args = [program, `--kubeconfig=${kubeconfig}`, ...own, `--watch-namespace=${namespaces.join(',')}`, ...flags];
+  return startProgram(process.execPath, args, { ...process.env, ...env });
 }
 
 /** Applies account and roles of the chart, which go with the namespaces. Returns the path of a kubeconfig that has them. */

@@ -13,7 +13,7 @@ import { eventually } from '../local/run-vmcp.ts';
 import { applyRoles, kubeconfigOf, makeAccount, tokenOf } from './accounts.ts';
 import { portOf } from './operator-metrics.ts';
 import { installDefinitions } from './stage.ts';
-import { startOperator } from './start-operator.ts';
+import { startManagement, startOperator } from './start-operator.ts';
 import type { Answer, Cluster, Namespace } from './use-cluster.ts';
 
 export const AUDIENCE = 'vmcp-management';
@@ -29,11 +29,11 @@ const SECRETS = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'creat
 /** Who calls in the tests: by the roles of the chart; the editor besides with the right to Secrets and logs, as who has the role edit. */
 export type Who = 'viewer' | 'editor' | 'keyless' | 'nobody' | 'neighbour';
 
-/** How the operator is started. */
+/** How the program of the management API is started. */
 export interface Starting {
   /** Another address by which it reaches the API server. */
   server?: string | undefined;
-  /** Port of its management API; a free one without. */
+  /** Port of the API; a free one without. */
   port?: number;
   flags?: readonly string[];
   env?: Record<string, string>;
@@ -52,14 +52,15 @@ interface Question {
   namespace?: string | undefined;
 }
 
-/** The management API of an operator on this machine, which has the rights that the chart gives it and no other. */
+/** The management API and an operator on this machine, each with the rights that the chart gives its account and no other. */
 export class ManagementStage {
   readonly cluster: Cluster;
-  /** Of the operator: its temporary files, and what else a suite puts there. */
+  /** Temporary files of the management API, and what else a suite puts there. */
   readonly folder = mkdtempSync(join(tmpdir(), 'vmcp-management-'));
   #ours: Namespace | undefined;
   #theirs: Namespace | undefined;
   #operator: Program | undefined;
+  #program: Program | undefined;
   #port = 0;
   #trust: { ca: string; servername: string } | undefined;
   #dispatcher: Agent | undefined;
@@ -81,9 +82,10 @@ export class ManagementStage {
     return this.#theirs?.name ?? '';
   }
 
-  get operator(): Program {
-    if (!this.#operator) throw new Error('the operator of this suite has not been started');
-    return this.#operator;
+  /** The process that serves the management API. */
+  get program(): Program {
+    if (!this.#program) throw new Error('the management API of this suite has not been started');
+    return this.#program;
   }
 
   /** Name of the installation. */
@@ -100,6 +102,7 @@ export class ManagementStage {
     const values = ['--set=management.enabled=true,crds.install=false'];
     this.#takeAway = await applyRoles(cluster, this.release, this.namespace, values);
     await this.#makeCallers();
+    this.#operator = await this.#startOperator(how.server);
     await this.start();
   }
 
@@ -120,13 +123,24 @@ export class ManagementStage {
     return this.#tokens.get(who) ?? '';
   }
 
-  /** Starts the next operator, where the last one has ended. */
+  async #startOperator(server: string | undefined): Promise<Program> {
+    const account = { namespace: this.namespace, name: this.release };
+    const file = join(this.folder, 'operator-kubeconfig');
+    const kubeconfig = await kubeconfigOf(this.cluster, account, file, server);
+    return startOperator(this.cluster, this.#watched, [`--name=${this.release}`], { kubeconfig });
+  }
+
+  get #watched(): string[] {
+    return [this.namespace, this.otherNamespace];
+  }
+
+  /** Starts the next process, where the last one has ended. */
   async start(): Promise<void> {
-    this.#operator = await this.launch(this.#how);
+    this.#program = await this.launch(this.#how);
     const name = `${this.release}-management-ca`;
     const path = `/api/v1/namespaces/${this.namespace}/configmaps/${name}`;
     // Asked for once: of what a program says only the latest is kept.
-    this.#port = await portOf(this.#operator, 'managementPort');
+    this.#port = await portOf(this.#program, 'managementPort');
     const { body } = await eventually(
       () => this.cluster.ask('GET', path),
       ({ status }) => status === 200,
@@ -137,24 +151,23 @@ export class ManagementStage {
     this.#dispatcher = new Agent({ connect: this.#trust });
   }
 
-  /** Starts an operator and waits for nothing. Its temporary files are in a folder of its own. */
+  /** Starts the management API and waits for nothing. Its temporary files are in a folder of its own. */
   async launch({ server, port = 0, flags = [], env = {} }: Starting): Promise<Program> {
-    const account = { namespace: this.namespace, name: this.release };
+    const account = { namespace: this.namespace, name: `${this.release}-management` };
     const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.folder, 'kubeconfig'), server);
-    const all = [`--management-port=${port}`, `--name=${this.release}`, ...flags];
-    const particular = { kubeconfig, env: { TMPDIR: this.folder, ...env } };
-    return startOperator(this.cluster, [this.namespace, this.otherNamespace], all, particular);
+    const all = [`--port=${port}`, `--name=${this.release}`, ...flags];
+    return startManagement(this.#watched, all, { kubeconfig, env: { TMPDIR: this.folder, ...env } });
   }
 
-  /** Ends the operator as the system does that has no memory left. */
+  /** Ends the management API as the system does that has no memory left. */
   async kill(): Promise<void> {
-    process.kill(this.operator.pid, 'SIGKILL');
-    await this.operator.ended;
+    process.kill(this.program.pid, 'SIGKILL');
+    await this.program.ended;
     await this.#dispatcher?.close();
     this.#dispatcher = undefined;
   }
 
-  /** Kills the operator in the middle of writes, which are numbered from 1. Returns the number of the last one that was answered with success. */
+  /** Kills the management API in the middle of writes, which are numbered from 1. Returns the number of the last one that was answered with success. */
   async killAmid(write: (nr: number) => Promise<Asked>): Promise<number> {
     let answered = 0;
     const ended = (async () => {
@@ -175,6 +188,7 @@ export class ManagementStage {
 
   async stop(): Promise<void> {
     await this.#dispatcher?.close();
+    await this.#program?.stop();
     await this.#operator?.stop();
   }
 

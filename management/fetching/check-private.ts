@@ -2,7 +2,7 @@ import { Problem } from '../problem.ts';
 
 /** Said of a private address where records may not open any. */
 export const PRIVATE_OFF =
-  'whoever runs the operator allows it none (--management-allow-private-addresses, chart value management.allowPrivateAddresses)';
+  'whoever runs the management API allows it none (--allow-private-addresses, chart value management.allowPrivateAddresses)';
 
 /**
  * Refuses a record that wants private addresses called by a program whose administrator does not: it stands in a network that its caller

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isLoopbackHost } from '#crds/parts/loopback';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from './fetch-failure.ts';
 import type { HttpAnswer, HttpClient } from './http-client.ts';
 import { excessOf } from '#operator/json-amounts';

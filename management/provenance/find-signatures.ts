@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { OciRepository } from '../fetching/oci-repository.ts';
 import { isSignature, readSignature, type SignedImage } from './read-signature.ts';

@@ -100,7 +100,7 @@ describe('the registry of a cluster', () => {
     expect(refused.body.detail).toContain('management.allowPrivateAddresses');
     clock.now += 60 * 60_000;
     expect((await ask('GET', '/registry/default')).body.version).toBe(FILE.version);
-    expect(problems.join()).toContain('--management-allow-private-addresses');
+    expect(problems.join()).toContain('--allow-private-addresses');
     const { origin } = new URL(inside.url);
     const issuer = {
       url: 'https://127.0.0.1:1/r',

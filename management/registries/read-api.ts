@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';

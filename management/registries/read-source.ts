@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { explainIssues } from '#crds/parts/explain';
 import { codeOf } from '#lib/files/code-of';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { excessOf } from '#operator/json-amounts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';

@@ -1,5 +1,6 @@
 import { AcquireAborted, Semaphore } from '#lib/limits/semaphore';
-import { BOUNDS, MIB } from '#operator/memory-bounds';
+import { MIB } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { RegistryMemory } from './registry-memory.ts';
 

@@ -134,7 +134,7 @@ it('limits the reads of skills at once, for a list and for one skill', async () 
 });
 
 it('what is unpacked at once, with the layers that it comes from, fits the disk that the chart gives an operator', () => {
-  const chart = join(import.meta.dirname, '../../charts/vmcp/templates/operator/deployment.yaml');
+  const chart = join(import.meta.dirname, '../../charts/vmcp/templates/management/deployment.yaml');
   const [, mebibytes] = /name: tmp\n +emptyDir:\n +sizeLimit: (\d+)Mi/.exec(readFileSync(chart, 'utf8')) ?? [];
   expect(Number(mebibytes) * 2 ** 20).toBeGreaterThan(STAGED_AT_ONCE * 2 * MOST);
 });

@@ -7,7 +7,7 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind } from '#operator/world';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import { Attempts } from './attempts.ts';

@@ -7,7 +7,7 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { Problem } from '../problem.ts';
 import { problemOfApi } from './problem-of-api.ts';
 import {

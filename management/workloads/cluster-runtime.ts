@@ -6,7 +6,7 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { PODS } from '#operator/kubernetes/api/resources';
 import { backendChild } from '#operator/plan/child-names';
-import { BOUNDS } from '#operator/memory-bounds';
+import { BOUNDS } from '../memory-bounds.ts';
 import { Problem } from '../problem.ts';
 import type { ListSemaphore } from '../stores/list-semaphore.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';

@@ -1,9 +1,17 @@
 {{/* Refuses what would end in a broken installation, each time with the remedy. Writes nothing. */}}
 {{- define "vmcp.checks" -}}
+{{- include "vmcp.checkManagement" . -}}
 {{- include "vmcp.checkNamespaced" . -}}
 {{- include "vmcp.checkGroup" . -}}
 {{- include "vmcp.checkDefinitions" . -}}
 {{- include "vmcp.checkDemo" . -}}
+{{- end }}
+
+{{/* Values of a version in which the operator served the management API. */}}
+{{- define "vmcp.checkManagement" -}}
+{{- if and .Values.management.enabled (not (and (hasKey .Values.management "replicas") .Values.management.resources .Values.management.serviceAccount)) -}}
+{{- fail "\n\nmanagement.replicas, management.resources or management.serviceAccount has no value, as --reuse-values leaves out what this version of the chart adds: upgrade with --reset-then-reuse-values\n" -}}
+{{- end -}}
 {{- end }}
 
 {{/* With watchNamespaces nothing is made that has no namespace. */}}
@@ -16,7 +24,7 @@
 {{- fail "\n\nwatchNamespaces is set, and a webhook is cluster-wide: install with --set webhook.enabled=false; what it would refuse is then a condition of the resource\n" -}}
 {{- end -}}
 {{- if and .Values.management.enabled (not .Values.management.reviewsBound) -}}
-{{- fail (printf "\n\nwatchNamespaces is set, and who calls the management API is asked cluster-wide: let a cluster administrator allow it,\n    kubectl create clusterrolebinding %s-management --clusterrole=system:auth-delegator --serviceaccount=%s:%s\nand install with --set management.reviewsBound=true, or with --set management.enabled=false\n" (include "vmcp.fullname" .) .Release.Namespace (include "vmcp.serviceAccountName" .)) -}}
+{{- fail (printf "\n\nwatchNamespaces is set, and who calls the management API is asked cluster-wide: let a cluster administrator allow it,\n    kubectl create clusterrolebinding %s-management --clusterrole=system:auth-delegator --serviceaccount=%s:%s\nand install with --set management.reviewsBound=true, or with --set management.enabled=false\n" (include "vmcp.fullname" .) .Release.Namespace (include "vmcp.management.serviceAccountName" .)) -}}
 {{- end -}}
 {{- if .Values.admissionPolicy.enabled -}}
 {{- fail "\n\nwatchNamespaces is set, and admission policies are cluster-wide: let a cluster administrator apply them (helm template … --show-only templates/admission-policy.yaml --show-only templates/documents-policy.yaml --show-only templates/records-policy.yaml), and install with --set admissionPolicy.enabled=false\n" -}}

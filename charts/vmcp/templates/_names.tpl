@@ -22,6 +22,23 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
+{{- define "vmcp.management.selectorLabels" -}}
+app.kubernetes.io/name: vmcp-management
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "vmcp.management.labels" -}}
+{{ include "vmcp.labels" . | replace "name: vmcp-operator" "name: vmcp-management" }}
+{{- end }}
+
+{{- define "vmcp.management.serviceAccountName" -}}
+{{- if .Values.management.serviceAccount.create -}}
+{{- .Values.management.serviceAccount.name | default (printf "%s-management" (include "vmcp.fullname" .)) -}}
+{{- else -}}
+{{- required "management.serviceAccount.create is false: write management.serviceAccount.name" .Values.management.serviceAccount.name -}}
+{{- end -}}
+{{- end }}
+
 {{- define "vmcp.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- .Values.serviceAccount.name | default (include "vmcp.fullname" .) -}}

@@ -29,7 +29,6 @@ describe('the command line of the operator', () => {
       podAnnotation: POD_ANNOTATIONS,
       sidecarsOf: [],
       runtimeEnv: [],
-      managementAllowPrivateAddresses: false,
       maxConcurrentRollouts: 10,
       scraperNamespace: [],
       workers: 4,
@@ -102,6 +101,7 @@ describe('the command line of the operator', () => {
 
   it('refuses what it does not know, and names what is near', () => {
     expect(read(IMAGE, '--watch-namespaces=a').said).toContain('Did you mean --watch-namespace?');
+    expect(read(IMAGE, '--management-port=4485').said).toContain('unknown option');
     expect(read(IMAGE, 'extra').said).toContain('too many arguments');
   });
 });

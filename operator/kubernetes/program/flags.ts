@@ -34,10 +34,6 @@ export interface Flags extends SharedFlags {
   leaderElectionNamespace?: string;
   leaderElectionId?: string;
   webhookPort?: number;
-  managementPort?: number;
-  managementNamespace?: string;
-  managementAllowPrivateAddresses: boolean;
-  managementSigstoreRoots?: string;
 }
 
 const readAnnotation = matching(
@@ -135,7 +131,7 @@ const ELECTION = [
 ];
 
 const SERVING = [
-  new Option('--bind-address <address>', 'address on which health, metrics and the management API are served').default(
+  new Option('--bind-address <address>', 'address on which health and metrics are served').default(
     '::',
     '::, all of both families',
   ),
@@ -144,29 +140,12 @@ const SERVING = [
   ...LOG_FLAGS,
 ];
 
-const MANAGEMENT = [
-  new Option('--management-port <port>', 'port of the management API; without: no management API').argParser(readPort),
-  new Option(
-    '--management-namespace <name>',
-    'namespace that a request to the management API means where it names none; without: it must name one',
-  ).argParser(readName),
-  new Option(
-    '--management-allow-private-addresses',
-    'allow registries and skills at private addresses, which the operator then calls for whoever may write them',
-  ).default(false),
-  new Option(
-    '--management-sigstore-roots <folder>',
-    "folder with the roots that signatures of images are verified with, a file <host>.json for each sigstore instance; without: the public one's, fetched by TUF",
-  ),
-];
-
 /** Flags by what they are about, in the order of the reference page. */
 export const FLAG_GROUPS = {
   Resources: RESOURCES,
   Work: WORK,
   'Several operators': ELECTION,
   'Ports and log': SERVING,
-  'Management API': MANAGEMENT,
   'API server': CONNECTION_FLAGS,
 };
 

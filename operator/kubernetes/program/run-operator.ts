@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Writable } from 'node:stream';
 import type { Log } from '#lib/log/log';
-import type { ClusterManagement } from '#management/cluster/start-cluster-management';
 import { type Clock, systemClock } from '#operator/queue';
 import { KubeApi } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
@@ -17,10 +15,6 @@ import { startWebhook } from '../webhook/start-webhook.ts';
 export interface Surroundings {
   version: string;
   log: Log;
-  /** One line for each change by the management API. */
-  audit: Writable;
-  /** Of this process: proxies are named there. */
-  environment: NodeJS.ProcessEnv;
   /** Name of this pod or machine. */
   host: string;
   /** Namespace of this pod, where it is one. */
@@ -44,21 +38,13 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
   try {
     const platform = openPlatform(api, metrics, flags, around);
     open.push(platform);
-    const serving: Serving = { platform, management: undefined };
-    const health = await serveHealth(flags, () => missingOf(serving, flags));
+    const health = await serveHealth(flags, () => (platform.hasSynced ? undefined : 'not all resources are read yet'));
     open.push(health);
     const exposed = await serveMetrics(flags, metrics);
     open.push(exposed);
     log.info('the operator starts', { version, healthPort: health.port, metricsPort: exposed.port });
     platform.start();
     if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, around));
-    if (flags.managementPort !== undefined) {
-      const place = { port: flags.managementPort, namespace: ownNamespace(api, around), onRequest: metrics.requested };
-      // Loaded where it is served alone: its code takes 10 MB.
-      const { openManagement } = await import('./open-management.ts');
-      serving.management = openManagement(flags, { ...around, ...place });
-      open.push(serving.management);
-    }
     await Promise.race([platform.synced(), untilAborted(stop)]);
     log.info('all resources are read');
     const lease = flags.leaderElection ? await openLease(api, flags, around) : undefined;
@@ -67,19 +53,6 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
   } finally {
     for (const each of open.reverse()) await each.close();
   }
-}
-
-/** What a replica answers with. */
-interface Serving {
-  platform: KubernetesPlatform;
-  management: ClusterManagement | undefined;
-}
-
-/** What keeps this replica from being ready: its Services lead to those that are. */
-function missingOf({ platform, management }: Serving, { managementPort }: Flags): string | undefined {
-  if (!platform.hasSynced) return 'not all resources are read yet';
-  if (managementPort === undefined || management?.isServed() === true) return undefined;
-  return 'the management API is not served yet: the log says why';
 }
 
 function openPlatform(api: KubeApi, metrics: OperatorMetrics, flags: Flags, around: Surroundings): KubernetesPlatform {

@@ -1,4 +1,5 @@
-// What the operator may do in a cluster, and what people get. The roles of the chart and docs/permissions.md are made of it.
+// What the operator may do in a cluster. management-permissions.ts and user-roles.ts say the same of the management API and of people. The roles of
+// the chart and docs/permissions.md are made of them.
 
 /** Stands for the API group of the kinds, which is chosen at install time. */
 export const OWN_GROUP = '<api_group>';
@@ -7,8 +8,8 @@ export const OWN_GROUP = '<api_group>';
 export const OWN_NAME = '<name>';
 
 /**
- * Where a permission holds. watched: in each namespace that the operator watches, all of them by default. own: in the
- * operator's namespace. cluster: on what has no namespace.
+ * Where a permission holds. watched: in each namespace that the installation watches, all of them by default. own: in the
+ * namespace of the installation. cluster: on what has no namespace.
  */
 export const SCOPES = ['watched', 'own', 'cluster'] as const;
 type Scope = (typeof SCOPES)[number];
@@ -125,46 +126,6 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     why: 'nobody may give away what they do not have; the operator itself attaches to nothing',
   },
   {
-    scope: 'watched',
-    group: OWN_GROUP,
-    resources: KINDS,
-    verbs: ['create', 'update', 'patch', 'delete'],
-    when: 'management.enabled',
-    why: 'what callers of the management API change, each after a review of their own rights',
-  },
-  {
-    scope: 'watched',
-    group: OWN_GROUP,
-    resources: ['mcpexternalauthconfigs', 'mcpgroups'],
-    verbs: ['use'],
-    when: 'management.enabled',
-    why: 'the admission policy asks for it of who writes; callers of the management API are asked for it, too',
-  },
-  {
-    scope: 'watched',
-    group: '',
-    resources: ['serviceaccounts'],
-    verbs: ['use'],
-    when: 'management.enabled',
-    why: 'the same for the account that a workload names',
-  },
-  {
-    scope: 'watched',
-    group: '',
-    resources: ['pods/log'],
-    verbs: ['get'],
-    when: 'management.enabled',
-    why: 'logs of workloads, for callers of the management API who may read them',
-  },
-  {
-    scope: 'watched',
-    group: '',
-    resources: ['secrets', 'configmaps'],
-    verbs: ['update'],
-    when: 'management.enabled',
-    why: 'what the management API keeps: records, and the Secret of its provider',
-  },
-  {
     scope: 'own',
     group: 'coordination.k8s.io',
     resources: ['leases'],
@@ -204,32 +165,6 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     why: 'the certificate of the webhook',
   },
   {
-    scope: 'own',
-    group: '',
-    resources: ['secrets'],
-    names: [`${OWN_NAME}-management`],
-    verbs: ['get', 'update'],
-    when: 'management.enabled',
-    why: 'the certificate of the management API',
-  },
-  {
-    scope: 'own',
-    group: '',
-    resources: ['configmaps'],
-    names: [`${OWN_NAME}-management-ca`],
-    verbs: ['get', 'update'],
-    when: 'management.enabled',
-    why: 'the authority that callers of the management API trust',
-  },
-  {
-    scope: 'own',
-    group: '',
-    resources: ['configmaps'],
-    verbs: ['create'],
-    when: 'management.enabled',
-    why: 'the authority that callers of the management API trust, made once',
-  },
-  {
     scope: 'cluster',
     group: 'admissionregistration.k8s.io',
     resources: ['validatingwebhookconfigurations'],
@@ -237,22 +172,6 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     verbs: ['get', 'patch'],
     when: 'webhook.enabled',
     why: 'the certificate authority of the webhook',
-  },
-  {
-    scope: 'cluster',
-    group: 'authentication.k8s.io',
-    resources: ['tokenreviews'],
-    verbs: ['create'],
-    when: 'management.enabled',
-    why: 'who calls the management API',
-  },
-  {
-    scope: 'cluster',
-    group: 'authorization.k8s.io',
-    resources: ['subjectaccessreviews'],
-    verbs: ['create'],
-    when: 'management.enabled',
-    why: 'what the caller of the management API may do',
   },
   {
     scope: 'cluster',

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { OPERATOR_PERMISSIONS } from '#operator/kubernetes/rbac/rbac';
+import { MANAGEMENT_PERMISSIONS } from '#operator/kubernetes/rbac/management-permissions';
+import { OPERATOR_PERMISSIONS, type Permission } from '#operator/kubernetes/rbac/rbac';
 import { renderRoles } from '#operator/kubernetes/rbac/render-roles';
 import { USER_ROLES } from '#operator/kubernetes/rbac/user-roles';
 
@@ -13,28 +14,28 @@ describe('roles', () => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path));
   });
 
-  it('of the operator have no wildcard, and nothing that widens itself', () => {
-    for (const { resources = [], verbs, group } of OPERATOR_PERMISSIONS) {
+  it('of both programs have no wildcard, and nothing that widens itself', () => {
+    for (const { resources = [], verbs, group } of [...OPERATOR_PERMISSIONS, ...MANAGEMENT_PERMISSIONS]) {
       expect([group, ...resources, ...verbs]).not.toContain('*');
       for (const verb of ['escalate', 'bind', 'impersonate', 'deletecollection']) expect(verbs).not.toContain(verb);
     }
   });
 
-  it('of the operator do not let it run anything inside of pods', () => {
-    const resources = OPERATOR_PERMISSIONS.flatMap((permission) => permission.resources ?? []);
+  it('of both programs do not let them run anything inside of pods', () => {
+    const all = [...OPERATOR_PERMISSIONS, ...MANAGEMENT_PERMISSIONS];
+    const resources = all.flatMap((permission) => permission.resources ?? []);
     for (const resource of ['pods/exec', 'pods/portforward', 'pods/ephemeralcontainers', 'serviceaccounts/token']) {
       expect(resources).not.toContain(resource);
     }
-    const attach = OPERATOR_PERMISSIONS.filter((permission) => permission.resources?.includes('pods/attach'));
+    const attach = all.filter((permission) => permission.resources?.includes('pods/attach'));
     expect(attach.map(({ when }) => when)).toEqual(['stdio.attach']);
   });
 
-  it('of the operator write what people write only where the management API does it for them', () => {
-    const kinds = OPERATOR_PERMISSIONS.filter(({ resources }) => resources?.includes('mcpservers'));
-    expect(kinds.map(({ verbs, when }) => [verbs, when])).toEqual([
-      [['get', 'list', 'watch'], undefined],
-      [['create', 'update', 'patch', 'delete'], 'management.enabled'],
-    ]);
+  it('of the operator write nothing that people write; those of the management API do', () => {
+    const verbsOf = (permissions: readonly Permission[]) =>
+      permissions.filter(({ resources }) => resources?.includes('mcpservers')).map(({ verbs }) => verbs);
+    expect(verbsOf(OPERATOR_PERMISSIONS)).toEqual([['get', 'list', 'watch']]);
+    expect(verbsOf(MANAGEMENT_PERMISSIONS)).toEqual([['get', 'list', 'create', 'update', 'patch', 'delete']]);
   });
 
   it('of people: what records are about is theirs also without the management API, as a policy asks for it', () => {

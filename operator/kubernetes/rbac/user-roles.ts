@@ -1,7 +1,5 @@
+import { KEPT } from './management-permissions.ts';
 import { KINDS, OWN_GROUP, READ, type Rule } from './rbac.ts';
-
-/** What the management API keeps of its own; no definition has them, the API server is asked for the rights to them. */
-const KEPT = ['clients', 'registries', 'skills'];
 
 /** A role that people get where they have the built-in role of the same name. */
 interface UserRole {
