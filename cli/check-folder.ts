@@ -87,9 +87,16 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
 /** Types of conditions that count as problems. */
 const PROBLEMS = ['Stalled', 'Waiting', 'ProviderOutOfService'];
 
-const isProblem = ({ type, status }: Condition): boolean => status === 'True' && PROBLEMS.includes(type);
-const isWarning = ({ type, status }: Condition): boolean =>
-  status === 'True' && !['Ready', 'AllBackendsReady', 'BackendsResolved', ...PROBLEMS].includes(type);
+/** In a cluster each MCPServer has a Service of its own, so equal `proxyPort`s conflict on one machine only. */
+const hasSharedProxyPort = ({ reason, message }: Condition): boolean =>
+  reason === 'PortInUse' && /\bproxyPort: port \d+ is in use by MCPServer .*\(proxyPort\)/.test(message);
+
+const isProblem = (condition: Condition): boolean =>
+  condition.status === 'True' && PROBLEMS.includes(condition.type) && !hasSharedProxyPort(condition);
+const isWarning = (condition: Condition): boolean =>
+  condition.status === 'True' &&
+  (hasSharedProxyPort(condition) ||
+    !['Ready', 'AllBackendsReady', 'BackendsResolved', ...PROBLEMS].includes(condition.type));
 
 type Said = Pick<Condition, 'reason' | 'message'>;
 

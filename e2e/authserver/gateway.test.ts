@@ -48,14 +48,16 @@ describe('the gateway with its authorization server', () => {
     const tokens = await client.login({ user: 'alice' });
     await reconfigure(withServer({ scopes_supported: ['mcp', 'more'] }));
     expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
-    // Its audit file cannot be opened: nothing of it is in force.
+    // Its audit file cannot be opened: the former audit log stays, and all else is taken over.
     const audit_config: GatewayConfig['audit_config'] = { enabled: true, logFile: '/no/such/folder/audit.log' };
     await reconfigure({ ...withServer({ scopes_supported: ['other'] }), audit_config });
-    expect((await status()).config_refused?.message).toContain('/no/such/folder/audit.log');
-    expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
-    // A key of it cannot be read: the backends of it are not in force either.
-    const key = { signing_key_config: { signing_key_file: '/no/such/key' } };
+    expect((await status()).config_refused).toBeNull();
+    expect((await metadata()).scopes_supported).toEqual(['other']);
+    // A key of it cannot be read: neither its scopes nor its backends are in force.
+    const key = { signing_key_config: { signing_key_file: '/no/such/key' }, scopes_supported: ['third'] };
     await reconfigure({ ...withServer(key), backends: [] });
+    expect((await status()).config_refused?.message).toContain('/no/such/key');
+    expect((await metadata()).scopes_supported).toEqual(['other']);
     expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
   });

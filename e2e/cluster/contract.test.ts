@@ -14,6 +14,7 @@ const API = 'vmcp.dev/v1alpha1';
 
 /** The rules of a definition know no unknown fields, no other objects, no days, no numbers in texts, no lists of headers: the planner does. */
 const ONLY_THE_PLANNER_REFUSES = new Set([
+  'an audit log whose path has a NUL character',
   'a credential in a header of the protocol',
   'rate limits under config',
   'the address range 10.0.0.0/99',
