@@ -83,11 +83,11 @@ export default tseslint.config(
   {
     files: ['crds/**/*.ts'],
     ignores: ['crds/policy/**', 'crds/generate.ts', 'crds/generate/**', ...tests],
-    rules: walls(zodOnly),
+    rules: walls(zodOnly, others('crds')),
   },
   { files: ['crds/policy/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, ioredis, others('crds')) },
-  { files: ['lib/**/*.ts'], ignores: tests, rules: walls(libOnly) },
-  { files: ['lib/connections/**/*.ts'], ignores: tests, rules: walls(connectionsOnly) },
+  { files: ['lib/**/*.ts'], ignores: tests, rules: walls(libOnly, others('lib')) },
+  { files: ['lib/connections/**/*.ts'], ignores: tests, rules: walls(connectionsOnly, others('lib')) },
   {
     files: ['operator/**/*.ts'],
     ignores: tests,

@@ -1,3 +1,4 @@
+import { signingAlgorithmOf } from '#lib/keys/signing-algorithm';
 import { findTlsProblem } from '#lib/tls/find-tls-problem';
 import { isBlank } from '#crds/parts/is-blank';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
@@ -8,8 +9,6 @@ import { contentHash } from '#operator/content-hash';
 
 const BEYOND_LATIN_1 = /[^\x00-\xff]/g;
 const SHORTEST_SEAL = 32;
-const MIN_RSA_BITS = 2048;
-const CURVES = new Set(['prime256v1', 'secp384r1']);
 
 /** Returns what a value of a Secret cannot be used for. The value is read as the runtime reads a file: line breaks at its end do not count. */
 export function findSecretFlaws(value: string): SecretFlaw[] {
@@ -20,7 +19,7 @@ export function findSecretFlaws(value: string): SecretFlaw[] {
     ...headerFlaws(text),
     ...(Buffer.byteLength(text) < SHORTEST_SEAL ? (['short'] as const) : []),
     ...(key ? [] : (['no private key'] as const)),
-    ...(key && signs(key) ? [] : (['no signing key'] as const)),
+    ...(key && signingAlgorithmOf(key) ? [] : (['no signing key'] as const)),
     ...(hasCertificate(text) ? [] : (['no certificate'] as const)),
   ];
 }
@@ -56,10 +55,4 @@ function privateKeyOf(text: string): KeyObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The algorithms of runtime/authserver/keys/load-signing-key.ts. */
-function signs({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean {
-  if (type === 'ec') return CURVES.has(details?.namedCurve ?? '');
-  return type === 'ed25519' || (type === 'rsa' && (details?.modulusLength ?? 0) >= MIN_RSA_BITS);
 }

@@ -34,7 +34,7 @@ export class PortAllocations {
   readonly #options: PortAllocationsOptions;
   #value: Allotments;
   #closed = false;
-  /** What the resources of the latest snapshot ask for: reading it out takes long. */
+  /** Claims of the latest snapshot. Reading them takes long. */
   #claims: { snapshot: Snapshot; claims: ReturnType<typeof portClaims> } | undefined;
 
   constructor(options: PortAllocationsOptions) {

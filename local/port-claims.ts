@@ -4,7 +4,7 @@ import { byName } from '#operator/by-name';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { keyText, type LocalFacts, type Manifest, parseKey, type ResourceKey, runtimeName } from '#operator/world';
 
-/** What listens: the endpoint of a resource, its private port, or the program of an MCPServer. */
+/** A listening part of a resource: its endpoint, its private port, or the program of an MCPServer. */
 type Role = 'runtime' | 'private' | 'backend';
 
 /** A port that a process of the folder has. */

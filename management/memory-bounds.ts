@@ -20,7 +20,7 @@ export const BOUNDS = {
     /** Among which those are found that have begun; a page of them is held. */
     pods: 32 * MIB,
     records: 16 * MIB,
-    /** What is written leaves the rest to what the API server adds, and to who writes at the same time. */
+    /** Bound of writes. The rest is for fields that the API server adds and for concurrent writers. */
     written: 15 * MIB,
   },
   /** Registries of all namespaces. */
@@ -29,10 +29,10 @@ export const BOUNDS = {
     file: 16 * MIB,
     /** A page of a registry's API, as text. */
     page: 4 * MIB,
-    /** What is kept of one, where a page is counted twice: what is answered is held as text, too. */
+    /** One cached registry. A page counts twice, as its answer is held as text, too. */
     one: 16 * MIB,
     ofAll: 32 * MIB,
   },
-  /** What is read of an image's signatures, as text. */
+  /** Signatures of one image, as text. */
   signatures: { manifest: 4 * MIB, one: 4 * MIB },
 } as const;

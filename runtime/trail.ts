@@ -8,7 +8,7 @@ import type { Entry } from '#runtime/under-way';
 
 /** One thing done for a request, as a span of its own. */
 export interface TraceStep {
-  /** `traceparent` and `tracestate` for whoever is called in it: flat list of names and values. */
+  /** `traceparent` and `tracestate` for requests of this step: flat list of names and values. */
   readonly headers: readonly string[];
   /** A message with this step in the place of the caller's own `_meta.traceparent`; the same bytes where there is none. */
   readonly inMeta: (body: Buffer) => Buffer;
@@ -16,7 +16,7 @@ export interface TraceStep {
   end(failure?: string): void;
 }
 
-/** What is traced of one request. Nothing of tokens, arguments or results goes in. */
+/** The trace of one request. It has no tokens, arguments or results. */
 export interface RequestTrace {
   /** 32 hexadecimal digits. */
   readonly id: string;

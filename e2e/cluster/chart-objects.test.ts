@@ -30,7 +30,7 @@ describeWithCluster('the chart, by what it makes,', () => {
   const tcp = (...ports: (number | string)[]) => ports.map((port) => ({ port, protocol: 'TCP' }));
   const server = [{ ipBlock: { cidr: '10.0.0.1/32' } }];
   const names = { ports: [{ port: 53, protocol: 'UDP' }, ...tcp(53)] };
-  /** What the NetworkPolicy of one program says, once it is sure that it selects the pods of the program's Deployment. */
+  /** Returns the NetworkPolicy of one program, after a check that it selects the pods of its Deployment. */
   const policyOf = async (name: string, ...values: string[]) => {
     const cidr = '--set=networkPolicy.apiServerCidrs={10.0.0.1/32},podLabels.team=a';
     const made = objectsOf(await renderChart([cidr, ...values]));

@@ -180,7 +180,7 @@ describeWithCluster('the management API in a cluster', (cluster) => {
       expect(await codeOf('GET', '/clients', { headers: headers })).toEqual([403, 'foreign_host']);
   });
 
-  it('is not ready until it answers', async () => {
+  it('reports ready only once it answers', async () => {
     const taken = createServer();
     const port = await listenOn(taken, '127.0.0.1', 0);
     const program = await stage.launch({ port });

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import { codeOf } from '#lib/files/code-of';
 
-/** What TLS reads, in PEM form. */
+/** Certificates and keys in PEM form. */
 interface TlsMaterial {
   ca?: string | undefined;
   cert?: string | undefined;

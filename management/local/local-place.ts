@@ -8,9 +8,9 @@ export interface LocalPlace {
   folder: string;
   /** The same that what runs here reads from. */
   secrets: LocalSecrets;
-  /** Of this process: proxies are named there. */
+  /** Environment of this process, which names the proxies. */
   environment: NodeJS.ProcessEnv;
-  /** Of this program. */
+  /** Version of this program. */
   version: string;
   /** Told of what failed inside; holds no secret. */
   onFailure: (text: string) => void;

@@ -68,7 +68,7 @@ async function ask(port: string): Promise<number | undefined> {
 }
 
 describe('the program of the management API', () => {
-  it('is ready when it serves the API by TLS, counts its requests, and ends when it is stopped', async () => {
+  it('reports ready once it serves TLS, counts requests, and ends when stopped', async () => {
     const running = run('--name=mine');
     const [port, health, metrics] = [await told('managementPort'), await told('healthPort'), await told('metricsPort')];
     expect(await statusOf(health, '/healthz')).toBe(200);
@@ -85,7 +85,7 @@ describe('the program of the management API', () => {
     await expect(statusOf(health, '/healthz')).rejects.toThrow();
   }, 60_000);
 
-  it('is healthy and not ready while it has no certificate', async () => {
+  it('reports healthy but not ready while it has no certificate', async () => {
     await server.close();
     const running = run();
     const health = await told('healthPort');

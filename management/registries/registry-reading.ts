@@ -4,7 +4,7 @@ import type { HttpClient } from '../fetching/http-client.ts';
 export interface Reading {
   /** URL or absolute path. */
   source: string;
-  /** What was read last, of the same source. */
+  /** The last reading of the same source. */
   former: readonly Page[];
   http: HttpClient;
   /** `Authorization` header, where one logs in. */

@@ -31,7 +31,7 @@ interface ClusterResourcesOptions {
   api: KubeApi;
   namespace: string;
   apiGroup: string;
-  /** What all namespaces share; without, a semaphore of its own. */
+  /** Semaphore that all namespaces share. Default: one of its own. */
   lists?: ListSemaphore;
 }
 

@@ -21,7 +21,7 @@ export interface KubernetesOptions {
   stdioAttach: boolean;
   imagePullSecrets: readonly string[];
   scraperNamespaces: readonly string[];
-  /** What templates may say, and what every runtime gets. */
+  /** Rules for pod templates, and variables of every runtime. */
   pods: Pick<ClusterFacts, 'podAnnotations' | 'sidecarsOf' | 'runtimeEnv'>;
   /** How many servers may roll at a time after an upgrade of the operator. */
   maxConcurrentRollouts: number;

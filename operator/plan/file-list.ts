@@ -29,7 +29,7 @@ function fileName(prefix: string, digest: string): string {
   return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
 }
 
-/** What no header can carry. */
+/** Flaws of values that no header can carry. */
 export const HEADER_FLAWS: readonly SecretFlaw[] = ['control characters', 'beyond Latin-1'];
 
 const PEM = 'in PEM form, without passphrase';

@@ -21,7 +21,7 @@ import { renderBackendBudget } from './render-scaling.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
 import type { Finding } from './finding.ts';
 
-/** What runs the program, and what an administrator should know of that. */
+/** The children that run a program, with warnings for the administrator. */
 export interface Program {
   children: Child[];
   warnings: Finding[];

@@ -9,7 +9,7 @@ import type { Target } from './route/resolve-target.ts';
 
 export type Handler<R extends ClientRequest> = (request: R) => void | Promise<void>;
 
-/** What a revision of MCP does in its own way while a request is served. */
+/** The steps of a request in which the revisions of MCP differ. */
 export interface Framing<R extends ClientRequest> {
   readonly era: Era;
   /** Methods that only these revisions have. */

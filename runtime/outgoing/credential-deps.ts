@@ -3,10 +3,10 @@ import type { Log } from '#runtime/telemetry/log';
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
 
-/** What happened to one token exchange, or that none was needed (`hit`). */
+/** Result of one token exchange. `hit`: none was needed. */
 export type ExchangeOutcome = 'hit' | 'exchanged' | 'failed';
 
-/** What a credential needs from the outside. */
+/** Collaborators of a credential. */
 export interface CredentialDeps {
   /** Name of the backend, for messages. */
   readonly backend: string;

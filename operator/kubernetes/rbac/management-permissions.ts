@@ -1,6 +1,6 @@
 import { KINDS, OWN_GROUP, OWN_NAME, type Permission } from './rbac.ts';
 
-/** What the management API keeps of its own; no definition has them, the API server is asked for the rights to them. */
+/** Records of the management API. No definition has them; the API server still decides about rights to them. */
 export const KEPT = ['clients', 'registries', 'skills'];
 
 /** Exactly what the management API uses, in an account of its own. Nothing else is in its roles; a test asks the API server. */

@@ -1,4 +1,4 @@
-// What the operator may do in a cluster. management-permissions.ts and user-roles.ts say the same of the management API and of people. The roles of
+// Rights of the operator in a cluster. management-permissions.ts has those of the management API, user-roles.ts those of users. The roles of
 // the chart and docs/permissions.md are made of them.
 
 /** Stands for the API group of the kinds, which is chosen at install time. */

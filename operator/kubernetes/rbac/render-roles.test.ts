@@ -14,14 +14,14 @@ describe('roles', () => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path));
   });
 
-  it('of both programs have no wildcard, and nothing that widens itself', () => {
+  it('have no wildcard and no right that widens itself, for both programs', () => {
     for (const { resources = [], verbs, group } of [...OPERATOR_PERMISSIONS, ...MANAGEMENT_PERMISSIONS]) {
       expect([group, ...resources, ...verbs]).not.toContain('*');
       for (const verb of ['escalate', 'bind', 'impersonate', 'deletecollection']) expect(verbs).not.toContain(verb);
     }
   });
 
-  it('of both programs do not let them run anything inside of pods', () => {
+  it('let neither program run commands inside pods', () => {
     const all = [...OPERATOR_PERMISSIONS, ...MANAGEMENT_PERMISSIONS];
     const resources = all.flatMap((permission) => permission.resources ?? []);
     for (const resource of ['pods/exec', 'pods/portforward', 'pods/ephemeralcontainers', 'serviceaccounts/token']) {
@@ -31,7 +31,7 @@ describe('roles', () => {
     expect(attach.map(({ when }) => when)).toEqual(['stdio.attach']);
   });
 
-  it('of the operator write nothing that people write; those of the management API do', () => {
+  it('let the management API write resources of users, and not the operator', () => {
     const verbsOf = (permissions: readonly Permission[]) =>
       permissions.filter(({ resources }) => resources?.includes('mcpservers')).map(({ verbs }) => verbs);
     expect(verbsOf(OPERATOR_PERMISSIONS)).toEqual([['get', 'list', 'watch']]);

@@ -32,7 +32,7 @@ interface Account {
   /** Path of its template. */
   template: string;
   permissions: readonly Permission[];
-  /** What its roles are called behind the name of the installation. */
+  /** Suffix of its role names, behind the name of the installation. */
   suffix: string;
   /** Prefix of the definitions in the template. */
   prefix: string;

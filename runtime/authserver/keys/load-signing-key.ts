@@ -1,9 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { type SigningAlgorithm, signingAlgorithmOf } from '#lib/keys/signing-algorithm';
 import { ConfigError } from '#runtime/errors';
 import type { KeyFile } from '#runtime/keys/key-file';
-
-export type SigningAlgorithm = 'EdDSA' | 'RS256' | 'ES256' | 'ES384';
 
 export interface SigningKey {
   /** RFC 7638 thumbprint. */
@@ -14,8 +13,6 @@ export interface SigningKey {
   readonly jwk: JWK;
 }
 
-const MIN_RSA_BITS = 2048;
-const CURVES: Readonly<Record<string, SigningAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384' };
 const REMEDY =
   'write a private key in PEM form (PKCS#8, SEC1 or PKCS#1): EC P-256 or P-384, Ed25519, or RSA of at least 2048 bits; ' +
   'for example: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256';
@@ -23,7 +20,7 @@ const REMEDY =
 /** @throws ConfigError that names the file and what to do, never its content */
 export function loadSigningKey({ file, content }: KeyFile): Promise<SigningKey> {
   const privateKey = parse(file, Buffer.from(content).toString('utf8'));
-  const alg = algorithmOf(privateKey);
+  const alg = signingAlgorithmOf(privateKey);
   if (alg === undefined) throw new ConfigError(`${file}: this kind of key cannot sign tokens; ${REMEDY}`);
   return describeKey(privateKey, alg);
 }
@@ -43,15 +40,6 @@ function parse(file: string, pem: string): KeyObject {
     // The parser's words may hold parts of the file.
     throw new ConfigError(`${file}: the private key in it cannot be read; ${REMEDY}`);
   }
-}
-
-function algorithmOf({
-  asymmetricKeyType: type,
-  asymmetricKeyDetails: details,
-}: KeyObject): SigningAlgorithm | undefined {
-  if (type === 'ed25519') return 'EdDSA';
-  if (type === 'ec') return CURVES[details?.namedCurve ?? ''];
-  return type === 'rsa' && (details?.modulusLength ?? 0) >= MIN_RSA_BITS ? 'RS256' : undefined;
 }
 
 async function describeKey(privateKey: KeyObject, alg: SigningAlgorithm): Promise<SigningKey> {

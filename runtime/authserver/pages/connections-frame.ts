@@ -1,7 +1,7 @@
 import type { PageFrame } from './page.ts';
 import type { Answer } from '../handler.ts';
 
-/** What all pages around the connections need. */
+/** Values that all pages about connections need. */
 export interface ConnectionsFrame extends PageFrame {
   /** The connections page: its forms go there; and where the form of a link URL goes. */
   readonly urls: { readonly connections: string; readonly link: string };

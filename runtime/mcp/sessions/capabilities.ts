@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 
-/** What a backend said of itself; shared by all legs to which it said the same. */
+/** Capabilities that a backend declares. Backend sessions with equal ones share the object. */
 export interface ServerCapabilities {
   readonly text: string;
   readonly tools: boolean;

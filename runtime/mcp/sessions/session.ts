@@ -4,7 +4,7 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import { sessionLogId } from './session-log-id.ts';
 import type { ServerCapabilities } from './capabilities.ts';
 
-/** Who opens a session. */
+/** The principal that opens a session. */
 export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
 
 /** A request of a session whose answer has not reached the client. */
