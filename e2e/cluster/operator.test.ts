@@ -12,6 +12,11 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 const API = 'vmcp.dev/v1alpha1';
 const REQUESTS = 'vmcp_operator_api_requests_total';
 const WORK = 'vmcp_operator_reconciles_total';
+/**
+ * Milliseconds from the death of a leader to the next one. The settings of the Lease bound it by 5 s, as its unit test shows: 4.0 to 4.1 s
+ * here. A Lease of 15 s takes 12 to 14 s.
+ */
+const REPLACED_WITHIN = 10_000;
 /** How many resources of each kind there are where nothing changes: fifty. */
 const STEADY = { VirtualMCPServer: 5, MCPGroup: 6, MCPServer: 35, MCPExternalAuthConfig: 2, MCPOIDCConfig: 2 };
 
@@ -111,15 +116,16 @@ describeWithCluster('the operator', (cluster) => {
     expect(await phaseOf('mcpgroups', 'nobody-leads')).toBeUndefined();
   });
 
-  it('takes over from a process that was killed when the time of its Lease is over, not before', async () => {
+  it('replaces a killed leader within 10 s, when the time of its Lease is over and not before', async () => {
     const [leader, other] = await operators.startTwo();
     process.kill(leader.pid, 'SIGKILL');
     const killedAt = Date.now();
     await until(() => isLeader(other), 25_000);
     const after = Date.now() - killedAt;
-    // 5 s on a machine with time; the unit test holds it to that.
     expect(after).toBeGreaterThan(2000);
-    expect(after).toBeLessThan(20_000);
+    expect(after).toBeLessThan(REPLACED_WITHIN);
+    await apply(group('after-kill'));
+    await until(async () => (await phaseOf('mcpgroups', 'after-kill')) === 'Ready', 60_000);
   });
 
   it('writes nothing while nothing changes, in twelve minutes of all that it does by the minute for 50 resources', async () => {

@@ -8,6 +8,12 @@ const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 
 
 const NO_LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
 
+/** The usual times of an election, in milliseconds: a killed holder is replaced within 5 s. */
+export const USUAL_TIMES = { duration: 4000, renewWithin: 3000, giveUpAfter: 10_000, renewEvery: 1000, lookEvery: 500 };
+
+/** Pauses vary by this share in both directions, so that processes do not ask at the same moment. */
+export const JITTER = 0.2;
+
 interface LeaseOptions {
   api: KubeApi;
   /** Namespace and name of the Lease; it is made when it is not there. */
@@ -77,8 +83,7 @@ class Election implements Lease {
   #said = '';
 
   constructor(options: LeaseOptions) {
-    const usual = { duration: 4000, renewWithin: 3000, giveUpAfter: 10_000, renewEvery: 1000, lookEvery: 500 };
-    this.#options = { ...usual, random: Math.random, ...options };
+    this.#options = { ...USUAL_TIMES, random: Math.random, ...options };
   }
 
   get acquired(): Promise<void> {
@@ -100,7 +105,7 @@ class Election implements Lease {
       if (await this.#attempt()) this.#keep(startedAt);
       else if (this.#held && (this.#isTaken() || this.#renewedFor() >= this.#options.giveUpAfter)) this.#lose();
       if (this.#isStopped()) break;
-      const jitter = 0.8 + 0.4 * random();
+      const jitter = 1 - JITTER + 2 * JITTER * random();
       await this.#pause(this.#held ? renewEvery * jitter : Math.min(lookEvery * jitter, this.#untilFree()));
     }
     this.#ended.resolve(undefined);
