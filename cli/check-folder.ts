@@ -1,11 +1,11 @@
-import { relative, resolve } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
 import { allot, readAllotments } from '#local/allotments';
 import { codeOf } from '#lib/files/code-of';
 import { applicantsOf, buildWorld } from '#local/build-world';
 import { withStored } from '#local/current-snapshot';
+import { fileFacts } from '#local/file-facts';
 import { ignoresLimits } from '#local/ignores-limits';
-import { listEnvFiles } from '#local/list-env-files';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
 import { findPortConflicts, portClaims } from '#local/port-claims';
 import type { Problem } from '#local/resource';
@@ -65,7 +65,7 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
     containerEngine,
     hostAddress: undefined,
     limitsIgnored: ignoresLimits(containerEngine),
-    envFiles: listEnvFiles,
+    ...fileFacts(({ kind, metadata }) => dirname(snapshot.sources.get(keyText({ kind, ...metadata }))?.file ?? '')),
     digest: (_value: string, place: string) => contentHash(place),
     generated: ({ metadata: { name } }: Manifest) =>
       Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),

@@ -2,6 +2,8 @@ import { byName } from '#operator/by-name';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { MCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
+import { AuditConfig } from '#crds/parts/audit';
+import { valueAt } from '#crds/parts/rule';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
@@ -30,6 +32,8 @@ export interface Known {
   limitsIgnored: LocalFacts['limitsIgnored'];
   /** Absolute paths of the files of variables in a folder; undefined where it cannot be read. */
   envFiles: (folder: string) => string[] | undefined;
+  /** Why a runtime of a resource cannot append to a file, with the remedy. */
+  appendFlaw: (file: string, manifest: Manifest) => string | undefined;
   /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
   generated: (served: Manifest) => NonNullable<World['generated'][string]>;
@@ -82,6 +86,14 @@ function envFilesOf(manifests: readonly Manifest[], { envFiles }: Known): [strin
   });
 }
 
+function auditFlawsOf(manifests: readonly Manifest[], { appendFlaw }: Known): [string, string][] {
+  return manifests.filter(mayHaveRuntime).flatMap((manifest) => {
+    const audit = valueAt(manifest.spec, ['audit']) ?? valueAt(manifest.spec, ['config', 'audit']);
+    const { logFile } = AuditConfig.safeParse(audit).data ?? {};
+    return withPlace(runtimeNameOf(manifest), logFile && appendFlaw(logFile, manifest));
+  });
+}
+
 function factsOf(namespace: string, manifests: readonly Manifest[], known: Known): LocalFacts {
   const { allotments, directory, loginDirectory, containerEngine, hostAddress, limitsIgnored } = known;
   const { slots, privatePlaces, backendPlaces, uids } = allotments;
@@ -98,6 +110,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),
     envFiles: byName(envFilesOf(manifests, known)),
+    auditFlaws: byName(auditFlawsOf(manifests, known)),
     ...(known.runtimeFailures && { runtimeFailures: byName(known.runtimeFailures) }),
     ...(known.programs && { programs: byName(known.programs) }),
     uids: byName(inside(Object.entries(uids), namespace)),

@@ -22,9 +22,9 @@ import { buildWorld } from './build-world.ts';
 import { Children, type LocalChild, PortTaken } from './children.ts';
 import { noteContainers } from './containers.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
+import { fileFacts } from './file-facts.ts';
 import { HostAddress } from './host-address.ts';
 import { ignoresLimits } from './ignores-limits.ts';
-import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
@@ -119,7 +119,7 @@ export class LocalPlatform implements Platform {
       containerEngine,
       hostAddress,
       limitsIgnored: ignoresLimits(containerEngine),
-      envFiles: listEnvFiles,
+      ...fileFacts(() => this.#options.folder),
       digest: this.#digest,
       generated: (served) => this.#generated(served),
       status: (key) => this.#options.board.statusOf(key),

@@ -87,6 +87,8 @@ export interface LocalFacts {
   programs?: Record<string, { port?: number; problem?: { reason: string; message: string } }>;
   /** MCPServer name to the files of its `envFileDir`, absolute paths; absent where that cannot be read. */
   envFiles?: Record<string, string[]>;
+  /** Per runtime (see `runtimeName`): why it cannot append to its `audit.logFile`, with the remedy. */
+  auditFlaws?: Record<string, string>;
   /** Identity of what each runtime serves (see `runtimeName`), made once and kept. */
   uids: Record<string, string>;
   /** Absolute path below which each runtime has the folder that outlives a restart, by `runtimeFolder`. */

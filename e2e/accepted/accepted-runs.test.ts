@@ -40,7 +40,13 @@ function localWorld(resources: Resources): World {
     allotments: allot(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
     ...{ directory: folder, loginDirectory: join(folder, 'logins'), containerEngine: 'podman' },
     ...{ portConflicts: new Map(), hostAddress: undefined, limitsIgnored: false, envFiles: () => undefined, generated },
-    ...{ digest: (_value, place) => contentHash(place), status: () => undefined, documents: {}, observed: {} },
+    ...{
+      appendFlaw: () => undefined,
+      digest: (_value, place) => contentHash(place),
+      status: () => undefined,
+      documents: {},
+      observed: {},
+    },
   });
 }
 

@@ -32,6 +32,11 @@ export const REFUSED_BY_RUNTIME: ManifestCase[] = [
     problems: ['8 spec.audit.logFile: no path has a NUL character; remove it'],
   },
   {
+    of: 'an audit log without a path',
+    text: openServer('audit: { enabled: true, logFile: "" }'),
+    problems: ['8 spec.audit.logFile: is empty; write a value'],
+  },
+  {
     of: 'a Sentinel of an impossible port',
     text: openServer(
       "sessionStorage: { provider: redis, redis: { sentinelConfig: { masterName: m, sentinelAddrs: ['s:70000'] } } }",

@@ -1,7 +1,8 @@
 import { transportOf } from '#crds/kinds/index';
-import { Stalled } from '../errors.ts';
-import type { ClusterFacts, World } from '../world.ts';
+import { Stalled, Waiting } from '../errors.ts';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import { runtimeNameOf } from './object-parts.ts';
 import type { ServerSpec } from './server-spec.ts';
 
 // What resources may say and this release's runtime does not serve. All of it is refused here and nowhere else, after it
@@ -30,10 +31,21 @@ export function checkBackendServed(name: string, spec: BackendSpec, { platform }
   checkStdioImage(name, spec, platform);
 }
 
-/** The pods have no folder that keeps a log. Throws `Stalled`. */
-export function checkAuditServed({ audit, config }: ServerSpec, { platform }: World): void {
+/** Milliseconds after which the file is looked at again: a folder that is created is no event. */
+const LOOK_AT_FILE = 5_000;
+
+/** Pods have no volume for a log. On one machine, its folder may be missing. @throws Stalled @throws Waiting */
+export function checkAuditServed(manifest: Manifest, { audit, config }: ServerSpec, { platform }: World): void {
   const { enabled, logFile } = audit ?? config.audit ?? {};
-  if (platform.mode !== 'cluster' || enabled !== true || logFile === undefined) return;
-  const message = `audit.logFile "${logFile}" cannot be kept, as the pods have no volume for it: remove it, and the events go to standard output, where the cluster collects logs`;
-  throw new Stalled('AuditFileNotKept', message);
+  if (enabled !== true || logFile === undefined) return;
+  const field = `${audit ? '' : 'config.'}audit.logFile`;
+  if (platform.mode === 'cluster') {
+    const message = `${field} "${logFile}" cannot be kept, as the pods have no volume for it: remove it, and the events go to standard output, where the cluster collects logs`;
+    throw new Stalled('AuditFileNotKept', message);
+  }
+  const flaw = platform.auditFlaws?.[runtimeNameOf(manifest)];
+  if (flaw === undefined) return;
+  throw new Waiting('AuditFileNotWritable', `${field}: ${logFile} cannot be written, as ${flaw}`, {
+    retryIn: LOOK_AT_FILE,
+  });
 }

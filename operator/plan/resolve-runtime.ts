@@ -94,7 +94,7 @@ export function resolveRuntime(
   const { incomingAuth, authServerConfig } = spec;
   const files = new FileList(world, directoriesOf(childOf(manifest), world));
   checkReplicas(spec);
-  checkAuditServed(spec, world);
+  checkAuditServed(manifest, spec, world);
   const { incoming, authz, warnings, place } = resolveIncomingAuth(
     incomingAuth,
     authServerConfig !== undefined,

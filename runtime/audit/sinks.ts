@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { codeOf } from '#lib/files/code-of';
+import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/explain-append';
 import { ConfigError } from '#runtime/errors';
 import { readProblem } from '#runtime/secret-files';
 
@@ -65,8 +66,6 @@ export function fileSink(path: string, now: () => number): Sink {
   };
 }
 
-/** A pipe without a reader would block the process. As standard streams, pipes have a reader. */
-const STANDARD_STREAMS: ReadonlySet<string> = new Set(['/dev/stdout', '/dev/stderr']);
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
 function openAppending(path: string): number {
@@ -74,22 +73,11 @@ function openAppending(path: string): number {
   try {
     descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o640);
   } catch (cause) {
-    throw new ConfigError(`audit log ${path}: ${openProblem(cause)}`, { cause });
+    throw new ConfigError(`audit log ${path}: ${explainAppend(codeOf(cause)) ?? readProblem(cause)}`, { cause });
   }
   const stat = fstatSync(descriptor);
+  // A pipe without a reader would block the process.
   if (stat.isFile() || stat.isCharacterDevice() || STANDARD_STREAMS.has(path)) return descriptor;
   closeSync(descriptor);
-  throw new ConfigError(`audit log ${path}: ${NO_FILE}`);
-}
-
-const NO_FILE = 'it is no regular file: name a file to append to';
-
-function openProblem(cause: unknown): string {
-  const code = codeOf(cause);
-  if (code === 'ENXIO') return NO_FILE;
-  if (code === 'ENOENT' || code === 'ENOTDIR')
-    return 'its folder does not exist: create the folder, or name another file';
-  if (code === 'EISDIR') return 'it is a folder: name a file in it';
-  if (code === 'EACCES' || code === 'EPERM') return 'this process may not write it: allow that, or name another file';
-  return readProblem(cause);
+  throw new ConfigError(`audit log ${path}: ${NO_REGULAR_FILE}`);
 }

@@ -1,0 +1,21 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { codeOf } from '#lib/files/code-of';
+import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/explain-append';
+
+const { W_OK, X_OK } = constants;
+
+/** Returns why this user cannot append to a file, which may not exist yet. Undefined: nothing is known against it. Writes nothing. */
+export function findAppendFlaw(path: string): string | undefined {
+  if (STANDARD_STREAMS.has(path)) return undefined;
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory()) return explainAppend('EISDIR');
+    if (found && !found.isFile() && !found.isCharacterDevice()) return NO_REGULAR_FILE;
+    if (found) accessSync(path, W_OK);
+    else accessSync(`${dirname(path)}/`, W_OK | X_OK);
+    return undefined;
+  } catch (problem) {
+    return explainAppend(codeOf(problem));
+  }
+}
