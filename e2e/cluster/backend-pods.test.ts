@@ -1,6 +1,8 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
+import { readPolicy } from './read-policy.ts';
+import { podsOf } from './replace-pods.ts';
 import { backend, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
@@ -32,6 +34,8 @@ describeWithCluster('a backend with two pods', (cluster) => {
         backendReplicas: 2,
       }),
       server('demo', 'tools'),
+      group('others'),
+      server('foreign', 'others'),
     );
     await stage.ready('demo', 2 * MINUTES);
     const args = ['-n', stage.namespace.name, 'rollout', 'status', 'deployment/mcp-plain', '--timeout=50s'];
@@ -73,6 +77,28 @@ describeWithCluster('a backend with two pods', (cluster) => {
       for (const client of clients) expect(await podOf(client)).toBeGreaterThan(0);
     },
     2 * MINUTES,
+  );
+
+  it(
+    'has a policy that admits the runtimes of its own group, and those of another group only when it moves there',
+    async () => {
+      const ofServer = async (name: string) =>
+        (await podsOf(stage, name)).map((pod) => `${stage.namespace.name}/${pod}`);
+      const [own, foreign] = [await ofServer('demo'), await ofServer('foreign')];
+      expect([own.length, foreign.length]).toEqual([1, 1]);
+      // The network of the tests does not enforce policies, so no connection is tried: the selectors meet the labels of pods that run.
+      const policy = () => readPolicy(cluster, stage.namespace.name, 'mcp-plain');
+      const pods = (await podNames()).map((pod) => `${stage.namespace.name}/${pod}`);
+      expect(await policy()).toEqual({ pods, admits: { 8080: own } });
+      await stage.patch('MCPServer', 'plain', { spec: { groupRef: 'others' } });
+      const admitted = async () => (await policy()).admits[8080];
+      const isForeign = (names: unknown) => JSON.stringify(names) === JSON.stringify(foreign);
+      expect(await eventually(admitted, isForeign, MINUTES)).toEqual(foreign);
+      await stage.patch('MCPServer', 'plain', { spec: { groupRef: 'tools' } });
+      const isOwn = (names: unknown) => JSON.stringify(names) === JSON.stringify(own);
+      expect(await eventually(admitted, isOwn, MINUTES)).toEqual(own);
+    },
+    3 * MINUTES,
   );
 
   it('has a disruption budget for as long as it has two', async () => {
