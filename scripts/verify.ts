@@ -1,12 +1,12 @@
-// What must hold before every commit: what is generated is up to date, lint and types pass, the features page is true, links lead
-// somewhere, no files import each other in a circle, every export and dependency has a user, and nothing is left that would not be in
-// the commit (what is staged counts as in it).
+// Checks a commit: generated files, lint, types, unused code, the features page, links, import circles and the language rules.
+// Fails if a file is left out of the commit. Staged files count as part of it.
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCircles } from './check-circles.ts';
 import { checkFeatures } from './check-features.ts';
 import { checkLinks } from './check-links.ts';
 import { inTurn, type Say } from './in-turn.ts';
+import { findEnforced } from './language/enforced.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -52,13 +52,16 @@ console.log('== links ==');
 const astray = checkLinks(ROOT);
 console.log('== import circles ==');
 const circles = checkCircles(ROOT);
+console.log('== language ==');
+const breaches = findEnforced(ROOT);
 console.log('== differences ==');
 const left = differences();
-for (const line of [...problems, ...astray, ...circles, ...left]) console.error(line);
+for (const line of [...problems, ...astray, ...circles, ...breaches, ...left]) console.error(line);
 if (left.length > 0) console.error('stage what belongs to the commit (git add), remove the rest, and verify again');
 if (problems.length > 0) failed.push('features page');
 if (astray.length > 0) failed.push('links');
 if (circles.length > 0) failed.push('import circles');
+if (breaches.length > 0) failed.push('language');
 if (left.length > 0) failed.push('differences');
 console.log(failed.length === 0 ? 'verified' : `failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
