@@ -4,7 +4,7 @@ import { login, type LoginOptions } from './login.ts';
 const HELP = `For MCPServers with remoteAuth: the login is done once, by who runs this, and serves everybody who may call the server.
 vmcp status says who waits for one.`;
 
-/** `vmcp login`. */
+/** Adds `vmcp login`. */
 export function addLogin({ program, around, stop, finish }: Parts): void {
   program
     .command('login')

@@ -5,7 +5,7 @@ import { confirm } from './confirm.ts';
 import { showProgress } from './show-progress.ts';
 import { contextWith } from './testdata/context-with.ts';
 
-/** A person at a terminal, or nobody. */
+/** Returns a context with or without a terminal. */
 function terminal(isTTY = true) {
   const input = Object.assign(new PassThrough(), { isTTY });
   const shown = { text: '' };
@@ -13,8 +13,8 @@ function terminal(isTTY = true) {
   return { input, shown, context: contextWith({ input, out: stream, err: stream }) };
 }
 
-describe('a question on a terminal', () => {
-  it('gives the line that is typed', async () => {
+describe('askPerson', () => {
+  it('returns the line that the user types', async () => {
     const { input, shown, context } = terminal();
     const answer = askPerson('Name? ', context);
     input.write('memory\r');
@@ -30,7 +30,7 @@ describe('a question on a terminal', () => {
     expect(shown.text).toBe('TOKEN: \n');
   });
 
-  it('is broken off by Ctrl-C and at the end of input', async () => {
+  it('rejects on Ctrl-C and at the end of input', async () => {
     for (const typed of ['half\u0003', '\u0004']) {
       const { input, context } = terminal();
       const answer = askPerson('TOKEN: ', context, true);
@@ -40,13 +40,13 @@ describe('a question on a terminal', () => {
   });
 });
 
-describe('what cannot be undone', () => {
+describe('confirm', () => {
   it.each([
     ['y\r', true],
     ['yes\r', true],
     ['\r', false],
     ['no\r', false],
-  ])('is done after %j: %s', async (typed, done) => {
+  ])('treats the answer %j as %s', async (typed, done) => {
     const { input, context } = terminal();
     const asked = confirm('Delete "a"', { yes: false }, context).then(
       () => true,
@@ -56,13 +56,13 @@ describe('what cannot be undone', () => {
     expect(await asked).toBe(done);
   });
 
-  it('is done without a question where --yes is written', async () => {
+  it('asks nothing with --yes', async () => {
     const { shown, context } = terminal();
     await confirm('Delete "a"', { yes: true }, context);
     expect(shown.text).toBe('');
   });
 
-  it('is refused as wrong usage where nobody can be asked', async () => {
+  it('rejects as wrong usage without a terminal', async () => {
     const { context } = terminal(false);
     await expect(confirm('Delete "a"', { yes: false }, context)).rejects.toMatchObject({
       exitCode: 2,
@@ -71,8 +71,8 @@ describe('what cannot be undone', () => {
   });
 });
 
-describe('progress', () => {
-  it('is shown on a terminal, and taken away', async () => {
+describe('showProgress', () => {
+  it('shows the progress on a terminal and removes it', async () => {
     const { shown, context } = terminal();
     const result = await showProgress('waiting', context, async (say) => {
       say('nearly there');
@@ -85,7 +85,7 @@ describe('progress', () => {
     expect(shown.text.endsWith('\r\u001B[K')).toBe(true);
   });
 
-  it('is not printed elsewhere, and its failure is that of the work', async () => {
+  it('prints nothing elsewhere, and rejects with the error of the work', async () => {
     const { shown, context } = terminal(false);
     await expect(showProgress('waiting', context, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(shown.text).toBe('');

@@ -6,7 +6,7 @@ import { shownLine, writeRaw } from './shown-output.ts';
 
 type Terminal = Pick<Context, 'input' | 'err'>;
 
-/** Whether somebody is there who could answer. */
+/** Returns whether input and output are a terminal, so that a user can answer. */
 export const isAnswered = ({ input, err }: Terminal): boolean => input.isTTY === true && err.isTTY === true;
 
 const nowhere = (): Writable => new Writable({ write: (_part, _encoding, done) => done() });
@@ -20,12 +20,12 @@ const shownOn = (err: Output): Writable =>
   });
 
 /**
- * A line that somebody types on the terminal; `hidden`: it is not shown. Without a terminal nobody is asked: see `isAnswered`.
- * @throws CliError where it is broken off
+ * Reads one line from the terminal. With `hidden`, the terminal does not show the input. Check `isAnswered` first.
+ * @throws CliError when the user cancels
  */
 export function askPerson(question: string, { input, err }: Terminal, hidden = false): Promise<string> {
   return new Promise((resolve, reject) => {
-    // What is shown would be everything typed: where it is hidden the question alone is.
+    // readline echoes all input to its output. For hidden input, only the question is written.
     const output = hidden ? nowhere() : shownOn(err);
     const lines = createInterface({ input, output, terminal: true, historySize: 0 });
     if (hidden) err.write(question);

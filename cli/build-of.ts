@@ -1,7 +1,7 @@
 import { fingerprintOf } from '#local/fingerprint';
 import type { Context } from './context.ts';
 
-/** What this build of vmcp is told from another one by, which may still run here. */
+/** Returns an identifier of this build, to detect a running `vmcp up` of another build. */
 export function buildOf({ self, runtime }: Pick<Context, 'self' | 'runtime'>): string {
   return fingerprintOf([self.at(-1) ?? '', runtime.at(-1) ?? '']);
 }

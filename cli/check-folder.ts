@@ -23,19 +23,19 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findLeftOut, type PlaceIn } from './find-left-out.ts';
 import { placeIn } from './place-of-policy.ts';
 
-/** Stands for an identity that is made at the first start. */
+/** Placeholder for an identity that the first start creates. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
 
-/** What a folder would come to, without starting or writing anything. */
+/** The result of planning a folder. Planning starts and writes nothing. */
 interface CheckedFolder {
   snapshot: Snapshot;
   outcomes: Outcome[];
-  /** What is wrong in the files, and with the resources as a whole. */
+  /** Problems in the files and in the resources as a whole. */
   problems: Problem[];
   warnings: Problem[];
 }
 
-/** The resources of a folder, file names as seen from the working directory. Throws CliError where there is none. */
+/** Loads the resources of a folder, with file names relative to the working directory. @throws CliError when the folder has no resources */
 export function loadFolder(folder: string): Snapshot {
   try {
     const files = listManifestFiles(folder);
@@ -49,12 +49,12 @@ export function loadFolder(folder: string): Snapshot {
   }
 }
 
-/** The API group of what was read: one folder is of one installation. */
+/** Returns the API group of the manifests. All manifests of a folder belong to one installation. */
 export function apiGroupOf({ manifests: [first] }: Pick<Snapshot, 'manifests'>): string {
   return first?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
 }
 
-/** Plans every resource of a snapshot. Secrets go by their names alone, so that no output follows from a value. */
+/** Plans every resource of a snapshot. The plan uses only the names of secrets, so no output depends on a value. */
 function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outcome[] {
   const { servers, backends } = applicantsOf(snapshot);
   const known = {
@@ -84,7 +84,7 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
   return (status?.conditions ?? []).filter(fits);
 }
 
-/** Types of conditions that count as problems. */
+/** Condition types that count as problems. */
 const PROBLEMS = ['Stalled', 'Waiting', 'ProviderOutOfService'];
 
 /** In a cluster each MCPServer has a Service of its own, so equal `proxyPort`s conflict on one machine only. */
@@ -100,7 +100,7 @@ const isWarning = (condition: Condition): boolean =>
 
 type Said = Pick<Condition, 'reason' | 'message'>;
 
-/** Splits a condition that reports several problems. Each provider out of service has a reason of its own. */
+/** Splits a condition that reports several problems. Each provider out of service has its own reason. */
 function sayEach({ type, reason, message }: Condition): Said[] {
   if (type === 'ProviderOutOfService') {
     return message.split(/; (?=(?:\w+: )?\w+\.upstreamProviders\[)/).map((each) => withOwnReason(each, reason));
@@ -113,13 +113,13 @@ function withOwnReason(text: string, reason: string): Said {
   return { reason: own, message };
 }
 
-/** What a message says of a resource whose name stands before it anyhow. */
+/** Removes the resource name from a message, because the caller prints the name before the message. */
 function withoutName(message: string, { kind, name }: ResourceKey): string {
   const named = `${kind} "${name}" `;
   return message.startsWith(named) ? message.slice(named.length) : message;
 }
 
-/** With the secrets that are stored here, of which the plan takes the names alone. */
+/** Adds the secrets stored on this machine. The plan uses only their names. */
 async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapshot> {
   const stored = new StoredSecrets(new LocalSecrets(context), systemClock);
   try {
@@ -135,7 +135,7 @@ export function checkFolder(folder: string, context: Context): Promise<CheckedFo
   return checkSnapshot(loadFolder(folder), folder, context);
 }
 
-/** Plans what was read, for this machine or a cluster. `whole` names all of it, for what stands in no file. */
+/** Plans a snapshot for this machine or for a cluster. `whole` names the snapshot in problems that belong to no file. */
 export async function checkSnapshot(
   read: Snapshot,
   whole: string,
@@ -175,13 +175,13 @@ export async function checkSnapshot(
   };
 }
 
-/** A path as seen from the working directory, where it is below that. */
+/** Returns a path relative to the working directory if the path is below it. */
 export function shownPath(file: string): string {
   const seen = relative('', resolve(file));
   return seen.startsWith('..') ? file : seen;
 }
 
-/** `file:line:column: field: message`, or without the column, as editors and compilers understand it. */
+/** Formats a problem as `file:line:column: field: message`. Editors and compilers parse this format; the column is optional. */
 export function printProblem({ file, line, column, path, message }: Problem): string {
   const place = column === undefined ? `${line}` : `${line}:${column}`;
   return `${shownPath(file)}:${place}: ${path === '' ? '' : `${path}: `}${message}`;

@@ -7,17 +7,17 @@ import { faultOfNode } from './check-node.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-it.each(['20.20.2', '22.18.9', '18.0.0'])('is told where it is too old: %s', (version) => {
+it.each(['20.20.2', '22.18.9', '18.0.0'])('reports a Node version that is too old: %s', (version) => {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { engines: { node: string } };
   const [, oldest = ''] = /^>=([\d.]+)$/.exec(engines.node) ?? [];
   expect(faultOfNode(version)).toMatch(new RegExp(`needs Node ${oldest.replace('.', '\\.')} .* this is ${version}: `));
 });
 
-it.each(['22.19.0', '24.1.0', '25.0.0-nightly'])('is not asked for where it is late enough: %s', (version) => {
+it.each(['22.19.0', '24.1.0', '25.0.0-nightly'])('accepts a supported Node version: %s', (version) => {
   expect(faultOfNode(version)).toBeUndefined();
 });
 
-it('is looked at before anything is loaded that an old one has not got', async () => {
+it('runs before the modules that an old Node cannot load', async () => {
   const main = join(ROOT, 'cli/main.ts');
   const options = {
     bundle: true,

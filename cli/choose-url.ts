@@ -6,19 +6,19 @@ import { isCluster, type PlaceOptions } from './management/target.ts';
 import { chooseServer } from './status.ts';
 import { type ServerSummary, shownName } from './summarise-board.ts';
 
-/** Names that only pods can look up. */
+/** Host names that only pods can resolve. */
 const INSIDE = /^([^.]+)\.([^.]+)\.svc(\.|$)/;
 
-/** Whether pods of a cluster alone reach a URL. */
+/** Returns whether only the pods of a cluster can reach a URL. */
 export const isInside = (url: string): boolean => INSIDE.test(URL.parse(url)?.hostname ?? '');
 
-/** What was typed as a URL. @throws CliError where it is none */
+/** Verifies that an argument is a URL. @throws CliError */
 export function checkUrl(url: string): string {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   throw new CliError(EXIT_CODES.usage, `"${url}" is no URL: write for example https://mcp.example.com/mcp`);
 }
 
-/** Where clients of this machine reach an endpoint. @throws CliError where it has no URL yet, or one for pods alone */
+/** Returns the URL of an endpoint for clients on this machine. @throws CliError when it has no URL yet, or one that only pods reach */
 export function urlOf(server: ServerSummary, options: PlaceOptions, { typed }: Context): string {
   const { kind, name, endpoint } = server;
   const shown = kind === 'MCPServer' ? shownName(server) : `VirtualMCPServer "${name}"`;
@@ -36,13 +36,13 @@ export function urlOf(server: ServerSummary, options: PlaceOptions, { typed }: C
   );
 }
 
-/** Which endpoint is meant, where no URL is typed. */
+/** Selects an endpoint when the user passes no URL. */
 export interface EndpointOptions extends PlaceOptions {
-  /** Name of a VirtualMCPServer; default the first. */
+  /** Name of a VirtualMCPServer; default: the first one. */
   server?: string;
 }
 
-/** The URL of an endpoint as it was typed, or of one of the cluster that is named, or that runs here. @throws CliError */
+/** Returns the given URL, or the URL of the selected endpoint in the cluster or on this machine. @throws CliError */
 export async function chooseUrl(
   typed: string | undefined,
   options: EndpointOptions,

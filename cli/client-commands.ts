@@ -36,7 +36,7 @@ function addTry({ program, around, stop, finish }: Parts): void {
       ),
     )
     .action(async (url: string | undefined, options: StateOptions & TryOptions) => {
-      // Loaded when it is needed: other commands start without the MCP client.
+      // Loaded on demand, so that other commands start without the MCP client.
       const { tryEndpoint } = await import('./try/try.ts');
       finish(await tryEndpoint(url, options, contextOf(around, options), stop));
     });
@@ -100,7 +100,7 @@ function addDoctor({ program, around, finish }: Parts): void {
     });
 }
 
-/** What one does with an endpoint from a client's side. */
+/** Adds the commands that use an endpoint as a client. */
 export function addClientCommands(parts: Parts): void {
   for (const add of [addTry, addConnect, addDoctor]) add(parts);
 }

@@ -4,7 +4,7 @@ import type { ClusterFacts, Manifest } from '#operator/world';
 import { apiGroupOf, loadFolder, printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 
-/** How a folder is looked at as the operator of a cluster would. */
+/** Options to check a folder as the operator of a cluster does. */
 export interface ClusterOptions {
   /** Namespace of resources that name none. */
   namespace: string;
@@ -16,7 +16,7 @@ export interface ClusterOptions {
   sidecarsOf?: string[];
 }
 
-/** Namespace that files without one are read with. */
+/** Namespace of resources in files that name none. */
 const UNNAMED = 'default';
 
 /** The resources of a folder, each with its namespace. */
@@ -24,7 +24,7 @@ export interface ClusterFolder extends Written {
   manifests: Manifest[];
   configMaps: Map<string, Record<string, string>>;
   apiGroup: string;
-  /** Whether the files themselves are wrong; it was said. */
+  /** Whether the files have errors, which are already printed. */
   wrong: boolean;
 }
 
@@ -42,7 +42,7 @@ function inNamespace({ manifests, configMaps }: Snapshot, namespace: string) {
   };
 }
 
-/** Reads a folder for a cluster, and says what is wrong in its files. */
+/** Reads a folder for a cluster, and prints the errors in its files. */
 export function readClusterFolder(folder: string, namespace: string, context: Context): ClusterFolder {
   const snapshot = loadFolder(folder);
   for (const problem of snapshot.problems) context.err.write(`${printProblem(problem)}\n`);
@@ -51,7 +51,7 @@ export function readClusterFolder(folder: string, namespace: string, context: Co
   return { ...inNamespace(snapshot, namespace), apiGroup, wrong: snapshot.problems.length > 0 };
 }
 
-/** What an operator with these settings knows of its cluster. */
+/** Returns the facts that an operator with these settings has about its cluster. */
 export function factsOf(options: Omit<ClusterOptions, 'namespace'>): ClusterFacts {
   const { runtimeImage, stdioAttach, allowHostPaths, imagePullSecret: imagePullSecrets } = options;
   const { podAnnotation: podAnnotations, sidecarsOf } = options;

@@ -4,13 +4,13 @@ import { locateState } from '#local/state-folder';
 import type { Context, RecordFormat } from './context.ts';
 import { quoted } from './name-program.ts';
 
-/** All of the context but what an option decides. */
+/** The context without the fields that options decide. */
 export type Surroundings = Omit<Context, 'state' | 'typed'>;
 
 export const folderArgument = (): Argument =>
   new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
 
-/** What `validate` reads. */
+/** Returns the argument for files, folders or standard input. */
 export const manifestsArgument = (): Argument =>
   new Argument('[path...]', 'folder with *.yaml manifests, file, or - for standard input').default(
     ['.'],
@@ -27,7 +27,7 @@ function readDuration(text: string): number {
   return millisecondsOf(text);
 }
 
-/** An option for how long something may take; the default as people write it. */
+/** Returns an option for a timeout. `usual` is the default with its unit. */
 export const timeoutOption = (description: string, usual: string): Option =>
   new Option('--timeout <duration>', description).argParser(readDuration).default(readDuration(usual), usual);
 
@@ -38,7 +38,7 @@ export function readCount(text: string): number {
 
 export const output = (...choices: RecordFormat[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
-/** What every list takes: to go on, and how to print. */
+/** Adds the options of every list command: `--watch` and the output format. */
 export const listOptions = (command: Command): Command =>
   command
     .option('-w, --watch', 'go on, and show what changes', false)
@@ -46,11 +46,11 @@ export const listOptions = (command: Command): Command =>
 export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
-/** Lines of a shell, in which the program is called vmcp. */
+/** Formats example lines for a shell. The examples call the program vmcp. */
 export const examples = ({ program }: Surroundings, ...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => program)}`).join('\n')}`;
 
-/** What adding a command takes. */
+/** Dependencies of the functions that add a command. */
 export interface Parts {
   program: Command;
   around: Surroundings;
@@ -62,7 +62,7 @@ export interface StateOptions {
   state: string;
 }
 
-/** Where a command works, as far as what is to be typed next has to say it again. */
+/** The location options that a suggested command has to repeat. */
 interface Where extends StateOptions {
   kubeconfig?: string | undefined;
   context?: string | undefined;

@@ -6,8 +6,7 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 export const yesOption = (): Option => new Option('-y, --yes', 'do it without asking').default(false);
 
 /**
- * Asks before something is done that cannot be undone. @throws CliError where the answer is not yes, or nobody is there to answer and
- * `--yes` was not given
+ * Asks the user to confirm an irreversible action. @throws CliError when the answer is not yes, or without a terminal and without `--yes`
  */
 export async function confirm(what: string, { yes }: { yes: boolean }, context: Context): Promise<void> {
   if (yes) return;

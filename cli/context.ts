@@ -1,34 +1,34 @@
 import type { StateFolder } from '#local/state-folder';
 import type { LocalFacts } from '#operator/world';
 
-/** A stream to print to. */
+/** An output stream. */
 export interface Output {
   write(text: string): unknown;
-  /** The same, for what a terminal is to act on; without, `write` does it. */
+  /** Writes control sequences unescaped; default: `write`. */
   raw?: (text: string) => unknown;
   isTTY?: boolean | undefined;
   columns?: number | undefined;
 }
 
-/** What a person types, or a pipe. */
+/** Input from a terminal or a pipe. */
 interface Input extends NodeJS.ReadableStream {
   isTTY?: boolean;
 }
 
-/** What a command has of the world around it. */
+/** Process environment and streams of a command. */
 export interface Context {
   input: Input;
   out: Output;
-  /** For people: progress, warnings, errors. */
+  /** For messages to the user: progress, warnings, errors. */
   err: Output;
   environment: NodeJS.ProcessEnv;
-  /** How people call this program where they are. */
+  /** The command by which the user's shell starts this program. */
   program: string;
-  /** A command with its arguments as it has to be typed here: `status` becomes `npx vmcp status --state x`. */
+  /** Returns a command line as the user has to type it: `status` becomes `npx vmcp status --state x`. */
   typed: (command: string) => string;
-  /** Program and first arguments of this command itself, to start it again in the background. */
+  /** Program and first arguments of this process, to start it again in the background. */
   self: string[];
-  /** The same of the runtime. */
+  /** Program and first arguments of the runtime. */
   runtime: string[];
   version: string;
   containerEngine: LocalFacts['containerEngine'];
@@ -36,5 +36,5 @@ export interface Context {
 }
 
 export type Format = 'json' | 'yaml' | 'table';
-/** The same, or only names, one a line: for other commands. */
+/** Output format of lists; `name` prints one name a line for other commands. */
 export type RecordFormat = Format | 'name';

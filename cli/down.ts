@@ -7,10 +7,10 @@ import { isRunning } from '#local/process-identity';
 import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 
-/** How long `vmcp up` has to end everything, before it is ended itself and its children with it. */
+/** Milliseconds for `vmcp up` to end its children. Afterwards it is killed together with them. */
 const PATIENCE = 6000;
 
-/** Ends what runs on this state folder, and what a killed predecessor left. Harmless when nothing runs. */
+/** Stops what runs on this state folder, and leftover processes of a killed `vmcp up`. Idempotent. */
 export async function down({ state, out, environment }: Context): Promise<number> {
   const lock = readLock(state);
   if (lock) {

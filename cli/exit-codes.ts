@@ -1,21 +1,21 @@
-/** What the command's exit code says; `vmcp --help` prints this table. */
+/** Exit codes of the commands; `vmcp --help` prints this table. */
 export const EXIT_CODES = {
   ok: 0,
-  /** Something is wrong in the manifests, or with an endpoint that was looked at. */
+  /** A manifest is invalid, or a checked endpoint has errors. */
   input: 1,
-  /** The command was written wrongly. */
+  /** The command line is invalid. */
   usage: 2,
-  /** Nothing runs here, or it does not serve (yet). */
+  /** Nothing runs here, or it does not serve yet. */
   notRunning: 3,
-  /** Something already runs here. */
+  /** A server already runs here. */
   alreadyRunning: 4,
-  /** Anything else: a file that cannot be written, an identity provider that refuses. */
+  /** Another failure: a file cannot be written, or an identity provider refuses. */
   failed: 5,
-  /** What was named is not there. */
+  /** The named object does not exist. */
   notFound: 6,
-  /** It is there already, has changed meanwhile, or is somebody else's. */
+  /** The object exists already, has changed meanwhile, or belongs to another owner. */
   conflict: 7,
-  /** Who asks may not do this. */
+  /** The caller lacks the permission. */
   forbidden: 8,
 } as const;
 
@@ -30,7 +30,7 @@ export const EXIT_CODE_HELP = `Exit codes:
   7  it is there already, has changed meanwhile, or belongs to somebody else
   8  not allowed`;
 
-/** Ends the command with a message for people and a code for scripts. */
+/** Ends the command with a message for the user and an exit code for scripts. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;

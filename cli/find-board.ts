@@ -3,7 +3,10 @@ import { checkNamesCluster, isCluster, type PlaceOptions } from './management/ta
 import { runningBoard } from './running-board.ts';
 import type { ShownBoard } from './summarise-board.ts';
 
-/** Endpoints of the cluster that options name, else of what runs here. @throws CliError where nothing runs, or nothing can be read */
+/**
+ * Returns the endpoints of the cluster that the options name, else those that run here. @throws CliError without a running or readable
+ * source
+ */
 export async function findBoard(options: PlaceOptions, context: Context): Promise<ShownBoard> {
   checkNamesCluster(options);
   if (isCluster(options)) {

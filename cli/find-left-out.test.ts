@@ -35,7 +35,7 @@ const auth = (name: string, more = '') =>
   );
 const SECRET = 'apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { good: x }';
 
-/** What is wrong in these files, as `file:line path: message`. */
+/** Returns the problems of these files as `file:line path: message`. */
 async function problemsOf(files: Record<string, string>): Promise<string[]> {
   for (const [name, text] of Object.entries({ 'server.yaml': SERVER, ...files }))
     writeFileSync(join(folder, name), text);
@@ -45,7 +45,7 @@ async function problemsOf(files: Record<string, string>): Promise<string[]> {
 }
 
 describe('checkFolder', () => {
-  it('tells each unknown workload at its own line', async () => {
+  it('reports each unknown workload at its own line', async () => {
     const tools = ['wether', 'elsewhere'].map((name) => `\n        - { workload: ${name}, filter: [x] }`).join('');
     const aggregation = `\n    groupRef: tools\n    aggregation:\n      tools:${tools}`;
     writeFileSync(join(folder, 'server.yaml'), SERVER.replace('{ groupRef: tools }', aggregation));
@@ -109,7 +109,7 @@ describe('checkFolder', () => {
     ['YAML', `authz.json: |\n    policies:\n      - ${RIGHT}\n      - |\n        ${RIGHT}\n        ${WRONG}`],
     ['JSON', `authz.json: '${JSON.stringify({ policies: [WRONG] })}'`],
     ['cedarv1 document', `authz.json: '${JSON.stringify({ type: 'cedarv1', cedar: { policies: [WRONG] } })}'`],
-  ])('tells line and column of a syntax error in the %s of a ConfigMap', async (_form, data) => {
+  ])('reports line and column of a syntax error in the %s of a ConfigMap', async (_form, data) => {
     const configMap = `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: policies }\ndata:\n  ${data}`;
     writeFileSync(join(folder, 'policies.yaml'), configMap);
     const field = 'authzConfig: { type: configMap, configMap: { name: policies } }';
@@ -121,7 +121,7 @@ describe('checkFolder', () => {
     );
   });
 
-  it('tells line and column of a syntax error in a policy that an alias repeats', async () => {
+  it('reports line and column of a syntax error in a policy that an alias repeats', async () => {
     const annotations = `  annotations:\n    first: &first '${WRONG}'\n`;
     const text = written('- *first', 'server').replace('spec:\n', `${annotations}spec:\n`);
     const [first] = await said(text);
@@ -129,7 +129,7 @@ describe('checkFolder', () => {
     expect(first).toContain(`server.yaml:${line}:${"    first: &first '".length + WRONG.indexOf('resource') + 1}: `);
   });
 
-  it('tells the line of a policy that reads an attribute which no request has', async () => {
+  it('reports the line of a policy that reads an attribute which no request has', async () => {
     const text = written(
       `- ${RIGHT}\n- |\n  ${RIGHT}\n  permit(principal, action, resource) when { principal.role == "x" };`,
       'server',
@@ -141,7 +141,7 @@ describe('checkFolder', () => {
   });
 });
 
-describe('what keeps an upstream provider out of service', () => {
+describe('checkFolder with an upstream provider out of service', () => {
   const provider = (name: string) =>
     `    - name: ${name}\n      type: oidc\n      oidcConfig: { issuerUrl: 'https://${name}.example', clientId: c, clientSecretRef: { name: keys, key: ${name} } }`;
   const server = (...providers: string[]) =>
@@ -172,8 +172,8 @@ describe('what keeps an upstream provider out of service', () => {
   });
 });
 
-describe('what keeps a backend from being served', () => {
-  it('is told once where a Secret has not got the key, at the credential', async () => {
+describe('checkFolder with a backend that is not served', () => {
+  it('reports a missing key of a Secret once, at the credential', async () => {
     const files = { 'backends.yaml': backend('one', 'gone'), 'auth.yaml': auth('gone'), 'secret.yaml': SECRET };
     expect(await problemsOf(files)).toEqual([
       expect.stringMatching(/^auth\.yaml:9 MCPExternalAuthConfig\/gone: SecretKeyNotFound: .*"gone"/),
@@ -183,13 +183,13 @@ describe('what keeps a backend from being served', () => {
   it.each([
     ["''", /^auth\.yaml:9 MCPExternalAuthConfig\/good: .* is empty: write its value/],
     ['"a\\nb"', /^auth\.yaml:9 MCPExternalAuthConfig\/good: .* has a line break or another control/],
-  ])('tells at the credential that the value of a header is %s', async (value, problem) => {
+  ])('reports at the credential that the value of a header is %s', async (value, problem) => {
     const secret = `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { good: ${value} }`;
     const files = { 'backends.yaml': backend('one', 'good'), 'auth.yaml': auth('good'), 'secret.yaml': secret };
     expect(await problemsOf(files)).toEqual([expect.stringMatching(problem)]);
   });
 
-  it('is told at the credential that is not for that backend, beside what else is wrong in its file', async () => {
+  it('reports a credential of another backend at the credential, beside the other problems of the file', async () => {
     const wrong = `${auth('good', '\n  allowedServers: [other]')}\n---\n${auth('typo').replace('headerName', 'headrName')}`;
     const files = { 'backends.yaml': `${backend('one', 'good')}\n---\n${backend('two', 'typo')}`, 'auth.yaml': wrong };
     const problems = await problemsOf({ ...files, 'secret.yaml': SECRET });
@@ -202,7 +202,7 @@ describe('what keeps a backend from being served', () => {
     expect(problems.every((problem) => problem.startsWith('auth.yaml:'))).toBe(true);
   });
 
-  it('is told once where it lacks a secret of its own, with the line of that', async () => {
+  it('reports a missing secret of the backend once, with its line', async () => {
     const secrets = '  secrets:\n    - { name: keys, key: gone, targetEnvName: KEY }';
     const text = `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: one }\nspec:\n  groupRef: tools\n  command: [one]\n${secrets}`;
     expect(await problemsOf({ 'backends.yaml': text, 'secret.yaml': SECRET })).toEqual([
@@ -210,7 +210,7 @@ describe('what keeps a backend from being served', () => {
     ]);
   });
 
-  it('is told at the backend where the fault is its own', async () => {
+  it('reports a fault of the backend at the backend', async () => {
     const [one, ...more] = await problemsOf({ 'backends.yaml': backend('one', 'nowhere') });
     expect(one).toMatch(/^backends\.yaml:8 MCPServer\/one: MCPExternalAuthConfig "nowhere" does not exist/);
     expect(more).toEqual([]);

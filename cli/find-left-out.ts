@@ -2,14 +2,14 @@ import type { Problem, Source } from '#local/resource';
 import type { Outcome } from '#operator/plan/outcome';
 import { keyText, type ResourceKey } from '#operator/world';
 
-/** Where a resource is written. */
+/** Returns the source of a resource by its key. */
 export type FindSource = (key: string) => Source | undefined;
 
-/** Where what a message says of a resource stands. */
+/** Returns the place in a source that a message about a resource refers to. */
 export type PlaceIn = (source: Source, key: ResourceKey, message: string) => Place;
 export type Place = Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** Line of the field with which a message begins, or of the nearest that is written above it; else of the resource. */
+/** Returns the line of the field at the start of a message, or of its nearest written parent, else of the resource. */
 export function lineIn({ line, lineOf }: Source, message: string): number {
   const field = /^(?:spec\.)?([a-z]\w*(?:(?:\.\w+|\[\d+\])+|(?=: )))/.exec(message)?.[1];
   const path = ['spec', ...(field?.match(/\w+/g) ?? [])];
@@ -23,13 +23,13 @@ export function lineIn({ line, lineOf }: Source, message: string): number {
 interface Blamed extends Place {
   readonly key: ResourceKey;
   readonly source: Source;
-  /** What is wrong with it. */
+  /** The problem of the backend. */
   readonly said: string;
 }
 
 /**
- * Whose fault a message is: that of another resource that it names, of a field of the server, or of the backend, as when it names a
- * credential that does not exist.
+ * Attributes a message to another resource that it names, to a field of the server, or to the backend. A backend is at fault if it names
+ * a credential that does not exist, for example.
  */
 function blame(
   message: string,
@@ -61,10 +61,7 @@ function blame(
 const lineOf = ({ lineOf: find }: Source, field: string | undefined): number | undefined =>
   field === undefined ? undefined : find(['spec', field]);
 
-/**
- * What keeps backends from being served, each where it is written, and once: not what `told` has already, of a field or of the
- * resource by itself.
- */
+/** Returns the reasons why backends are not served, each once and at its source. Omits the problems in `told`. */
 export function findLeftOut(
   outcomes: readonly Outcome[],
   sourceOf: FindSource,

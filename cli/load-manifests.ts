@@ -23,7 +23,7 @@ async function readPath(path: string, context: Pick<Context, 'input'>): Promise<
   throw new CliError(EXIT_CODES.input, `${path} holds no *.yaml file: name another folder`);
 }
 
-/** Reads the resources of folders, files and standard input (`-`) as one. A file that is named twice counts once. */
+/** Reads the resources of folders, files and standard input (`-`) as one snapshot. A file that is named twice counts once. */
 export async function loadManifests(paths: string[], context: Pick<Context, 'input'>): Promise<Snapshot> {
   const files = new Map<string, ManifestFile>();
   for (const path of paths) for (const file of await readPath(path, context)) files.set(file.file, file);

@@ -6,9 +6,9 @@ import { runningBoard } from './running-board.ts';
 import { type ServerSummary, serversOf } from './summarise-board.ts';
 
 export interface LoginOptions {
-  /** False: the URL is only printed. */
+  /** False: print the URL only. */
   browser: boolean;
-  /** Milliseconds that the login may take. */
+  /** Milliseconds for the login. */
   timeout: number;
 }
 
@@ -16,7 +16,7 @@ const LOOK_EVERY = 300;
 
 type Backend = ServerSummary['backends'][number];
 
-/** Backends at which vmcp itself logs in, each once: several endpoints may use one, and one login serves all. */
+/** Returns the backends at which vmcp logs in, each once. Endpoints that share a backend share its login. */
 function backendsOf(context: Context): Map<string, Backend> {
   const all = serversOf(runningBoard(context)).flatMap(({ backends }) => backends);
   const found = new Map<string, Backend>();
@@ -25,7 +25,7 @@ function backendsOf(context: Context): Map<string, Backend> {
   return found;
 }
 
-/** What is to be logged in at: what is named, or the only one that waits for it. */
+/** Returns the named backend, or the only one that waits for a login. */
 function choose(name: string | undefined, context: Context): Backend | undefined {
   const backends = backendsOf(context);
   const waiting = [...backends.values()].filter(({ loginUrl }) => loginUrl !== null);
@@ -40,7 +40,7 @@ function choose(name: string | undefined, context: Context): Backend | undefined
   throw new CliError(EXIT_CODES.input, `several wait for a login (${names}): name one`);
 }
 
-/** Logs in at a remote server, by the browser of whoever types it. Returns the exit code. */
+/** Logs in at a remote server with the user's browser. Returns the exit code. */
 export async function login(
   name: string | undefined,
   { browser, timeout }: LoginOptions,

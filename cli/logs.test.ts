@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** `vmcp logs -f`, and what it printed so far. */
+/** Starts `vmcp logs -f`, and collects its output. */
 function startFollowing(name?: string) {
   let printed = '';
   const stop = new AbortController();
@@ -34,7 +34,7 @@ function startFollowing(name?: string) {
 }
 
 describe('vmcp logs -f', () => {
-  it('prints the last lines, then what is appended, until it is stopped', async () => {
+  it('prints the last lines, then appended lines, until it is stopped', async () => {
     writeFileSync(log('a'), '1\n2\n3\n');
     const following = startFollowing('a');
     await following.shows('2\n3\n');
@@ -45,7 +45,7 @@ describe('vmcp logs -f', () => {
     await following.shows('2\n3\n4\n5\n');
   });
 
-  it('prints a line when it is whole, however it is written', async () => {
+  it('prints only complete lines', async () => {
     writeFileSync(log('a'), '');
     const following = startFollowing('a');
     const line = Buffer.from('4 €\n');
@@ -57,7 +57,7 @@ describe('vmcp logs -f', () => {
     await following.end();
   });
 
-  it('goes on in the new file when the former was put aside', async () => {
+  it('continues in the new file after a rotation', async () => {
     writeFileSync(log('a'), 'a long line of the former file\n');
     const following = startFollowing('a');
     renameSync(log('a'), `${log('a')}.1`);
@@ -66,7 +66,7 @@ describe('vmcp logs -f', () => {
     await following.end();
   });
 
-  it('follows all logs, those that come later too, each line with its name in front', async () => {
+  it('follows all logs, including new ones, and prefixes each line with the log name', async () => {
     writeFileSync(log('first'), '');
     const following = startFollowing();
     writeFileSync(log('later'), 'x\n');
@@ -78,7 +78,7 @@ describe('vmcp logs -f', () => {
 });
 
 describe('vmcp logs', () => {
-  it('means the program and the endpoint of a workload by its name, and the runtime of a server by its', async () => {
+  it('selects program and endpoint by the name of a workload, and the runtime by that of a server', async () => {
     for (const name of ['mcp-a', 'mcp-a-proxy', 'vmcp-a', 'mcp-b', 'vmcp', 'management-audit'])
       writeFileSync(log(name), `${name}\n`);
     const all = startFollowing('a');
@@ -96,7 +96,7 @@ describe('vmcp logs', () => {
     await expect(startFollowing('c').end()).rejects.toMatchObject({ exitCode: 6 });
   });
 
-  it('means all of them without a name, but for the audit log, which is asked for by its own', async () => {
+  it('selects all logs without a name, except for the audit log', async () => {
     for (const name of ['mcp-a', 'vmcp', 'management-audit']) writeFileSync(log(name), `${name}\n`);
     const all = startFollowing();
     await all.shows('mcp-a | mcp-a\nvmcp  | vmcp\n');

@@ -13,10 +13,10 @@ import { serversOf } from './summarise-board.ts';
 const LOOK = 300;
 const ALL = 1_000_000;
 
-/** What is no log for people: see its page. */
+/** The audit log. It is not meant for reading; see its page. */
 const AUDIT = 'management-audit';
 
-/** Names of what has a log: `vmcp` itself and its children. */
+/** Returns the names of all logs: of `vmcp` itself and of its children. */
 function logNames(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -25,8 +25,8 @@ function logNames(folder: string): string[] {
 }
 
 /**
- * The logs that a name means: that of a workload's program and of its own endpoint, that of a VirtualMCPServer's runtime, or the one that
- * is called so. No name means all.
+ * Returns the logs of a name: a workload's program and own endpoint, the runtime of a VirtualMCPServer, or the log of that name. Without
+ * a name, it returns all logs.
  */
 function meant(name: string | undefined, names: readonly string[]): string[] {
   if (name === undefined) return names.filter((one) => one !== AUDIT);
@@ -35,13 +35,13 @@ function meant(name: string | undefined, names: readonly string[]): string[] {
   return names.includes(name) ? [name] : names.filter((one) => children.includes(one));
 }
 
-/** Names of all workloads that the servers here offer. */
+/** Returns the names of all workloads that local servers offer. */
 function workloadsIn(state: Context['state']): string[] {
   const board = readBoard(state);
   return board ? serversOf(board).flatMap(({ backends }) => backends.map(({ name }) => name)) : [];
 }
 
-/** The same for a program on stdio, which speaks inside of the servers that offer it: lines about it in their logs. */
+/** Returns the logs for a stdio program. Its lines are in the logs of the servers that offer it. */
 function meantInside(name: string, state: Context['state'], names: readonly string[]): string[] {
   const board = readBoard(state);
   const servers = board ? serversOf(board).filter(({ backends }) => backends.some((one) => one.name === name)) : [];
@@ -49,20 +49,20 @@ function meantInside(name: string, state: Context['state'], names: readonly stri
   return names.filter((one) => children.includes(one));
 }
 
-/** @throws CliError where no log has anything about it */
+/** Verifies that a log has lines about the workload. @throws CliError */
 function checkInside(name: string, names: readonly string[], state: Context['state']): void {
   if (meantInside(name, state, names).length > 0) return;
   const known = [...new Set([...workloadsIn(state), ...names])].join(', ');
   throw new CliError(EXIT_CODES.notFound, `there is no log of ${name} (there is: ${known})`);
 }
 
-/** Runtimes write each line about a backend with its name. */
+/** Runtimes write the backend name into each line about a backend. */
 const isAbout = (name: string) => {
   const field = `"backend":${JSON.stringify(name)}`;
   return (line: string): boolean => line.includes(field);
 };
 
-/** Prints the whole lines that are appended from now on, until `signal` says so. A log that is new is printed from its start. */
+/** Prints complete lines as they are appended, until `signal` aborts. A new log is printed from its start. */
 async function follow(
   paths: () => Map<string, string>,
   seen: Map<string, number>,
@@ -84,7 +84,7 @@ export interface LogOptions {
   lines: number;
 }
 
-/** Prints the last lines of the logs, all or one, each line with its name in front where there are several. */
+/** Prints the last lines of one log or of all logs. With several logs, each line begins with the log name. */
 export async function logs(
   name: string | undefined,
   { follow: goOn, lines }: LogOptions,

@@ -2,12 +2,12 @@
 import { faultOfNode } from './check-node.ts';
 import { NAMES_COMMAND } from './completion/name-kinds.ts';
 
-// Who reads the output may stop reading: `vmcp logs | head`.
+// The reader may close the pipe early: `vmcp logs | head`.
 process.stdout.on('error', () => process.exit(0));
 
 const [command, ...rest] = process.argv.slice(2);
 const fault = faultOfNode(process.versions.node);
-// The rest is loaded when it is needed: an old Node cannot load it, and names are asked for at each press of the tab key.
+// The other modules load on demand: an old Node cannot parse them, and completion runs at each press of the tab key.
 if (fault !== undefined) {
   process.stderr.write(`${fault}\n`);
   process.exitCode = 5;

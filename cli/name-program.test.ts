@@ -20,27 +20,27 @@ function program(...path: string[]): string {
 
 const ENTRY = '/opt/of vmcp/dist/vmcp.js';
 
-describe('what people type', () => {
-  it('is vmcp where their shell finds it', () => {
+describe('nameProgram', () => {
+  it('returns vmcp if the shell finds it', () => {
     expect(nameProgram({ PATH: ['/nowhere', program('bin')].join(delimiter) }, folder, ENTRY)).toBe('vmcp');
   });
 
-  it('goes through npx in a project that has it, as npm alone puts its programs into PATH', () => {
+  it('returns npx in a project that has vmcp, because only npm adds its programs to PATH', () => {
     const PATH = program('project', 'node_modules', '.bin');
     const below = join(folder, 'project', 'examples');
     expect(nameProgram({ PATH, npm_command: 'run-script' }, below, ENTRY)).toBe('npx vmcp');
   });
 
-  it('is vmcp, too, where somebody put the programs of a project into PATH', () => {
+  it('returns vmcp if the user exports the programs of a project in PATH', () => {
     const PATH = program('project', 'node_modules', '.bin');
     expect(nameProgram({ PATH }, folder, ENTRY)).toBe('vmcp');
   });
 
-  it('goes through npx where it came that way', () => {
+  it('returns npx if npx started it', () => {
     expect(nameProgram({ npm_command: 'exec' }, folder, ENTRY)).toBe('npx vmcp');
   });
 
-  it('is the path elsewhere, as a shell reads it', () => {
+  it('returns the quoted path elsewhere', () => {
     expect(nameProgram({ npm_command: 'run-script' }, folder, ENTRY)).toBe(`node '${ENTRY}'`);
     expect(['a/b.js', "it's"].map(quoted)).toEqual(['a/b.js', String.raw`'it'\''s'`]);
   });

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path';
 
 const OF_A_PROJECT = join('node_modules', '.bin');
 
-/** A word as a shell reads it back. */
+/** Quotes a word for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -18,8 +18,8 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * How people call this program in `directory`: by its name where their shell finds it, through npx where npx does, else by its path.
- * What npm puts in front of PATH for its scripts is not there in the shell; what somebody exported is.
+ * Returns the command that starts this program in `directory`: its name if it is on the shell's PATH, npx if npx started it, else its
+ * path. The PATH entries that npm adds for its scripts do not count; exported ones do.
  */
 export function nameProgram(environment: NodeJS.ProcessEnv, directory: string, entry: string): string {
   const isScript = environment.npm_command !== undefined;

@@ -6,7 +6,7 @@ import type { LocalSecrets } from '#management/secrets/local-secrets';
 import { systemClock } from '#operator/queue';
 import type { Context } from './context.ts';
 
-/** What goes on beside the resources of a folder: the management API, and the files of registered clients. */
+/** Starts the services beside a folder's resources: the management API and the configuration files of registered clients. */
 export async function openBeside(board: StatusBoard, context: Context, secrets: LocalSecrets) {
   const { state, environment, err } = context;
   const folder = readLock(state)?.folder ?? '';
@@ -16,7 +16,7 @@ export async function openBeside(board: StatusBoard, context: Context, secrets: 
     onProblem: (text) => void err.write(`${text}\n`),
   });
   board.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
-  // Other commands start faster without what serves HTTP.
+  // Loaded on demand: other commands start faster without the HTTP server.
   const { openManagement } = await import('./open-management.ts');
   const management = await openManagement(context, secrets);
   return {

@@ -3,7 +3,7 @@ import { type OpenManagement, openLocalManagement } from '#management/local/open
 import type { LocalSecrets } from '#management/secrets/local-secrets';
 import type { Context } from './context.ts';
 
-/** The management API of what runs here. What is served without it is worth more than nothing: why it is not there is printed. */
+/** Starts the management API of `vmcp up`. A failure is printed, and the endpoints serve without the API. */
 export async function openManagement(
   { state, version, environment, err }: Context,
   secrets: LocalSecrets,

@@ -30,7 +30,7 @@ function readPolicyError(message: string): PolicyError | undefined {
   };
 }
 
-/** Returns the place of an error in the text of a policy, or of that text. Otherwise returns the line of the field that a message names. */
+/** Returns the place of an error inside a policy. For other messages, it returns the line of the field that the message names. */
 export function placeIn(source: Source, { namespace }: ResourceKey, message: string, resources: Resources): Place {
   const error = readPolicyError(message);
   const found = error && (error.configMap ? inConfigMap(error, namespace, resources) : inSpec(error, source));

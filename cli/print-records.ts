@@ -3,21 +3,21 @@ import { printObject } from './print-object.ts';
 import { printTable } from './print-table.ts';
 import { shownLine } from './shown-output.ts';
 
-/** How records of one kind are shown. */
+/** Display settings for one kind of record. */
 export interface Listing<T> {
-  /** Heads of the columns. */
+  /** Column headers. */
   columns: readonly string[];
   row: (record: T) => readonly string[];
   name: (record: T) => string;
-  /** What no other record has, where names may be the same. */
+  /** Unique key of a record, for lists with duplicate names. */
   id?: (record: T) => string;
-  /** Told where there is none: what to do about it. */
+  /** Message for an empty list, with a suggested command. */
   none: (typed: Context['typed']) => string;
 }
 
 /**
- * Prints a list: as a table, as an array of records as the API has them, or as names. Where there is none, that is told to people,
- * and programs get an empty list.
+ * Prints a list: as a table, as an array of API records, or as names. An empty list prints a message to the user, and an empty list to
+ * programs.
  */
 export function printRecords<T>(
   records: readonly T[],
@@ -31,13 +31,13 @@ export function printRecords<T>(
   else out.write(`${tableOf(records, listing).join('\n')}\n`);
 }
 
-/** Lines of a table with its head. */
+/** Returns the lines of a table with its header. */
 export function tableOf<T>(records: readonly T[], listing: Pick<Listing<T>, 'columns' | 'row'>): string[] {
   return printTable([[...listing.columns], ...records.map((record) => cellsOf(record, listing))]);
 }
 
-/** A cell without text would look like a column that is missing. */
+/** Replaces an empty cell by a dash, because an empty cell looks like a missing column. */
 const cellOf = (text: string): string => shownLine(text) || '-';
 
-/** Cells of a row, as they may stand on a terminal. */
+/** Returns the cells of a row, escaped for a terminal. */
 export const cellsOf = <T>(record: T, { row }: Pick<Listing<T>, 'row'>): string[] => row(record).map(cellOf);

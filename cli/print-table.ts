@@ -1,4 +1,4 @@
-/** Rows as lines with aligned columns, two spaces between them. */
+/** Returns rows as lines with aligned columns, two spaces apart. */
 export function printTable(rows: string[][]): string[] {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));

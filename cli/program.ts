@@ -210,14 +210,14 @@ function addRest({ program, around, finish }: Parts): void {
     .action((shell: Shell) => finish(completion(shell, program, around)));
 }
 
-/** Commands about records of the management API. */
+/** Commands about management API records. */
 const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills, addPurge];
 
-/** Without a default that is no, none or nothing. */
+/** Omits defaults of false, undefined or empty from the help. */
 const describeOption = (option: Option): string =>
   new Help().optionDescription(option).replace(/ \(default: (?:false|\[\]|"")\)$/, '');
 
-/** The whole command, before it has read its arguments. */
+/** Creates the whole command without parsing arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const { around } = parts;
   const { out, err, version } = around;
@@ -262,7 +262,7 @@ function reportFailure(problem: unknown, { err }: Surroundings): number {
   return problem instanceof CliError ? problem.exitCode : EXIT_CODES.failed;
 }
 
-/** Runs one command line. `stop` ends what runs until it is stopped. Returns the exit code; never throws. */
+/** Runs one command line. `stop` ends long-running commands. Returns the exit code; never throws. */
 export async function runCommand(args: string[], given: Surroundings, stop: AbortSignal): Promise<number> {
   const around = { ...given, out: shownOutput(given.out), err: shownOutput(given.err) };
   let code: number = EXIT_CODES.ok;

@@ -2,14 +2,14 @@ import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from '@jest/globals';
 import { readGiven } from './read-given.ts';
 
-it('what is given is read to its end where it is as long as it may be', async () => {
+it('readGiven reads input of the maximum length to its end', async () => {
   const input = new PassThrough();
   input.write('abc');
   input.end('de');
   expect(await readGiven('-', 5, { input })).toBe('abcde');
 });
 
-it('what is longer than it may be, and may have no end, is read no further', async () => {
+it('readGiven stops reading input beyond the maximum length', async () => {
   let given = 0;
   const input = Readable.from(
     (function* () {

@@ -4,15 +4,15 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 
 /**
- * The text of a file, or of standard input where the file is `-`; of at most `longest` bytes.
- * @throws CliError that names the file, and never what stands in it
+ * Returns the text of a file, or of standard input for `-`, up to `longest` bytes.
+ * @throws CliError that names the file, never its content
  */
 export async function readGiven(file: string, longest: number, { input }: Pick<Context, 'input'>): Promise<string> {
   const where = file === '-' ? 'standard input' : file;
   const parts: Buffer[] = [];
   let length = 0;
   try {
-    // As a stream: read at once, a pipe into which nothing was written yet is an error (EAGAIN).
+    // A stream is needed: a synchronous read of an empty pipe fails with EAGAIN.
     for await (const part of file === '-' ? input : createReadStream(file)) {
       const bytes = Buffer.from(part as Buffer | string);
       parts.push(bytes);
@@ -26,5 +26,5 @@ export async function readGiven(file: string, longest: number, { input }: Pick<C
   return Buffer.concat(parts, length).toString();
 }
 
-/** Without the line break at its end. */
+/** Removes the line break at the end. */
 export const withoutLineBreak = (text: string): string => text.replace(/\r?\n$/, '');

@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { printObject } from './print-object.ts';
 
-/** What stands in the way of a resource, as a line each. */
+/** Returns the problems of a resource, one a line. */
 export function troublesOf({ key, status }: Outcome): string[] {
   const place = `${key.kind} ${key.namespace}/${key.name}`;
   const stopped = (status?.conditions ?? []).filter(

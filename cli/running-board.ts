@@ -3,7 +3,7 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { nothingRuns, startAgain } from './nothing-runs.ts';
 
-/** What the running `vmcp up` reports. Throws CliError when none runs here. */
+/** Returns the report of the running `vmcp up`. @throws CliError when none runs */
 export function runningBoard(context: Context): Board {
   const { state, typed } = context;
   try {

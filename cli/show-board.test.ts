@@ -56,8 +56,8 @@ function output(columns = 200) {
 const context = { typed: (command: string) => `npx vmcp ${command} --state x` };
 const stuck = (reason: string) => [{ ...ready, type: 'Waiting', reason }];
 
-describe('where to go from here', () => {
-  it('is said with the backends that are left out, for which nobody waits', () => {
+describe('nextSteps', () => {
+  it('names the excluded backends without waiting for them', () => {
     const partly = board(status('Degraded', 'Excluded'));
     expect(readiness(partly, 0)).toBe('ready');
     expect(nextSteps(partly, context)[0]).toBe('Connect a client to demo, which serves without one:');
@@ -65,10 +65,10 @@ describe('where to go from here', () => {
   });
 });
 
-describe('commands that are printed', () => {
+describe('suggested commands', () => {
   const crashed = { name: 'mcp-one', state: 'waiting', restarts: 1, lastEnd: 'exited with code 1' } as const;
 
-  it('can be pasted as they stand, with the state folder that was named', () => {
+  it('include the state folder and run as printed', () => {
     const out = output();
     const shown = board(status('Ready', 'Ready', 3), { processes: [crashed] });
     liveTable(out, context)(shown, nextSteps(shown, context));
@@ -79,8 +79,8 @@ describe('commands that are printed', () => {
   });
 });
 
-describe('the state on a terminal', () => {
-  it('is a table that is drawn again in its place', () => {
+describe('liveTable', () => {
+  it('redraws the table in place', () => {
     const out = output();
     const show = liveTable(out, context);
     show(board(status('Pending', 'Unknown')));
@@ -91,7 +91,7 @@ describe('the state on a terminal', () => {
     expect(out.written[1]).toMatch(/one +Ready +3 +unauthenticated/);
   });
 
-  it('says which tools are counted: those that everybody gets, whoever listed last', () => {
+  it('states which tools it counts: those that every user gets', () => {
     const out = output();
     const one = { ...status('Ready', 'Ready', 3), toolCount: 3 };
     liveTable(out, context)(board(one));
@@ -102,21 +102,21 @@ describe('the state on a terminal', () => {
     expect(out.written[1]).toContain('/mcp  3 tools for everybody, more by user of mine\n');
   });
 
-  it('never wraps a line, which would spoil the drawing', () => {
+  it('never wraps a line, because that would break redrawing', () => {
     const out = output(30);
     liveTable(out, context)(board(status('Ready', 'Ready', 3)));
     for (const line of out.written[0]!.replace('\u001B[J', '').split('\n')) expect(line.length).toBeLessThanOrEqual(30);
   });
 
-  it('is not cut to nothing by a terminal that does not know its width', () => {
+  it('does not cut lines on a terminal of unknown width', () => {
     const out = output(0);
     liveTable(out, context)(board(status('Ready', 'Ready', 3)));
     expect(out.written.join('')).toContain('http://127.0.0.1:1/mcp\n');
   });
 });
 
-describe('the state in a file or pipe', () => {
-  it('is a line for what is new or different, and for what is gone', () => {
+describe('plainLines', () => {
+  it('prints a line for each new, changed or removed fact', () => {
     const out = output();
     const show = plainLines(out);
     const process = { name: 'mcp-one', state: 'running', restarts: 0 } as const;
@@ -129,8 +129,8 @@ describe('the state in a file or pipe', () => {
   });
 });
 
-describe('a state in which nothing can be served', () => {
-  it('is told in a file or pipe by its reasons alone, and whole where there are none', () => {
+describe('showStuck', () => {
+  it('prints only the reasons to a file or pipe, and the whole board without reasons', () => {
     const out = output();
     const tell = (conditions: Status['conditions']) => {
       showStuck(board(status('Pending', 'Unknown', 0, conditions)), plainLines(out), { out });
@@ -147,7 +147,7 @@ describe('a state in which nothing can be served', () => {
   });
 });
 
-describe('being ready', () => {
+describe('readiness and stuckCode', () => {
   it.each([
     [
       'not before every resource was worked on once',
@@ -182,7 +182,7 @@ describe('being ready', () => {
     expect(readiness(given, waited)).toBe(expected);
   });
 
-  it('fails as bad input, or as not running where a port is taken', () => {
+  it('returns the code for bad input, or for not running if a port is taken', () => {
     expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))))).toBe(1);
     expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('PortInUse'))))).toBe(3);
   });

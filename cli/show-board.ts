@@ -4,14 +4,14 @@ import { printProblem } from './check-folder.ts';
 import { shownText, writeRaw } from './shown-output.ts';
 import { printBoard, remarksOf, serversOf, shownName } from './summarise-board.ts';
 
-/** Shows each new state of a board; `above` stands before it and stays. */
+/** Shows each new state of a board; `above` stays above it. */
 export type ShowBoard = (board: Board, above?: string[]) => void;
 
-/** Redraws a table in place: for terminals. */
+/** Redraws a table in place on a terminal. */
 export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoard {
   let height = 0;
   return (board, above = []) => {
-    // A terminal that does not know its width says 0.
+    // Some terminals report a width of 0.
     const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
     const lines = printBoard(board, context).map((line) =>
       line.length > width ? `${line.slice(0, width - 1)}…` : line,
@@ -22,7 +22,7 @@ export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoa
   };
 }
 
-/** The facts of a board, each by what it is about. */
+/** Returns the facts of a board by subject. */
 function factsOf(board: Board): Map<string, string> {
   const facts = new Map<string, string>();
   for (const problem of board.problems) facts.set(printProblem(problem), printProblem(problem));
@@ -47,7 +47,7 @@ function factsOf(board: Board): Map<string, string> {
   return facts;
 }
 
-/** Prints a line for each thing that is new or different: for files and pipes. */
+/** Prints a line for each change: for files and pipes. */
 export function plainLines(out: Output): ShowBoard {
   let shown = new Map<string, string>();
   return (board, above = []) => {

@@ -4,12 +4,12 @@ import { shownLine, writeRaw } from './shown-output.ts';
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME = 100;
 
-/** Says what is being waited for; the text may change. */
+/** Sets the text of the awaited step. */
 export type Say = (text: string) => void;
 
 /**
- * Shows on a terminal what takes long, with the seconds that it has taken, and takes it away again. Elsewhere nothing is printed: logs
- * of scripts hold results.
+ * Shows the current step and its seconds on a terminal, and removes it afterwards. Prints nothing elsewhere, because script logs hold
+ * results only.
  */
 export async function showProgress<T>(
   text: string,

@@ -10,8 +10,8 @@ function collect(isTTY?: boolean) {
   return { written, stream: shownOutput({ write: (text) => written.push(text), isTTY, columns: 90 }) };
 }
 
-describe('what is printed', () => {
-  it('is shown of every command', async () => {
+describe('shownOutput', () => {
+  it('covers the output of every command', async () => {
     const home = makeHome();
     try {
       const { err, out } = await home.withoutFolder(['validate', `/nowhere${HOSTILE}`]);
@@ -22,25 +22,25 @@ describe('what is printed', () => {
     }
   });
 
-  it('makes no terminal act, and keeps line breaks, tabs and letters of all scripts', () => {
+  it('escapes control characters, and keeps line breaks, tabs and letters of all scripts', () => {
     const { written, stream } = collect();
     stream.write(`${HOSTILE}\n\tä日本\r\n`);
     expect(written).toEqual([`${SHOWN}\n\tä日本\r\n`]);
   });
 
-  it('is of one line where it is to be one, and keeps letters of all scripts', () => {
+  it('joins lines for one-line output, and keeps letters of all scripts', () => {
     const oneLine = SHOWN.replace(/\\u000d|\\u2028/g, ' ');
     expect(shownLine(`\n  ${HOSTILE}\r\n\n\t$(id)  e\u0301 हिन्दी\t`)).toBe(`${oneLine} $(id) e\u0301 हिन्दी`);
   });
 
-  it('moves the cursor where that is meant', () => {
+  it('writes cursor movements unescaped through writeRaw', () => {
     const { written, stream } = collect(true);
     writeRaw(stream, '\r\u001B[K');
     expect(written).toEqual(['\r\u001B[K']);
     expect(stream).toMatchObject({ isTTY: true, columns: 90 });
   });
 
-  it('is of logs only their colours on a terminal, and all of them in a pipe', () => {
+  it('keeps only colours of logs on a terminal, and the whole log in a pipe', () => {
     const line = `\u001B[1;32mready\u001B[0m ${HOSTILE}\u001B[1;`;
     const [terminal, pipe] = [collect(true), collect()];
     writeLog(terminal.stream, line);

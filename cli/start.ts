@@ -6,12 +6,12 @@ import { RUNTIME_NODE_OPTIONS } from '#local/runtime-node-options';
 import { nameProgram } from './name-program.ts';
 import { runCommand } from './program.ts';
 
-/** Long enough for all children to be ended. */
+/** Milliseconds, long enough to end all children. */
 const END_AFTER = 5000;
 
 /** Runs the command of this process. `entry` is the URL of its program. */
 export async function start(args: string[], environment: NodeJS.ProcessEnv, entry: string): Promise<number> {
-  // From sources the runtime lies elsewhere than in the built package, where both programs stand side by side.
+  // In the sources the runtime is in another folder; in the package both programs are in the same one.
   const [runtime, manifest] = entry.endsWith('.ts')
     ? ['../runtime/main.ts', '../package.json']
     : ['./runtime.js', '../package.json'];
@@ -39,7 +39,7 @@ export async function start(args: string[], environment: NodeJS.ProcessEnv, entr
 function stopOnSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Those that come while it ends, a second Ctrl-C too, would otherwise end it before its children.
+    // Further signals, e.g. a second Ctrl-C, would end this process before its children.
     process.on(signal, () => {
       if (stop.signal.aborted) return;
       stop.abort();

@@ -16,7 +16,7 @@ import {
   withUnoffered,
 } from './summarise-board.ts';
 
-/** Whether what runs here is another build than this one. */
+/** Returns whether the running build differs from this one. */
 function isOutdated(context: Context): boolean {
   const lock = readLock(context.state);
   return lock !== undefined && lock.build !== buildOf(context);
@@ -26,7 +26,7 @@ function outdated(context: Context): string {
   return `what runs here is another build than this one: "${context.typed('down')}", then "${startAgain(context) ?? context.typed('up')}" runs this one`;
 }
 
-/** The named endpoint, or the only one, or the first. */
+/** Returns the named endpoint, or the first one. */
 export function chooseServer(board: Pick<Board, 'resources'>, name: string | undefined): ServerSummary {
   const servers = serversOf(board);
   const isMeant = (server: ServerSummary) => server.name === name || shownName(server) === name;
@@ -37,8 +37,8 @@ export function chooseServer(board: Pick<Board, 'resources'>, name: string | und
 }
 
 /**
- * Prints the state of everything that runs here, or in a namespace of a cluster. For programs: the fields of the chosen endpoint (the
- * first, where none is named), and all of them under `servers`. Returns the exit code.
+ * Prints the state of all local resources, or of a namespace of a cluster. For programs, it prints the fields of the chosen (default:
+ * first) endpoint, and all endpoints under `servers`. Returns the exit code.
  */
 export async function status(
   name: string | undefined,
@@ -63,7 +63,7 @@ export async function status(
   return serving ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }
 
-/** In a cluster also what no endpoint tells of, as nothing else of a status says whether anything is there. */
+/** Returns the board. In a cluster it includes MCPServers without an endpoint, because no other status lists them. */
 async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownBoard> {
   const board = await findBoard(options, context);
   if (!isCluster(options)) return board;

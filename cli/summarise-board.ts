@@ -5,20 +5,20 @@ import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
 
-/** What is shown of `vmcp up`, or of a namespace of a cluster, which has no folder. */
+/** State of `vmcp up`, or of a namespace of a cluster, which has no folder. */
 export type ShownBoard = Pick<Board, 'resources' | 'problems' | 'processes'> & Partial<Pick<Board, 'folder'>>;
 
-/** One endpoint as `vmcp status -o json` shows it. */
+/** One endpoint in the form of `vmcp status -o json`. */
 export interface ServerSummary {
   kind: 'VirtualMCPServer' | 'MCPServer';
   name: string;
   namespace: string;
   phase: Phase;
-  /** A person has stopped it. */
+  /** A user has stopped it. */
   suspended: boolean;
-  /** Absent until it is known, and while it is stopped. */
+  /** Null until it is known, and while it is stopped. */
   endpoint: string | null;
-  /** Where its process listens on this machine: `address` for clients, `privateAddress` for health and metrics. */
+  /** Local listen addresses: `address` for clients, `privateAddress` for health and metrics. */
   listen: Listen | null;
   tools: number | null;
   backends: {
@@ -28,20 +28,20 @@ export interface ServerSummary {
     auth: string;
     url: string;
     message: string;
-    /** Where a person logs in for all callers; null: no login is needed. */
+    /** Where a user logs in for all callers; null: no login is needed. */
     loginUrl: string | null;
   }[];
-  /** Upstream provider to the redirect URI to enter there; empty without an authorization server. */
+  /** Redirect URI to enter at each upstream provider; empty without an authorization server. */
   redirectUris: Record<string, string>;
   conditions: Condition[];
 }
 
-/** How people name it: an MCPServer by itself may have the name of a VirtualMCPServer. */
+/** Returns the display name. An MCPServer's own endpoint may have the name of a VirtualMCPServer. */
 export function shownName({ kind, name }: Pick<ServerSummary, 'kind' | 'name'>): string {
   return kind === 'VirtualMCPServer' ? name : `${kind}/${name}`;
 }
 
-/** VirtualMCPServers first, then by namespace and name. */
+/** Sorts VirtualMCPServers first, then by namespace and name. */
 function orderOf({ kind, namespace, name }: ServerSummary): string {
   return `${kind === 'VirtualMCPServer' ? 0 : 1} ${namespace}/${name}`;
 }
@@ -50,7 +50,7 @@ function isSuspended(conditions: Condition[]): boolean {
   return conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Suspended');
 }
 
-/** The endpoints of a board. */
+/** Returns the endpoints of a board. */
 export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
   return board.resources
     .filter(({ isEndpoint }) => isEndpoint)
@@ -78,7 +78,7 @@ export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
     .sort((a, b) => orderOf(a).localeCompare(orderOf(b)));
 }
 
-/** A namespace of a cluster with the MCPServers that no VirtualMCPServer tells of: nobody would see how they are. */
+/** Adds the MCPServers that no VirtualMCPServer reports. No other status shows them. */
 export function withUnoffered(board: ShownBoard): ShownBoard {
   const offered = new Set(board.resources.flatMap(({ status }) => status.backends ?? []).map(({ name }) => name));
   const resources = board.resources.map((one) => ({
@@ -88,12 +88,12 @@ export function withUnoffered(board: ShownBoard): ShownBoard {
   return { ...board, resources };
 }
 
-/** Conditions that a person should read: what keeps it from serving, and warnings. */
+/** Returns conditions for the user: reasons for not serving, and warnings. */
 export function remarksOf({ conditions }: ServerSummary): Condition[] {
   return conditions.filter(({ type, status, reason }) => {
     if (type === 'Stalled' || type === 'Waiting') return false;
     if (type === 'Ready') return status !== 'True' && reason !== 'RuntimeNotReady';
-    // The list of backends says it of each.
+    // The list of backends shows it for each backend.
     if (type === 'AllBackendsReady') return false;
     if (type === 'BackendsResolved') return status !== 'True';
     return status === 'True';
@@ -102,14 +102,14 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
 
 type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
 
-/** Backends that are not served until a person mends something. */
+/** Returns backends that are not served until a user fixes them. */
 export function leftOut({ backends }: ServerSummary): string[] {
   return backends.filter(({ phase }) => phase === 'Excluded').map(({ name }) => name);
 }
 
 /**
- * Whether an endpoint waits for the user, is on its way, serves in part, has not counted its tools yet, serves without
- * backends that no waiting brings, or serves.
+ * Returns the progress of an endpoint: waits for the user, starts, serves in part, has not counted its tools, serves without failed
+ * backends, or serves.
  */
 export function progressOf(server: ServerSummary): Progress {
   const { phase, suspended, conditions, backends } = server;
@@ -138,7 +138,7 @@ function backendRows(server: ServerSummary): string[] {
   return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
 }
 
-/** Where somebody has to log in, so that the rest works. */
+/** Returns the login URLs of backends that wait for a login. */
 function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'>, isHere: boolean): string[] {
   return backends
     .filter(({ loginUrl }) => loginUrl !== null)
@@ -148,13 +148,13 @@ function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'
     });
 }
 
-/** What an administrator enters at each provider. */
+/** Returns the redirect URIs to enter at each provider. */
 function providerRows({ redirectUris }: ServerSummary): string[] {
   const rows = Object.entries(redirectUris);
   return rows.length === 0 ? [] : printTable([['PROVIDER', 'REDIRECT URI'], ...rows]).map((line) => `  ${line}`);
 }
 
-/** The total is of what everybody gets: what a backend lists for each user by itself is another number for each. */
+/** Describes the tool count. The total excludes tools that a backend lists per user. */
 function describeTools(count: number, { backends }: ServerSummary): string {
   const perUser = backends.filter(({ auth }) => PER_USER.includes(auth)).map(({ name }) => name);
   return perUser.length === 0
@@ -162,7 +162,7 @@ function describeTools(count: number, { backends }: ServerSummary): string {
     : `${count} tools for everybody, more by user of ${perUser.join(', ')}`;
 }
 
-/** An endpoint with its backends, for a terminal. */
+/** Returns an endpoint with its backends for a terminal. */
 function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isHere: boolean): string[] {
   const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
@@ -177,7 +177,7 @@ function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isH
   ];
 }
 
-/** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
+/** Returns a board, or the given endpoints with common problems, for a terminal. */
 export function printBoard(board: ShownBoard, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
   const { typed } = context;
   const isHere = board.folder !== undefined;

@@ -27,8 +27,8 @@ stringData: {alice: pass}
 
 const context = { typed: (command: string) => `vmcp ${command}` };
 
-describe('logging in as a development user', () => {
-  it('takes client and password from what the annotations name, and the endpoint as the audience', () => {
+describe('loginOf and fetchDevelopmentToken', () => {
+  it('take client and password from the annotations, and the endpoint as the audience', () => {
     const { manifest, snapshot } = folder('http://127.0.0.1:4480');
     expect(loginOf('alice', manifest, snapshot, '', context)).toEqual({
       issuer: 'http://127.0.0.1:4480',
@@ -45,7 +45,7 @@ describe('logging in as a development user', () => {
     expect(() => loginOf('alice', tricky, same, '', context)).toThrow('not on this machine');
   });
 
-  it('is refused where the server names no development users, and for a user who is not among them', () => {
+  it('reject a server without development users, and an unknown user', () => {
     const { manifest, snapshot } = folder('http://127.0.0.1:4480', false);
     expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow(USERS_ANNOTATION);
     const named = folder('http://127.0.0.1:4480');
@@ -55,7 +55,7 @@ describe('logging in as a development user', () => {
     }
   });
 
-  it('is refused in words where the manifest is not valid', () => {
+  it('explain an invalid manifest', () => {
     const { manifest, snapshot } = folder('http://127.0.0.1:4480');
     const broken = { ...manifest, spec: { config: { groupRef: ['g'] } } };
     expect(() => loginOf('alice', broken, snapshot, '', context)).toThrow(
@@ -63,7 +63,7 @@ describe('logging in as a development user', () => {
     );
   });
 
-  it('says when the identity provider does not answer', async () => {
+  it('report an identity provider that does not answer', async () => {
     const login = { issuer: 'http://127.0.0.1:1', client: 'cli', password: 'secret word', resource: 'r' };
     const problem = await fetchDevelopmentToken('alice', login).catch((error: unknown) => error);
     expect(String(problem)).toContain('does not answer at http://127.0.0.1:1');

@@ -8,9 +8,9 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { runningBoard } from './running-board.ts';
 import { chooseServer } from './status.ts';
 
-/** Annotation: the OAuth client with which `vmcp token` asks. */
+/** Annotation: the OAuth client that `vmcp token` uses. */
 export const CLIENT_ANNOTATION = 'vmcp.dev/development-client';
-/** Annotation: the Secret that holds user names and passwords of a development identity provider. */
+/** Annotation: the Secret with user names and passwords of a development identity provider. */
 export const USERS_ANNOTATION = 'vmcp.dev/development-users';
 
 const DEADLINE = 5000;
@@ -61,7 +61,7 @@ function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot, contex
   throw new CliError(EXIT_CODES.notFound, `Secret "${secret}" has no user "${user}" (it has: ${known})`);
 }
 
-/** What is needed to log in as a development user. The identity provider must be on this machine. */
+/** Returns the login data of a development user. The identity provider must be on this machine. */
 export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, endpoint: string, context: Typed): Login {
   const { incomingAuth } = specOf(manifest, context);
   const shared = snapshot.manifests.find(
@@ -90,7 +90,7 @@ async function ask(url: string, options: RequestInit = {}): Promise<unknown> {
   }
 }
 
-/** Asks an identity provider for an access token (RFC 6749 §4.3, audience by RFC 8707). Throws CliError. */
+/** Requests an access token from an identity provider (RFC 6749 §4.3, audience by RFC 8707). @throws CliError */
 export async function fetchDevelopmentToken(
   user: string,
   { issuer, client, password, resource }: Login,
@@ -132,8 +132,8 @@ export async function token(user: string, server: string | undefined, context: C
 }
 
 /**
- * With an authorization server of its own the user logs in there, by an MCP client that is loaded only then; otherwise the
- * issuer is asked by the password grant.
+ * Returns a token. At an own authorization server, an MCP client (loaded on demand) logs the user in; otherwise the password grant of the
+ * issuer applies.
  */
 async function tokenFor(
   user: string,

@@ -13,7 +13,7 @@ import { alreadyRunning, checkThereIsAServer, nextSteps, readiness } from './up.
 
 const LOOK = 50;
 
-/** Starts this command again, without a terminal, its output in its own log. */
+/** Starts this command again without a terminal. Its output goes to its own log. */
 function startInBackground(folder: string, { self, state, environment }: Context): ChildProcess {
   const [command = '', ...first] = self;
   const log = openSync(state.ownLog, 'a', 0o600);
@@ -58,8 +58,8 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Runs a folder in the background. Returns when it serves, and `until` has ended: 0; when it does not within `patience` milliseconds, or
- * only in part: 3, and it goes on trying. When nothing can be served, it ends with the messages that say why.
+ * Runs a folder in the background. Returns 0 when it serves and `until` has ended. Returns 3 when it does not fully serve within
+ * `patience` milliseconds; the process keeps trying. If nothing can be served, it ends with the reasons.
  */
 export async function upDetached(
   folder: string,
@@ -90,7 +90,7 @@ export async function upDetached(
   return EXIT_CODES.notRunning;
 }
 
-/** Waits for the end of a process that serves nothing. Its words, after so many bytes of its log, say why. */
+/** Waits for the exit of a process that serves nothing. Returns the log after `before` bytes as the reason. */
 async function nothingServed(child: ChildProcess, { ownLog }: Context['state'], before: number): Promise<CliError> {
   while (child.exitCode === null && child.signalCode === null) await sleep(LOOK);
   const said = readFileSync(ownLog).subarray(before).toString();

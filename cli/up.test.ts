@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('checkThereIsAServer', () => {
-  it('tells of a document that is passed over', () => {
+  it('reports a skipped document', () => {
     writeFileSync(join(folder, 'all.yaml'), `${NAMESPACE}---\n${SERVER}`);
     const said: string[] = [];
     checkThereIsAServer(folder, { err: { write: (text) => said.push(text) } });
@@ -25,7 +25,7 @@ describe('checkThereIsAServer', () => {
     ]);
   });
 
-  it('rejects a folder that holds only documents that are passed over', () => {
+  it('rejects a folder with skipped documents only', () => {
     writeFileSync(join(folder, 'all.yaml'), NAMESPACE);
     const err = { write: () => undefined };
     expect(() => checkThereIsAServer(folder, { err })).toThrow('holds no VirtualMCPServer');

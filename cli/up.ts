@@ -14,12 +14,12 @@ import { openBeside } from './open-beside.ts';
 import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
 import { leftOut, progressOf, remarksOf, serversOf, shownName } from './summarise-board.ts';
 
-/** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
+/** Milliseconds that `up` waits for a silent backend before it reports the rest as ready. */
 const BACKENDS_COME = 10_000;
 /** The same for backends that answer, but whose tools are not listed yet. */
 const TOOLS_COME = 8000;
 
-/** Refuses a folder in which there is nothing to serve, and tells of documents that are passed over. */
+/** Rejects a folder without a server, and reports skipped documents. */
 export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'>): void {
   const snapshot = loadFolder(folder);
   for (const notice of snapshot.notices) err.write(`${printProblem(notice)}\n`);
@@ -31,10 +31,10 @@ export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'
   );
 }
 
-/** Starts after the first, from which on a runtime that ends again is taken to be broken. */
+/** Restarts after which a runtime counts as broken. */
 const RESTARTS = 2;
 
-/** Whether everything serves, some of it still may, a runtime ends again and again, or nothing will unless the user acts. */
+/** Returns whether everything serves, some of it still starts, a runtime crashes repeatedly, or the user has to act. */
 export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
   const servers = serversOf(board);
   const progress = servers.map(progressOf);
@@ -52,7 +52,7 @@ export function readiness(board: Board, waited: number): 'ready' | 'starting' | 
   return progress.includes('uncounted') && waited < TOOLS_COME ? 'starting' : 'ready';
 }
 
-/** Where to go from here: client lines of each endpoint. */
+/** Returns the next steps: client lines for each endpoint. */
 export function nextSteps(board: Board, context: Pick<Context, 'typed'>): string[] {
   const served = serversOf(board).filter(({ endpoint }) => endpoint !== null);
   return served.flatMap((server) => {
@@ -82,7 +82,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       stop,
       beside: (board) => openBeside(board, context, secrets),
       onProblem: ({ kind, name }, problem) => {
-        // It stands in the state of the endpoint, which is shown.
+        // The state of the endpoint already shows these.
         const isShown = problem instanceof Stalled || problem instanceof Waiting;
         if (isShown && kind === 'VirtualMCPServer') return;
         const text = problem instanceof Error ? problem.message : String(problem);
@@ -95,13 +95,13 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
   }
 }
 
-/** What kept everything from being served, as an exit code: only a port can become free by itself. */
+/** Returns the exit code of a failed start. Only a port can become free without a change. */
 export function stuckCode(board: Board): number {
   const reasons = serversOf(board).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
   return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
 }
 
-/** Why nothing of a board is served, without all that only waits for it. */
+/** Returns the reasons why nothing is served, without those that depend on others. */
 function reasonsOf(board: Board): string[] {
   const reasons = serversOf(board).flatMap((server) => [
     ...remarksOf(server).map(({ reason, message }) => `${shownName(server)}: ${reason}: ${message}`),
@@ -112,14 +112,14 @@ function reasonsOf(board: Board): string[] {
   return [...board.problems.map(printProblem), ...reasons];
 }
 
-/** On a terminal, and where there are no reasons to tell, all of the board; else the reasons alone. */
+/** Shows the whole board on a terminal or without reasons, else the reasons only. */
 export function showStuck(board: Board, show: ShowBoard, { out }: Pick<Context, 'out'>): void {
   const reasons = out.isTTY ? [] : reasonsOf(board);
   if (reasons.length > 0) out.write(`${reasons.join('\n')}\n`);
   else show(board);
 }
 
-/** Shows the board as it changes, and says where to go from here as soon as it serves. */
+/** Shows the board as it changes, and prints the next steps once it serves. */
 function follow({ board }: RunningFolder, show: ShowBoard, context: Context): () => void {
   const since = Date.now();
   let announced = false;
@@ -138,8 +138,8 @@ function follow({ board }: RunningFolder, show: ShowBoard, context: Context): ()
 }
 
 /**
- * Runs a folder in the foreground until `stop` says so, and shows its state as it changes. Ends by itself, with a code that
- * says so, when nothing in it can be served as it is. Returns the exit code.
+ * Runs a folder in the foreground until `stop` aborts, and shows its state. Ends with a specific code if nothing can be served. Returns
+ * the exit code.
  */
 export async function up(folder: string, context: Context, stop: AbortSignal): Promise<number> {
   checkThereIsAServer(folder, context);

@@ -9,7 +9,7 @@ import { validate } from './validate.ts';
 
 const FOLDER = join(import.meta.dirname, 'testdata/dialect');
 const MANIFESTS = readdirSync(FOLDER);
-/** Key sets of service accounts come from a cluster. */
+/** Only a cluster has key sets of service accounts. */
 const CLUSTER_ONLY = ['service-accounts.yaml'];
 const CLUSTER: ClusterFacts = {
   mode: 'cluster',
@@ -34,8 +34,8 @@ async function problemsOf(manifest: string, cluster?: ClusterFacts): Promise<str
   return code === 0 ? problems : [`exit code ${code}`, ...problems];
 }
 
-describe('manifests that were written in this dialect for another product', () => {
-  it.each(MANIFESTS)('pass validation for a cluster unchanged: %s', async (manifest) => {
+describe('vmcp validate with manifests of another product in this dialect', () => {
+  it.each(MANIFESTS)('accepts them unchanged for a cluster: %s', async (manifest) => {
     expect(await problemsOf(manifest, CLUSTER)).toEqual([]);
   });
 

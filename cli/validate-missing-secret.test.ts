@@ -31,7 +31,7 @@ const SERVER: Manifest = {
 /** Field, Secret and remedy. */
 const SAID = 'incomingAuth.oidcConfig.inline.clientSecretRef names Secret "idp", which does not exist: create it';
 
-describe('a missing Secret of an introspection client', () => {
+describe('the missing Secret of an introspection client', () => {
   it('appears in the output of validate with field, Secret and remedy', async () => {
     let said = '';
     const context = contextWith({
@@ -43,25 +43,28 @@ describe('a missing Secret of an introspection client', () => {
     expect(said).toContain(`VirtualMCPServer/demo: SecretNotFound: ${SAID}`);
   });
 
-  it.each(['local', 'cluster'] as const)('stands in the status of the server with all three (%s)', (mode) => {
-    const world = emptyWorld({
-      platform:
-        mode === 'cluster'
-          ? { mode, keySet: { keys: [] }, runtimeImage: 'vmcp', allowHostPaths: false }
-          : {
-              ...{ mode, directory: '/x', ports: { demo: { port: 1, privatePort: 2 } }, backendPorts: {} },
-              ...{ uids: { demo: 'u' }, loginDirectory: '/x/logins' },
-            },
-      virtualMcpServers: { demo: SERVER },
-      mcpGroups: { team: GROUP },
-    });
-    const { status } = plan(
-      { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' },
-      world,
-      '2026-01-01T00:00:00Z',
-    );
-    expect(status?.conditions).toContainEqual(
-      expect.objectContaining({ status: 'False', reason: 'SecretNotFound', message: SAID }),
-    );
-  });
+  it.each(['local', 'cluster'] as const)(
+    'appears in the status of the server with field, Secret and remedy (%s)',
+    (mode) => {
+      const world = emptyWorld({
+        platform:
+          mode === 'cluster'
+            ? { mode, keySet: { keys: [] }, runtimeImage: 'vmcp', allowHostPaths: false }
+            : {
+                ...{ mode, directory: '/x', ports: { demo: { port: 1, privatePort: 2 } }, backendPorts: {} },
+                ...{ uids: { demo: 'u' }, loginDirectory: '/x/logins' },
+              },
+        virtualMcpServers: { demo: SERVER },
+        mcpGroups: { team: GROUP },
+      });
+      const { status } = plan(
+        { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' },
+        world,
+        '2026-01-01T00:00:00Z',
+      );
+      expect(status?.conditions).toContainEqual(
+        expect.objectContaining({ status: 'False', reason: 'SecretNotFound', message: SAID }),
+      );
+    },
+  );
 });

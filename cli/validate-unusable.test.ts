@@ -32,7 +32,7 @@ const resource = (kind: string, name: string, spec: string) =>
 const secret = `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { short: sesame, lines: "a\\nb", empty: "" }\n---\n`;
 const group = resource('MCPGroup', 'team', 'description: x');
 
-/** A server whose own fields begin at line 6. */
+/** Returns a server whose fields begin at line 6. */
 const server = (fields: string) =>
   resource('VirtualMCPServer', 'demo', `config: { groupRef: team }\n${fields.trim()}`) + group + secret;
 const openServer = (fields: string) => server(`incomingAuth: { type: anonymous }\n${fields.trim()}`);
@@ -47,7 +47,7 @@ authServerConfig:
   upstreamProviders:
     - { name: idp, type: oidc, oidcConfig: { issuerUrl: 'https://idp.example', clientId: a } }
 ${indented(fields)}`);
-/** Its MCPExternalAuthConfig begins at line 1. */
+/** Returns a backend whose MCPExternalAuthConfig begins at line 1. */
 const backendWith = (auth: string, spec = "remoteUrl: 'https://files.example/mcp'") =>
   resource('MCPExternalAuthConfig', 'login', auth) +
   resource('MCPServer', 'files', `groupRef: team\nexternalAuthConfigRef: { name: login }\n${spec}`) +
@@ -201,7 +201,7 @@ describe('validate', () => {
     expect(problems[0]).toMatch(new RegExp(`^-:${line}:`));
   });
 
-  it('gives the own reason of each provider that is out of service', async () => {
+  it('prints the specific reason of each provider that is out of service', async () => {
     const provider = (name: string, secretKeyRef: string) =>
       `- { name: ${name}, type: oidc, oidcConfig: { issuerUrl: 'https://${name}.example', clientId: a, clientSecretRef: ${secretKeyRef} } }`;
     const providers = [provider('idp', '{ name: gone, key: a }'), provider('hub', '{ name: keys, key: other }')];

@@ -67,7 +67,7 @@ describe('validate', () => {
     expect(code).toBe(1);
   });
 
-  it('names an unknown field beside the required one that it stands for, also as a cluster would refuse it', async () => {
+  it('reports an unknown field beside the required one that it replaces, as a cluster would', async () => {
     const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
     const spec = '{ config: { groupReff: tools }, incomingAuth: { type: anonymous } }';
     const text = group('demo', spec).replace('MCPGroup', 'VirtualMCPServer');
@@ -78,7 +78,7 @@ describe('validate', () => {
     }
   });
 
-  it('says what a cluster would refuse beside what is wrong in another resource of the file', async () => {
+  it('reports the refusals of a cluster beside problems in another resource of the file', async () => {
     const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
     const open = group('demo', '{ config: { groupRef: tools } }').replace('MCPGroup', 'VirtualMCPServer');
     const { err } = await validated(['-'], `${group('one', '{ wrong: 1 }')}---\n${open}`, { cluster });
@@ -86,7 +86,7 @@ describe('validate', () => {
     expect(err).toContain('VirtualMCPServer/demo: InvalidSpec: VirtualMCPServer "demo": spec.incomingAuth: required');
   });
 
-  it('says what a cluster would refuse, and does not ask for Secrets that are not in the files', async () => {
+  it('reports the refusals of a cluster, and does not require Secrets outside the files', async () => {
     const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
     const resource = (kind: string, name: string, spec: string) =>
       `---\napiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
@@ -115,7 +115,7 @@ describe('validate', () => {
     expect((await validated([file, file, folder])).out).toContain('1 resources (vmcp.dev/v1alpha1), valid');
   });
 
-  it('tells of a document that is passed over, and stays valid', async () => {
+  it('reports a skipped document, and remains valid', async () => {
     const text = `apiVersion: v1\nkind: Namespace\nmetadata: { name: team }\n---\n${group('one')}`;
     const { code, out, err } = await validated(['-'], text);
     expect(err).toBe('-:2: kind: `Namespace` is passed over, as vmcp does not read it (warning)\n');
@@ -130,7 +130,7 @@ describe('validate', () => {
       'type: bearerToken, bearerToken: { tokenSecretRef: { name: none, key: token } }',
     ],
     ['ConfigMap', 'caBundleRef: { name: none }', 'type: unauthenticated'],
-  ])('warns of a %s that no manifest holds, where --references says so', async (kind, field, auth) => {
+  ])('warns of a missing %s with --references warn', async (kind, field, auth) => {
     const head = (of: string, name: string) =>
       `apiVersion: vmcp.dev/v1alpha1\nkind: ${of}\nmetadata: { name: ${name} }\nspec:\n`;
     const text = [

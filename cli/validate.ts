@@ -6,7 +6,7 @@ import { loadManifests } from './load-manifests.ts';
 import { printObject } from './print-object.ts';
 import type { Problem } from '#local/resource';
 
-/** What a Secret or ConfigMap is that no manifest holds: clusters may have it, so that a part of the manifests can be checked. */
+/** How to report a Secret or ConfigMap that no manifest holds. With `warn`, part of a cluster's manifests can be checked. */
 export type References = 'error' | 'warn';
 
 const NOT_HERE = /\bnames (Secret|ConfigMap) "[^"]*", which does not exist\b/;
@@ -18,7 +18,7 @@ interface ValidateOptions {
 }
 
 /**
- * Says what is wrong in manifests: files, folders, or standard input (`-`), for this machine or a cluster. Starts and writes nothing.
+ * Prints the problems in manifests: files, folders, or standard input (`-`), for this machine or a cluster. Starts and writes nothing.
  * Returns the exit code.
  */
 export async function validate(

@@ -16,7 +16,7 @@ const listing = {
   none: (typed: (command: string) => string) => `no cups: ${typed('make')}`,
 };
 
-/** What is printed while the list is each of these in turn. */
+/** Returns the output of a watch over these successive lists. */
 async function watched(
   lists: Cup[][],
   format: RecordFormat,
@@ -39,20 +39,20 @@ async function watched(
 const a = { name: 'a', size: '1' };
 const b = { name: 'b', size: '' };
 
-describe('a list that is watched', () => {
-  it('prints what comes, changes and goes, and nothing twice', async () => {
+describe('watchRecords', () => {
+  it('prints new, changed and removed records once', async () => {
     const lists = [[a], [a], [a, b], [{ ...a, size: '2' }, b], [b]];
     expect(await watched(lists, 'table')).toBe('NAME  SIZE\na  1\nb  -\na  2\na  2  gone\n');
     expect(await watched(lists, 'name')).toBe('a\nb\na\na  gone\n');
   });
 
-  it('tells records of one name apart, where something else does', async () => {
+  it('distinguishes records of one name by their id', async () => {
     const lists = [[a], [a, { ...a, size: '2' }], [a, { ...a, size: '2' }], [{ ...a, size: '2' }]];
     const bySize = { ...listing, id: ({ name, size }: Cup) => `${name}/${size}` };
     expect(await watched(lists, 'table', false, bySize)).toBe('NAME  SIZE\na  1\na  2\na  1  gone\n');
   });
 
-  it('is one object a line in JSON, and one document each in YAML', async () => {
+  it('prints one JSON object a line, and one YAML document each', async () => {
     const lines = (await watched([[a], []], 'json')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       { event: 'changed', item: a },
@@ -61,13 +61,13 @@ describe('a list that is watched', () => {
     expect(await watched([[a]], 'yaml')).toBe('---\nevent: changed\nitem:\n  name: a\n  size: "1"\n');
   });
 
-  it('is a table on a terminal, redrawn in its place and no wider than it', async () => {
+  it('redraws a table in place on a terminal, no wider than the terminal', async () => {
     const printed = await watched([[{ name: 'a'.repeat(30), size: '1' }], []], 'table', true);
     expect(printed).toContain(`${'a'.repeat(19)}…\n`);
     expect(printed).toContain('\u001B[2A\u001B[Jno cups: npx make\n');
   });
 
-  it('ends with the failure of what lists', async () => {
+  it('rejects with the error of the list', async () => {
     const failing = watchRecords(
       { list: () => Promise.reject(new Error('gone away')), listing, format: 'json' },
       { out: { write: () => undefined }, typed },

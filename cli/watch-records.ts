@@ -9,17 +9,17 @@ interface Watch<T> {
   list: () => Promise<readonly T[]>;
   listing: Listing<T>;
   format: RecordFormat;
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two polls. */
   every?: number;
 }
 
-/** What people say of a list. */
+/** Options of list commands. */
 export interface ListOptions {
   watch: boolean;
   output: RecordFormat;
 }
 
-/** Prints a list, or shows it until it is stopped. */
+/** Prints a list once, or watches it until it is stopped. */
 export async function showRecords<T>(
   { list, listing }: Pick<Watch<T>, 'list' | 'listing'>,
   { watch, output: format }: ListOptions,
@@ -33,8 +33,8 @@ export async function showRecords<T>(
 const LOOK = 1000;
 
 /**
- * Shows a list until it is stopped: on a terminal as a table that is redrawn; else each record when it comes or has changed, and its
- * end: as a row, a name, or an object `{event: changed|gone, item}`, one a line in JSON and one a document in YAML.
+ * Watches a list until it is stopped. On a terminal, it redraws a table; else it prints each new, changed or deleted record. Formats: a
+ * row, a name, or `{event: changed|gone, item}`, one a line in JSON and one a document in YAML.
  */
 export async function watchRecords<T>(
   { list, listing, format, every = LOOK }: Watch<T>,

@@ -9,7 +9,7 @@ const portsOf = ({ slots, privatePlaces }: Allotments, name: string) => ({
 const makeUid = () => 'made';
 const servers = (...names: string[]) => names.map((name) => ({ name }));
 
-describe('what a server is given', () => {
+describe('allot', () => {
   it('allots 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
     const given = allot(none, servers('d/a', 'd/b', 'd/c'), []);
     expect(['d/a', 'd/b', 'd/c'].map((name) => portsOf(given, name))).toEqual([
@@ -19,13 +19,13 @@ describe('what a server is given', () => {
     ]);
   });
 
-  it('is an identity alone where nothing of it listens', () => {
+  it('gives only a uid to a server that does not listen', () => {
     const given = allot(none, [{ name: 'd/a', listens: false }, { name: 'd/b' }], [], { busy: () => false, makeUid });
     expect(given.uids).toEqual({ 'd/a': 'made', 'd/b': 'made' });
     expect([given.slots, given.privatePlaces]).toEqual([{ 'd/b': 0 }, { 'd/b': 0 }]);
   });
 
-  it('stays the same when servers come and go', () => {
+  it('keeps what a server was given when other servers come and go', () => {
     const before = allot(none, servers('d/a', 'd/b'), []);
     const after = allot(before, servers('d/0', 'd/b'), []);
     expect(after.slots['d/b']).toBe(before.slots['d/b']);
@@ -39,7 +39,7 @@ describe('what a server is given', () => {
     expect(after.uids['d/a']).toBe(before.uids['d/a']);
   });
 
-  it('is remembered for the thousand that went last', () => {
+  it('remembers the uids of the last thousand servers that went away', () => {
     const names = Array.from({ length: 1500 }, (_, index) => `d/s${index}`);
     const { uids } = names.reduce(
       (before, name) => allot(before, servers(name), [], { busy: () => false, makeUid }),
@@ -48,31 +48,31 @@ describe('what a server is given', () => {
     expect(Object.keys(uids)).toEqual(names.slice(-1001).reverse());
   });
 
-  it('never is a port that another resource asks for', () => {
+  it('never gives a port that another resource claims', () => {
     const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 24_484 }]);
     expect(portsOf(given, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
   });
 
-  it('moves away when another resource starts to ask for that port', () => {
+  it('moves a port when another resource starts to claim it', () => {
     const before = allot(none, servers('d/a'), []);
     const after = allot(before, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], []);
     expect(portsOf(after, 'd/a').port).toBe(4493);
   });
 
-  it('stays while it runs, also where another resource starts to ask for that port', () => {
+  it('keeps the port of a running endpoint when another resource starts to claim it', () => {
     const before = allot(none, servers('d/a'), []);
     const asking = [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }];
     const runs = (port: number, name: string) => port === 4483 && name === 'd/a';
     expect(portsOf(allot(before, asking, [], { busy: () => false, makeUid, runs }), 'd/a').port).toBe(4483);
   });
 
-  it('is a port of its own for each backend', () => {
+  it('gives each backend a port of its own', () => {
     const { backendPlaces } = allot(none, [], [{ name: 'd/x' }, { name: 'd/y' }, { name: 'd/z', claims: 14_483 }]);
     expect(backendPlaces['d/x']).toBe(1);
     expect(backendPlaces['d/y']).toBe(2);
   });
 
-  it('avoids what other programs have, but a public port that was given once stays', () => {
+  it('avoids the ports of other programs, but keeps a public port that it gave before', () => {
     const busy = (port: number) => [4483, 24_484, 14_483].includes(port);
     const first = allot(none, servers('d/a'), servers('d/x'), { busy, makeUid });
     expect(portsOf(first, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
@@ -85,10 +85,10 @@ describe('what a server is given', () => {
   });
 });
 
-describe('private ports', () => {
+describe('allot for private ports', () => {
   const busy = (port: number) => port === 24_484;
 
-  it('stay with each workload while others are made, one after the other and in any order', () => {
+  it('keeps the private port of each workload while others are created, in any order', () => {
     const names = ['d/f', 'd/e', 'd/d', 'd/c', 'd/b', 'd/a'];
     const seen = new Map<string, number>();
     let given = none;
@@ -104,7 +104,7 @@ describe('private ports', () => {
     expect(new Set(seen.values()).size).toBe(6);
   });
 
-  it('stay while processes run, also where another resource asks for one', () => {
+  it('keeps a private port while processes run, even when another resource claims it', () => {
     const before = allot(none, servers('d/a'), []);
     const asking = [{ name: 'd/a' }, { name: 'd/b', claims: 24_484 }];
     expect(portsOf(allot(before, asking, []), 'd/a').privatePort).toBe(24_484);
@@ -112,7 +112,7 @@ describe('private ports', () => {
     expect(portsOf(restarted, 'd/a').privatePort).toBe(24_485);
   });
 
-  it('move for the one workload that lost its port', () => {
+  it('moves the private port of the one workload that lost it', () => {
     const before = allot(none, servers('d/a', 'd/b'), servers('d/x'));
     const lost = { name: 'd/a', port: 24_484 };
     const after = allot(before, servers('d/a', 'd/b'), servers('d/x'), { busy, makeUid, lost });
@@ -131,12 +131,12 @@ describe('candidatePorts', () => {
   const asked = (starting: boolean) =>
     candidatePorts(given, [{ name: 'd/a' }, { name: 'd/b', claims: 4503 }], servers('d/x'), starting);
 
-  it('leaves out what processes of the folder may be about to take', () => {
+  it('leaves out ports that processes of the folder may be about to bind', () => {
     for (const port of [4483, 4503, 24_484, 24_485, 14_483]) expect(asked(false)).not.toContain(port);
     expect(asked(false)).toEqual(expect.arrayContaining([4513, 24_486, 14_484]));
   });
 
-  it('has them all before the first process is started', () => {
+  it('returns all ports before the first process is started', () => {
     expect(asked(true)).toEqual(expect.arrayContaining([4483, 24_484, 14_483]));
   });
 });

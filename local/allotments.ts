@@ -6,27 +6,27 @@ import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 const FIRST_PORT = 4483;
 const STEP = 10;
 const PLACES = 500;
-/** How many places beyond the number of servers are looked at for busy ports. */
+/** Number of candidate ports, beyond the number of servers, that are checked for use by other programs. */
 const SPARE = 20;
-/** How many servers that have gone keep their uid. */
+/** Maximum number of deleted servers whose uid is remembered. */
 const REMEMBERED = 1000;
-/** Backends that vmcp starts, and private ports, have ranges of their own, below those that systems give to connections. */
+/** Backends started by vmcp and private ports have ranges of their own, below the ephemeral ports of common systems. */
 const FIRST_BACKEND_PORT = 14_483;
 const FIRST_PRIVATE_PORT = 24_484;
 
 const Allotments = z.object({
-  /** `<namespace>/<name of its runtime>` of what has an endpoint to its place in the order of ports. */
+  /** Maps `<namespace>/<runtime name>` of each endpoint to its index in the sequence of public ports. */
   slots: z.record(z.string(), z.int().min(0)).default({}),
-  /** The same name to its place in the order of private ports. */
+  /** Maps `<namespace>/<runtime name>` to its index in the sequence of private ports. */
   privatePlaces: z.record(z.string(), z.int().min(0)).default({}),
   uids: z.record(z.string(), z.string()).default({}),
-  /** `<namespace>/<name>` of a backend to its place in the order of backend ports. */
+  /** Maps `<namespace>/<name>` of each backend to its index in the sequence of backend ports. */
   backendPlaces: z.record(z.string(), z.int().min(0)).default({}),
 });
-/** What is given to a resource once and stays the same from start to start, by `<namespace>/<name>`. */
+/** Ports and uids by `<namespace>/<name>`. They stay the same across restarts. */
 export type Allotments = z.infer<typeof Allotments>;
 
-/** Those of earlier starts. A file that cannot be read counts as none: they can be made again. */
+/** Reads the allotments of earlier starts. An unreadable file counts as empty; allot() creates new ones. */
 export function readAllotments(state: StateFolder): Allotments {
   try {
     return Allotments.parse(JSON.parse(readIfThere(state.allotments) ?? '{}'));
@@ -39,33 +39,33 @@ export function writeAllotments(state: StateFolder, allotments: Allotments): voi
   writeFileAtomic(state.allotments, `${JSON.stringify(allotments, null, 2)}\n`);
 }
 
-/** Public port of a place in the order: 4483, 4493, 4503, … */
+/** Returns the public port of an index: 4483, 4493, 4503, … */
 export function portOfSlot(slot: number): number {
   return FIRST_PORT + STEP * slot;
 }
 
-/** Private port of a place in the order: 24484, 24485, … */
+/** Returns the private port of an index: 24484, 24485, … */
 export function privatePortOfPlace(place: number): number {
   return FIRST_PRIVATE_PORT + place;
 }
 
-/** Port of a backend that vmcp starts. */
+/** Returns the port of a backend that vmcp starts. */
 export function portOfPlace(place: number): number {
   return FIRST_BACKEND_PORT + place;
 }
 
-/** Someone who needs an identity or an address. */
+/** A resource that needs a uid or a port. */
 export interface Applicant {
   /** `<namespace>/<name>`. */
   name: string;
-  /** The port that the resource asks for by itself. */
+  /** Port that the resource claims in its spec. */
   claims?: number;
-  /** False: it has an identity, and nothing of it listens. */
+  /** False when the resource has a uid but no endpoint. */
   listens?: false;
 }
 
 interface Claims {
-  /** Whether another applicant asks for this port. */
+  /** Reports whether another applicant claims this port. */
   byOther(port: number, name: string): boolean;
 }
 
@@ -80,7 +80,7 @@ interface NumberRules {
   isFree: (candidate: number, name: string) => boolean;
 }
 
-/** Former numbers where they are kept, the lowest free one for the rest. */
+/** Keeps former numbers and gives the lowest free number to each remaining applicant. */
 function giveNumbers(
   applicants: Applicant[],
   former: Record<string, number>,
@@ -108,15 +108,15 @@ function giveNumbers(
   return given;
 }
 
-/** What is known of the ports besides what was given before. */
+/** Facts about ports in addition to the former allotments. */
 export interface PortFacts {
-  /** Whether another program has this port. */
+  /** Reports whether another program uses this port. */
   busy: (port: number) => boolean;
-  /** No process of the folder runs, so a private port or one of a backend can give way without a loss. */
+  /** No process of the folder runs, so private and backend ports can move without loss. */
   starting?: boolean | undefined;
-  /** Whether the endpoint of this applicant runs on this public port. */
+  /** Reports whether the endpoint of this applicant runs on this public port. */
   runs?: ((port: number, name: string) => boolean) | undefined;
-  /** A private port or one of a backend, given to this applicant, that its process found taken. */
+  /** Private or backend port of this applicant that its process found in use. */
   lost?: { name: string; port: number } | undefined;
 }
 
@@ -125,8 +125,8 @@ interface AllotOptions extends PortFacts {
 }
 
 /**
- * Adds what is missing and frees the places of those that are gone. A public port stays while its endpoint runs, as clients know
- * it. Otherwise it stays unless another resource claims it. Private ports and those of backends move only when their process could not have them.
+ * Adds missing allotments and frees those of deleted resources. A public port stays while its endpoint runs, because clients know it;
+ * otherwise it stays unless another resource claims it. Private and backend ports move only when their process could not bind them.
  */
 export function allot(
   former: Allotments,
@@ -162,7 +162,7 @@ export function allot(
   return { slots, privatePlaces, backendPlaces, uids: giveUids(servers, former.uids, makeUid) };
 }
 
-/** A server that comes back has its former uid, unless too many have gone since: those that went first are forgotten. */
+/** Returns the uids of all servers. A server that comes back gets its former uid, unless it was among the oldest beyond REMEMBERED. */
 function giveUids(servers: Applicant[], former: Record<string, string>, makeUid: () => string): Record<string, string> {
   const present = new Set(servers.map(({ name }) => name));
   const gone = Object.entries(former).filter(([name]) => !present.has(name));
@@ -171,8 +171,8 @@ function giveUids(servers: Applicant[], former: Record<string, string>, makeUid:
 }
 
 /**
- * The ports that may be given. Once processes run, the kernel is asked about no port that is given: a look takes it for a
- * moment, in which its process could not start.
+ * Returns the ports that may be given. While processes run, it leaves out ports already given: probing a port binds it briefly, and its
+ * process could not start in that moment.
  */
 export function candidatePorts(
   given: Allotments,
@@ -196,7 +196,7 @@ export function candidatePorts(
   return others.filter((port) => !running.has(port));
 }
 
-/** Whether everything that needs a port has one. */
+/** Reports whether every applicant that needs a port has one. */
 export function isComplete(
   { slots, backendPlaces, privatePlaces }: Allotments,
   servers: Applicant[],

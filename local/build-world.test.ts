@@ -32,12 +32,12 @@ const secret = (namespace: string) => resource('Secret', 'key', namespace, 'stri
 
 type Programs = Parameters<typeof buildWorld>[2]['programs'];
 
-/** The plan of `ours/demo` in a folder of these resources. */
+/** Returns the plan of `ours/demo` in a folder with these resources. */
 function planOurs(...documents: string[]) {
   return planWith(undefined, ...documents);
 }
 
-/** The same where programs were started on these ports. */
+/** Returns the plan of `ours/demo` when programs were started on these ports. */
 function planWith(programs: Programs, ...documents: string[]) {
   const snapshot = readSnapshot([{ file: 'a.yaml', text: documents.join('---\n') }]);
   expect(snapshot.problems).toEqual([]);
@@ -66,8 +66,8 @@ function planWith(programs: Programs, ...documents: string[]) {
 const reasons = (outcome: ReturnType<typeof planOurs>) =>
   JSON.stringify(outcome.status).match(/"reason":"[^"]+"/g) ?? [];
 
-describe('a namespace of the folder', () => {
-  it('is planned from what it has', () => {
+describe('buildWorld', () => {
+  it('plans a namespace from its own resources', () => {
     const { action, rendered } = planOurs(server('ours'), group('ours'), backend('ours'), auth('ours'), secret('ours'));
     expect(action).toBe('apply');
     expect(rendered?.document.backends.map(({ name }) => name)).toEqual(['weather']);
@@ -81,11 +81,11 @@ describe('a namespace of the folder', () => {
       'AuthConfigNotFound',
     ],
     ['Secret', [server('ours'), group('ours'), backend('ours'), auth('ours'), secret('theirs')], 'SecretNotFound'],
-  ])('refers to no %s of another one', (_what, documents, reason) => {
+  ])('refers to no %s of another namespace', (_what, documents, reason) => {
     expect(reasons(planOurs(...documents))).toContain(`"reason":"${reason}"`);
   });
 
-  it('says why its runtime does not start', () => {
+  it('states why a runtime does not start', () => {
     const { status } = planOurs(server('ours'), group('ours'));
     expect(status?.conditions).toContainEqual(
       expect.objectContaining({
@@ -102,20 +102,20 @@ describe('a namespace of the folder', () => {
     ['has lost its port', [['weather', { port: 4988, problem: { reason: 'PortInUse', message: '' } }]], [], 'apply'],
     ['was started on another port', [['weather', { port: 4989 }]], [], 'apply'],
     ['is not started yet', [], undefined, 'keep'],
-  ])('calls a program only once it has its port: one that %s', (_what, programs, called, action) => {
+  ])('calls a program only after it has its port: a program that %s', (_what, programs, called, action) => {
     const spec = 'spec: {groupRef: tools, command: [node], transport: streamable-http, mcpPort: 4988}';
     const outcome = planWith(programs, server('ours'), group('ours'), resource('MCPServer', 'weather', 'ours', spec));
     expect(outcome.action).toBe(action);
     expect(outcome.rendered?.document.backends.map(({ name }) => name)).toEqual(called);
   });
 
-  it('serves no backend of another one, though the group has the same name', () => {
+  it('serves no backend of another namespace whose group has the same name', () => {
     const outcome = planOurs(server('ours'), group('ours'), group('theirs'), backend('theirs'), auth('theirs'));
     expect(outcome.rendered?.document.backends).toEqual([]);
   });
 });
 
-it('may hold a server that is called as something that every object has', () => {
+it('accepts a server that is named like a property of every object', () => {
   const document = server('ours').replace('demo', 'constructor');
   const snapshot = readSnapshot([{ file: 'a.yaml', text: [document, group('ours')].join('---\n') }]);
   const known = {

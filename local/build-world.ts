@@ -14,30 +14,30 @@ import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.t
 import { hasLogin } from './needed-secrets.ts';
 import { claimedPort, type PortConflicts } from './port-claims.ts';
 
-/** What the plan may know besides the manifests. */
+/** Facts for the plan in addition to the manifests. */
 export interface Known {
   allotments: Allotments;
-  /** Ports that resources ask for and cannot have, by namespace. */
+  /** Ports that resources claim and cannot have, by namespace. */
   portConflicts: Map<string, PortConflicts>;
-  /** Why runtimes do not start, by their names. */
+  /** Reasons why runtimes do not start, by runtime name. */
   runtimeFailures?: [name: string, failure: string][];
-  /** Ports on which programs were started; undefined where nothing is started. */
+  /** Ports on which programs were started; undefined when vmcp starts nothing. */
   programs?: [name: string, port: NonNullable<LocalFacts['programs']>[string]][];
-  /** Absolute path below which each namespace has its folder. */
+  /** Absolute path that contains one configuration folder for each namespace. */
   directory: string;
-  /** The same for what authorization servers keep. */
+  /** Absolute path that contains one folder of authorization server data for each namespace. */
   loginDirectory: string;
   containerEngine: LocalFacts['containerEngine'];
   hostAddress: LocalFacts['hostAddress'];
   limitsIgnored: LocalFacts['limitsIgnored'];
-  /** Absolute paths of the files of variables in a folder; undefined where it cannot be read. */
+  /** Returns the absolute paths of the variable files in a folder; undefined when the folder cannot be read. */
   envFiles: (folder: string) => string[] | undefined;
-  /** Why a runtime of a resource cannot append to a file, with the remedy. */
+  /** Returns why a runtime of a resource cannot append to a file, with the remedy. */
   appendFlaw: (file: string, manifest: Manifest) => string | undefined;
-  /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
+  /** Returns the keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
   generated: (served: Manifest) => NonNullable<World['generated'][string]>;
-  /** The status written last. */
+  /** Returns the status written last. */
   status: (key: ResourceKey) => Status | undefined;
   documents: World['documents'];
   observed: World['observed'];
@@ -48,11 +48,11 @@ function applicant({ metadata: { namespace } }: Manifest, name: string, claims: 
   return claims === undefined ? { name: place } : { name: place, claims };
 }
 
-/** Whether secrets are made for it: a login at a remote server is sealed for its MCPServer, whose runtime may be that of a group. */
+/** Reports whether secrets are generated for the manifest. A remote login is sealed for its MCPServer, even in a group's runtime. */
 const isSealedFor = (manifest: Manifest): boolean =>
   mayHaveRuntime(manifest) || (manifest.kind === 'MCPServer' && hasLogin(manifest));
 
-/** Who needs ports, and who asks for which by itself. Runtimes of VirtualMCPServers come before those of MCPServers. */
+/** Returns the resources that need ports, with the ports that they claim. VirtualMCPServers come before MCPServers. */
 export function applicantsOf({ manifests }: Snapshot): { servers: Applicant[]; backends: Applicant[] } {
   const ofKind = (wanted: Kind) => manifests.filter(({ kind }) => kind === wanted);
   const servers = [...ofKind('VirtualMCPServer'), ...ofKind('MCPServer')]
@@ -70,7 +70,7 @@ export function applicantsOf({ manifests }: Snapshot): { servers: Applicant[]; b
   return { servers, backends };
 }
 
-/** The entries of one namespace, by name. */
+/** Returns the entries of one namespace, by name. */
 function inside<T>(entries: Iterable<[string, T]>, namespace: string): [string, T][] {
   const prefix = `${namespace}/`;
   return [...entries].flatMap(([place, value]) =>
@@ -121,7 +121,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
 const withPlace = (place: string, found: string | undefined): [string, string][] =>
   found === undefined ? [] : [[place, found]];
 
-/** All that the plan reads about one namespace. */
+/** Builds all inputs of the plan for one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
   const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind): Record<string, Manifest> =>

@@ -4,7 +4,7 @@ import type { Problem, Resource } from './resource.ts';
 
 const groupOf = (apiVersion: string) => apiVersion.split('/')[0] ?? '';
 
-/** Tells of each API group that differs by a typo from the usual one of other resources, or from one that more of them have. */
+/** Reports each API group that differs by a typo from the default group or from a group that more resources use. */
 export function checkApiGroups(resources: readonly Resource[]): Problem[] {
   const own = resources.flatMap((resource) => ('apiVersion' in resource ? [resource] : []));
   const counts = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { createConnection, createServer } from 'node:net';
 
-/** Whether this process could listen there now. */
+/** Reports whether this process can listen on this address now. */
 export function isPortFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -9,7 +9,7 @@ export function isPortFree(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** Whether somebody accepts connections on this port of the loopback interface. */
+/** Reports whether a process accepts connections on this port of the loopback interface. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port, timeout: 500 });
@@ -23,7 +23,7 @@ export function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** Those of the ports that another program has, on the loopback interface. */
+/** Returns the ports that another program uses on the loopback interface. */
 export async function findBusyPorts(ports: number[]): Promise<Set<number>> {
   const free = await Promise.all(ports.map((port) => isPortFree('127.0.0.1', port)));
   return new Set(ports.filter((_, index) => !free[index]));

@@ -5,12 +5,12 @@ import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 const Children = z.array(z.object({ name: z.string(), ...ProcessIdentity.shape }));
 
-/** Notes which processes run, for a successor in case this one is killed. */
+/** Records the running processes, so that the next vmcp can end them if this one is killed. */
 export function recordChildren(state: StateFolder, children: ({ name: string } & ProcessIdentity)[]): void {
   writeFileAtomic(state.children, `${JSON.stringify(children, null, 2)}\n`);
 }
 
-/** Ends the processes (with their groups) that a killed predecessor left behind. Returns their names. */
+/** Ends the processes (with their groups) that a killed predecessor left running. Returns their names. */
 export function endLeftovers(state: StateFolder): string[] {
   const recorded = readIfThere(state.children);
   if (recorded === undefined) return [];
@@ -25,7 +25,7 @@ export function endLeftovers(state: StateFolder): string[] {
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // It ended by itself in between.
+      // The process has already ended.
     }
   }
   recordChildren(state, []);

@@ -64,7 +64,7 @@ describe('Children', () => {
     expect(known()).toEqual({ b: { port } });
   });
 
-  it('does not hold a port that another program has, until it is free', async () => {
+  it('does not hold a port that another program uses, until the port is free', async () => {
     const other = await listen();
     const port = portOf(other);
     await expect(start(port, 'setInterval(() => 0, 1000)')).rejects.toMatchObject({ reason: 'PortInUse' });
@@ -74,7 +74,7 @@ describe('Children', () => {
     expect(known()).toEqual({ b: { port } });
   });
 
-  it('loses the port to another program that takes it after a crash, and starts nothing on it', async () => {
+  it('loses the port to another program that binds it after a crash, and starts nothing on it', async () => {
     const free = await listen();
     const port = portOf(free);
     await close(free);

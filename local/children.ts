@@ -12,13 +12,13 @@ import { type ProcessSpec, SupervisedProcess } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { Listen, StatusBoard } from './status-board.ts';
 
-/** How long a new runtime waits for the backends that were started with it, so that its first look finds them. */
+/** Milliseconds that a new runtime waits for the backends started with it, so that its first probe finds them. */
 const BACKENDS_START = 5000;
-/** A port that is taken is looked at again after so many milliseconds: nobody tells when it becomes free. */
+/** Milliseconds until a port in use is probed again; the system sends no event when a port becomes free. */
 const PORT_AGAIN = 2000;
-/** Milliseconds between two looks at the port of a program that has ended. */
+/** Milliseconds between two probes of the port of a program that has ended. */
 const PORT_WATCH = 250;
-/** How often the port of a predecessor is looked at until it is free, every 50 ms. */
+/** Number of probes of a predecessor's port, 50 ms apart, until it is free. */
 const RELEASE_TRIES = 10;
 
 export type LocalChild = RuntimeProcess | BackendProcess;
@@ -26,7 +26,7 @@ export type LocalChild = RuntimeProcess | BackendProcess;
 interface Child {
   owner: string;
   child: LocalChild;
-  /** A child with another one is another process. */
+  /** A child with another token is another process. */
   token: string;
   process: SupervisedProcess;
 }
@@ -44,16 +44,16 @@ function portsOf(child: LocalChild): { host: string; port: number }[] {
   ];
 }
 
-/** The field that gives the child of a resource another port. */
+/** Returns the field that gives the child of a resource another port. */
 function fieldOf(owner: string, { role }: LocalChild): string {
   if (role === 'backend') return 'spec.mcpPort';
   return parseKey(owner).kind === 'MCPServer' ? 'spec.proxyPort' : 'spec.listen.port';
 }
 
-/** A port of a child is in use. It is tried again by itself, as it may become free. */
+/** The port of a child is in use. Children retries without a change to the resource, because the port may become free. */
 export class PortTaken extends Waiting {
   readonly port: number;
-  /** It is a public one, which clients know. */
+  /** The port is a public one, which clients know. */
   readonly isPublic: boolean;
 
   constructor(port: number, isPublic: boolean, message: string) {
@@ -73,7 +73,7 @@ export class Children {
   readonly programs: ProgramPorts;
   #closed = false;
 
-  /** `runtimeEnded` is called with the owner of a runtime that ended by itself, before it is started again. */
+  /** Calls `runtimeEnded` with the owner of a runtime that ended on its own, before the runtime is restarted. */
   constructor(
     { state, clock, board }: { state: StateFolder; clock: Clock; board: StatusBoard },
     programs: ProgramPorts,
@@ -86,18 +86,18 @@ export class Children {
     this.#runtimeEnded = runtimeEnded;
   }
 
-  /** Whether this very child runs, or is between two attempts. */
+  /** Reports whether this child runs or waits for its next start. */
   isCurrent(child: LocalChild): boolean {
     return this.#children.get(child.name)?.token === tokenOf(child);
   }
 
-  /** The restart since which the runtime of that name runs; undefined where none was asked for. */
+  /** Returns the restart request with which the runtime of that name was started; undefined when there was none. */
   restartedAt(name: string): string | undefined {
     const child = this.#children.get(name)?.child;
     return child?.role === 'runtime' ? child.restartedAt : undefined;
   }
 
-  /** Why runtimes of a namespace do not start, by the name of the runtime. */
+  /** Returns why runtimes of a namespace do not start, by runtime name. */
   failuresIn(namespace: string): [name: string, failure: string][] {
     return [...this.#children.values()].flatMap(({ owner, child, process: { state } }) => {
       const key = parseKey(owner);
@@ -106,7 +106,7 @@ export class Children {
     });
   }
 
-  /** The ports of all children. */
+  /** Returns the ports of all children. */
   holders(): PortHolder[] {
     return [...this.#children.values()].flatMap(({ owner, child }): PortHolder[] => {
       const listening: PortHolder = { owner, role: child.role, port: child.port };
@@ -114,7 +114,7 @@ export class Children {
     });
   }
 
-  /** Where the runtime of that name listens; undefined while there is none. */
+  /** Returns the address on which the runtime of that name listens; undefined when it does not run. */
   addressOf(name: string): Listen | undefined {
     const child = this.#children.get(name)?.child;
     if (child?.role !== 'runtime') return undefined;
@@ -122,8 +122,8 @@ export class Children {
   }
 
   /**
-   * Starts a child, in place of its predecessor if it has one, when the backends on the `awaited` ports listen or have had
-   * their time. @throws PortTaken; the predecessor then goes on
+   * Starts a child in place of its predecessor, once the backends on the `awaited` ports listen or their time is over. @throws PortTaken;
+   * the predecessor then keeps running
    */
   async start(owner: string, child: LocalChild, spec: ProcessSpec, awaited: number[]): Promise<void> {
     await this.#checkPorts(owner, child);
@@ -156,7 +156,7 @@ export class Children {
     await Promise.all(gone.map(([name]) => this.#stopOne(name)));
   }
 
-  /** Ends all, and starts none any more. */
+  /** Stops all children and rejects further starts. */
   async stopAll(): Promise<void> {
     this.#closed = true;
     await Promise.all([...this.#children.keys()].map((name) => this.#stopOne(name)));
@@ -170,7 +170,7 @@ export class Children {
     this.#record();
   }
 
-  /** Stops the predecessor. @throws PortTaken where another program takes the port of a backend in the meantime */
+  /** Stops the predecessor. @throws PortTaken when another program binds the port of a backend in the meantime */
   async #replace(owner: string, child: LocalChild): Promise<void> {
     if (!this.#children.has(child.name)) return;
     await this.#stopOne(child.name);
@@ -182,7 +182,7 @@ export class Children {
     await this.#checkPorts(owner, child);
   }
 
-  /** Whether the port of a program is free before its start. Until then, no runtime calls it. */
+  /** Reports whether the port of a program is free before its start. Until then, no runtime calls it. */
   async #hasPort(owner: string, child: LocalChild): Promise<boolean> {
     const isFree = await isPortFree('127.0.0.1', child.port);
     if (this.#children.get(child.name)?.child !== child) return isFree;
@@ -191,7 +191,7 @@ export class Children {
     return isFree;
   }
 
-  /** Looks for another program on the port of a program that has ended, until it is started again. */
+  /** Probes the port of a program that has ended for another program, until the program is restarted. */
   async #watchPort(owner: string, child: LocalChild): Promise<void> {
     const isWaiting = () => {
       const present = this.#children.get(child.name);
@@ -201,7 +201,7 @@ export class Children {
       await new Promise<void>((resolve) => this.#clock.after(PORT_WATCH, resolve));
   }
 
-  /** The ports of its predecessor count as free. */
+  /** Counts the ports of the child's predecessor as free. */
   async #checkPorts(owner: string, child: LocalChild): Promise<void> {
     const present = this.#children.get(child.name);
     const former = present?.process.state.state === 'running' ? portsOf(present.child).map(({ port }) => port) : [];

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { noteContainers, removeNoted } from './containers.ts';
 import { locateState, type StateFolder } from './state-folder.ts';
 
-/** An engine whose containers are the lines of a file. Each removal that is to fail leaves them all. */
+/** An engine whose containers are the lines of a file. A removal that is configured to fail keeps them all. */
 const ENGINE = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 case "$1" in
@@ -32,15 +32,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('containers that were left', () => {
-  it('are removed, also where the engine does not manage it at once', async () => {
+describe('removeNoted', () => {
+  it('removes containers, also when the engine needs several attempts', async () => {
     write('failing');
     expect(await removeNoted(state, environment)).toBe(2);
     expect(readFileSync(join(folder, 'containers'), 'utf8')).toBe('');
     expect(existsSync(state.containers)).toBe(false);
   });
 
-  it('stay noted while the engine does not answer', async () => {
+  it('keeps containers noted while the engine does not answer', async () => {
     write('away');
     expect(await removeNoted(state, environment)).toBe(0);
     expect(existsSync(state.containers)).toBe(true);
@@ -49,7 +49,7 @@ describe('containers that were left', () => {
     expect(existsSync(state.containers)).toBe(false);
   });
 
-  it('are none where there is no engine any more', async () => {
+  it('drops the noted containers when the engine is no longer installed', async () => {
     expect(await removeNoted(state, { PATH: join(folder, 'nowhere') })).toBe(0);
     expect(existsSync(state.containers)).toBe(false);
   });

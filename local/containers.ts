@@ -9,24 +9,24 @@ import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 const runFile = promisify(execFile);
-/** How long an engine may take for all of it: on a busy machine each answer takes seconds. Milliseconds. */
+/** Milliseconds that an engine may take for the whole removal: on a busy machine each answer takes seconds. */
 const PATIENCE = 20_000;
-/** A kill fails where one of several is not running yet, and what is then removed by force alone may take longer than that. */
+/** `kill` fails when one of several containers does not run yet; the forced removal that follows may take longer than PATIENCE. */
 const ATTEMPTS = 3;
 
 const Container = z.object({ engine: z.enum(CONTAINER_ENGINES), labels: z.array(z.string()).min(1) });
 /** Containers of one engine that have all of these labels, each `name=value`. */
 export type Containers = z.infer<typeof Container>;
 
-/** What became of containers that were to go. */
+/** Result of a removal. */
 interface Removal {
-  /** How many there were. */
+  /** Number of containers found. */
   found: number;
-  /** Whether some are left, or nobody knows. */
+  /** Some containers remain, or the engine did not answer. */
   left: boolean;
 }
 
-/** Removes them at once, whatever they do. An engine that is not there has none. */
+/** Removes the containers at once, whatever their state. An engine that is not installed has none. */
 export async function removeContainers(
   { engine, labels }: Containers,
   environment: NodeJS.ProcessEnv,
@@ -42,13 +42,13 @@ export async function removeContainers(
       const standing = stdout.split(/\s+/).filter(Boolean);
       if (standing.length === 0) return { found: all.size, left: false };
       for (const one of standing) all.add(one);
-      // A forced removal alone gives some engines' containers ten seconds to end.
+      // With a forced removal alone, some engines give containers ten seconds to end.
       await ask('kill', ...standing).catch(() => undefined);
-      // Volumes that nothing but the image named, as `run --rm` takes them away.
+      // Also removes anonymous volumes, as `run --rm` does.
       await ask('rm', '--force', '--volumes', ...standing);
     } catch (problem) {
       if (codeOf(problem) === 'ENOENT') return { found: 0, left: false };
-      // Some have ended by themselves in between, or the engine has too much to do.
+      // Some containers have already ended, or the engine is overloaded.
     }
   }
   return { found: all.size, left: true };
@@ -64,7 +64,7 @@ function noted(state: StateFolder): Containers[] {
   }
 }
 
-/** Notes that there may be such containers from now on. */
+/** Records that such containers may exist from now on. */
 export function noteContainers(state: StateFolder, containers: Containers): void {
   const before = noted(state);
   const text = JSON.stringify(containers);
@@ -72,13 +72,13 @@ export function noteContainers(state: StateFolder, containers: Containers): void
   writeFileAtomic(state.containers, `${JSON.stringify([...before, containers], null, 2)}\n`);
 }
 
-/** Removes all containers that were noted, also those of a predecessor that was killed. Returns how many there were. */
+/** Removes all recorded containers, also those of a killed predecessor. Returns their number. */
 export async function removeNoted(state: StateFolder, environment: NodeJS.ProcessEnv): Promise<number> {
   const removals = await Promise.all(
     noted(state).map(async (one) => ({ one, ...(await removeContainers(one, environment)) })),
   );
   const left = removals.filter((removal) => removal.left).map(({ one }) => one);
-  // What is left is looked for again by the next one.
+  // The next call retries the containers that remain.
   if (left.length > 0) writeFileAtomic(state.containers, `${JSON.stringify(left, null, 2)}\n`);
   else rmSync(state.containers, { force: true });
   return removals.reduce((sum, { found }) => sum + found, 0);

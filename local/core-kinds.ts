@@ -10,7 +10,7 @@ const Key = z
   .regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores');
 const Text = z.string().max(1_048_576);
 
-/** As the API server reads it: padded, and only line breaks between. */
+/** Validates base64 as the API server does: padded, and with line breaks as the only white space. */
 function isBase64(value: string): boolean {
   const digits = value.replace(/[\r\n]/g, '');
   return digits.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(digits);
@@ -21,7 +21,7 @@ const Base64 = Text.refine((value) => isBase64(value), {
   abort: true,
 }).refine((value) => isUtf8(Buffer.from(value, 'base64')), 'not text in UTF-8; only text can be read from a folder');
 
-/** The Secret of Kubernetes, as far as a folder can have one. */
+/** The fields of a Kubernetes Secret that a folder may hold. */
 export const Secret = z.strictObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Secret'),
@@ -32,7 +32,7 @@ export const Secret = z.strictObject({
   data: mapOf(Key, Base64, 1000).nullable().optional(),
 });
 
-/** Key to value; `stringData` wins over `data`, as with the API server. */
+/** Returns the values by key; `stringData` wins over `data`, as in the API server. */
 export function readSecretValues({ data, stringData }: z.infer<typeof Secret>): Record<string, string> {
   const decoded = Object.entries(data ?? {}).map(([key, value]) => [
     key,

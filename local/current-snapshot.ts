@@ -10,7 +10,7 @@ interface Version {
 
 type Stored = Pick<StoredSecrets, 'values' | 'problems'>;
 
-/** The resources of the folder and the stored secrets as they are now, each resource with the number of its version. */
+/** The current resources of the folder, with version numbers, and the stored secrets. */
 export class CurrentSnapshot {
   readonly #folder: ManifestFolder;
   readonly #path: string;
@@ -28,7 +28,7 @@ export class CurrentSnapshot {
     return this.#snapshot;
   }
 
-  /** Reads the folder again. Returns the keys of what changed; while the folder is away, what was read before counts. */
+  /** Reads the folder again. Returns the keys of changed resources; while the folder is missing, the last snapshot stays valid. */
   refresh(): ResourceKey[] {
     const before = this.#snapshot;
     this.#snapshot = withStored(this.#read(), this.#stored);
@@ -55,7 +55,7 @@ export class CurrentSnapshot {
   }
 }
 
-/** A key of a manifest's own Secret of that name wins, as it is what somebody wrote down. */
+/** Merges stored secrets into the snapshot. A key of a Secret manifest wins over a stored one, because a user wrote it explicitly. */
 export function withStored(snapshot: Snapshot, { values, problems }: Stored): Snapshot {
   if (values.size === 0 && problems.length === 0) return snapshot;
   const secrets = new Map(snapshot.secrets);

@@ -4,9 +4,9 @@ import { nearest } from '#crds/parts/nearest';
 import type { Problem } from './resource.ts';
 import type { YamlDocument } from './yaml-documents.ts';
 
-/** Kinds that a folder may hold and vmcp reads. */
+/** Kinds that vmcp reads from a folder. */
 const KNOWN_KINDS = [...Object.keys(KIND_NAMES), 'Secret', 'ConfigMap'];
-/** Kinds of the same family, which no other program of the cluster reads. */
+/** Kinds of the vmcp family, which no other program of the cluster reads. */
 const OWN_FAMILY = /^(Virtual)?MCP/;
 
 function remedyForKind(kind: string): string {
@@ -16,14 +16,14 @@ function remedyForKind(kind: string): string {
   return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
 }
 
-/** An object of Kubernetes that another program reads, such as a Namespace. */
+/** Reports whether the value is a Kubernetes object that another program reads, such as a Namespace. */
 function isForeign(kind: string, value: unknown): boolean {
   if (!z.object({ apiVersion: z.string().min(1) }).safeParse(value).success) return false;
   if (kind === 'Kustomization' || kind === 'List') return false;
   return !OWN_FAMILY.test(kind) && nearest(kind, KNOWN_KINDS) === undefined;
 }
 
-/** What to tell of a document of another kind: a notice where vmcp passes it over, a problem where a person erred. */
+/** Explains a document of an unknown kind: with a notice when vmcp ignores it, with a problem when it looks like a mistake. */
 export function explainUnknownKind(
   kind: string | undefined,
   file: string,

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-/** A folder of a search path with these files. */
+/** Creates a folder of a search path with these files. */
 function folder(name: string, files: Record<string, number>): string {
   const path = join(root, name);
   mkdirSync(path);
@@ -18,15 +18,15 @@ function folder(name: string, files: Record<string, number>): string {
   return path;
 }
 
-describe('the container engine', () => {
-  it('is the first of podman, docker and nerdctl, wherever in the search path', () => {
+describe('findContainerEngine', () => {
+  it('returns the first of podman, docker and nerdctl, in any folder of the search path', () => {
     const [one, two] = [folder('one', { docker: 0o755, nerdctl: 0o755 }), folder('two', { podman: 0o755 })];
     expect(findContainerEngine([one, two].join(delimiter))).toBe('podman');
     expect(findContainerEngine(one)).toBe('docker');
     expect(findContainerEngine(['', folder('three', { nerdctl: 0o755 })].join(delimiter))).toBe('nerdctl');
   });
 
-  it('is not what only has its name: a file that does not run, a folder, a folder of the path that is not there', () => {
+  it('ignores files that are not executable, folders of that name, and missing folders of the search path', () => {
     const path = folder('one', { podman: 0o644 });
     mkdirSync(join(path, 'docker'));
     expect(findContainerEngine([path, join(root, 'nowhere')].join(delimiter))).toBeUndefined();

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A podman that says these things of itself and of its network. */
+/** Writes a podman that reports this version and network. */
 function podman(version: string, rootless: boolean, network = '[{"subnets":[{"gateway":"10.88.0.1"}]}]'): string {
   const info = JSON.stringify({ version: { Version: version }, host: { security: { rootless } } });
   const script = `#!/bin/sh\ncase "$1" in info) echo '${info}' ;; network) echo '${network}' ;; esac\n`;
@@ -20,23 +20,23 @@ function podman(version: string, rootless: boolean, network = '[{"subnets":[{"ga
   return `${folder}:/usr/bin:/bin`;
 }
 
-describe('the address of this machine for containers of podman', () => {
-  it.each(['4.7.0', '4.10.1', '5.3.0'])('is nothing that %s has to be told', async (version) => {
+describe('findHostAddress', () => {
+  it.each(['4.7.0', '4.10.1', '5.3.0'])('returns nothing for podman %s', async (version) => {
     expect(await findHostAddress({ PATH: podman(version, false) })).toBeUndefined();
   });
 
-  it('is that of its bridge for older ones', async () => {
+  it('returns the address of the bridge for older versions', async () => {
     for (const version of ['4.6.2', '4.3.1', '3.4.4'])
       expect(await findHostAddress({ PATH: podman(version, false) })).toBe('10.88.0.1');
   });
 
-  it('is one by which others reach it, where a user runs an older one that has no bridge', async () => {
+  it('returns an address that other hosts reach when an older rootless podman has no bridge', async () => {
     const address = await findHostAddress({ PATH: podman('4.3.1', true) });
     const isAlone = Object.values(networkInterfaces()).every((all = []) => all.every(({ internal }) => internal));
     expect(address === undefined ? isAlone : isIPv4(address)).toBe(true);
   });
 
-  it('is not known where podman says nothing that can be read', async () => {
+  it('rejects when the output of podman cannot be read', async () => {
     for (const path of [podman('', false, '[]'), podman('4.3.1', false, 'Error'), join(folder, 'nowhere')])
       await expect(findHostAddress({ PATH: path })).rejects.toThrow();
   });

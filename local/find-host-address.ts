@@ -7,7 +7,7 @@ import { inheritedVariables } from '#crds/parts/inherited-variables';
 const runFile = promisify(execFile);
 /** Milliseconds for each answer of the engine: on a busy machine it takes seconds. */
 const PATIENCE = 20_000;
-/** Since 4.7 podman gives its containers the name of the machine by itself. */
+/** Since version 4.7, podman gives its containers the host name without configuration. */
 const BY_ITSELF = 4.07;
 
 const Info = z.object({
@@ -18,21 +18,21 @@ const Networks = z
   .array(z.object({ subnets: z.array(z.object({ gateway: z.string().optional() })).optional() }))
   .min(1);
 
-/** A version as a number: 4.03 for 4.3.1. */
+/** Returns a version as a number: 4.03 for 4.3.1. */
 function versionOf(text: string): number {
   const [, major = 0, minor = 0] = /^(\d+)\.(\d+)/.exec(text) ?? [];
   return Number(major) + Number(minor) / 100;
 }
 
-/** By which others of its network reach this machine. */
+/** Returns an address by which other hosts of the network reach this machine. */
 function ownAddress(): string | undefined {
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
   return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 }
 
 /**
- * Address by which containers of podman reach this machine, where they have to be told: older ones know neither its name nor another
- * word for it. Undefined where podman tells them, and where this machine has none. Rejects where podman says nothing that can be read.
+ * Returns the address by which podman containers reach this machine, for versions that know neither its name nor an alias. Returns
+ * undefined when podman configures the name itself, or when this machine has no address. Rejects when the output of podman cannot be read.
  */
 export async function findHostAddress(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const env = inheritedVariables(environment);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AUTHORITY } from '#operator/plan/testdata/authority';
 import { findKeyPair } from './find-secret-flaws.ts';
 
-/** The certificate with another algorithm of its public key, which Node does not know. */
+/** Returns the certificate with a public key algorithm that Node does not know. */
 function withUnknownKey(pem: string): string {
   const der = Buffer.from(pem.replaceAll(/-----[^-]+-----|\n/g, ''), 'base64');
   const algorithm = Buffer.from('06072a8648ce3d0201', 'hex');
@@ -11,7 +11,7 @@ function withUnknownKey(pem: string): string {
 }
 
 describe('findKeyPair', () => {
-  it('passes over a certificate whose public key cannot be read', () => {
+  it('ignores a certificate whose public key cannot be read', () => {
     expect(findKeyPair(AUTHORITY)).toBeDefined();
     expect(findKeyPair(withUnknownKey(AUTHORITY))).toBeUndefined();
   });

@@ -10,8 +10,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('a build', () => {
-  it('is the same as long as its programs are, whenever they were written', () => {
+describe('fingerprintOf', () => {
+  it('depends on the content of the programs, not on their modification times', () => {
     const programs = ['vmcp.js', 'runtime.js'].map((name) => join(folder, name));
     for (const program of programs) writeFileSync(program, 'one');
     const before = fingerprintOf(programs);

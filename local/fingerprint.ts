@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readIfThere } from '#lib/files/write-file';
 
 /**
- * What tells one build from another: a digest of its programs. They name all else of the build by digests of their own. A program
- * that is not there counts as an empty one.
+ * Returns the digest of a build's programs, which identifies the build: the programs name all other files by digest. A missing program
+ * counts as an empty one.
  */
 export function fingerprintOf(programs: readonly string[]): string {
   const digest = createHash('sha256');

@@ -20,8 +20,8 @@ afterEach(() => rmSync(path, { recursive: true, force: true }));
 const loginsOf = (server: string) => join(state.logins, 'default', server);
 const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
-describe('keys of an authorization server on one machine', () => {
-  it('are made once, and are the same at the next start', () => {
+describe('generatedSecret', () => {
+  it('creates keys once and returns the same keys at the next start', () => {
     for (const which of ['signingKey', 'hmacSecret'] as const) {
       const made = generatedSecret(state, 'default', 'demo', which);
       expect(generatedSecret(locateState(state.path), 'default', 'demo', which)).toBe(made);
@@ -29,7 +29,7 @@ describe('keys of an authorization server on one machine', () => {
     }
   });
 
-  it('are a private key on P-256 in PKCS#8, and 32 random bytes', () => {
+  it('creates a P-256 private key in PKCS#8, and 32 random bytes', () => {
     const pem = generatedSecret(state, 'default', 'demo', 'signingKey');
     expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
     const key = createPrivateKey(pem);
@@ -37,7 +37,7 @@ describe('keys of an authorization server on one machine', () => {
     expect(Buffer.from(generatedSecret(state, 'default', 'demo', 'hmacSecret'), 'base64url')).toHaveLength(32);
   });
 
-  it('lie in files that only their owner may read, in a folder that stays out of version control', () => {
+  it('writes files that only their owner can read, in a folder that version control ignores', () => {
     generatedSecret(state, 'default', 'demo', 'signingKey');
     generatedSecret(state, 'default', 'demo', 'hmacSecret');
     expect(readdirSync(loginsOf('demo')).sort()).toEqual(['hmac-secret', 'signing-key.pem']);
@@ -46,7 +46,7 @@ describe('keys of an authorization server on one machine', () => {
     expect(readFileSync(join(state.path, '.gitignore'), 'utf8')).toBe('*\n');
   });
 
-  it('outlive their server, so that a manifest that comes back logs nobody out', () => {
+  it('keeps the keys when their server is deleted, so that a restored manifest logs no user out', () => {
     const made = generatedSecret(state, 'default', 'demo', 'signingKey');
     const sealing = generatedSecret(state, 'default', 'demo', 'sealing');
     dropGeneratedSecrets(state, 'default', 'demo');
@@ -54,7 +54,7 @@ describe('keys of an authorization server on one machine', () => {
     expect(generatedSecret(state, 'default', 'demo', 'sealing')).not.toBe(sealing);
   });
 
-  it('go with the sessions that they seal, and not with logins', () => {
+  it('deletes keys together with the sessions that they seal, but keeps logins', () => {
     generatedSecret(state, 'default', 'demo', 'hmacSecret');
     const files = ['sessions.sqlite', 'sessions.sqlite-wal', 'logins.sqlite'].map((name) =>
       join(loginsOf('demo'), name),
@@ -64,7 +64,7 @@ describe('keys of an authorization server on one machine', () => {
     expect(files.map((file) => existsSync(file))).toEqual([false, false, true]);
   });
 
-  it('go 31 days after the last login was written, as no login lives longer', () => {
+  it('deletes keys 31 days after the last login was written, because no login lives longer', () => {
     const now = Date.now();
     for (const server of ['unused', 'used']) {
       generatedSecret(state, 'default', server, 'signingKey');

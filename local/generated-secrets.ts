@@ -5,7 +5,7 @@ import type { GeneratedSecret } from '#operator/world';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
-/** What is in a file of its own, made at the first call. */
+/** Returns the content of a file, which the first call creates. */
 function onceInFile(path: string, make: () => string = randomSecret): string {
   const known = readIfThere(path);
   if (known !== undefined && known.length > 0) return known;
@@ -14,19 +14,18 @@ function onceInFile(path: string, make: () => string = randomSecret): string {
   return made;
 }
 
-/** 32 random bytes. */
 function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** A private key in PEM, PKCS#8, on the curve P-256. */
+/** Returns a P-256 private key as PKCS#8 PEM. */
 function makeSigningKey(): string {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .toString();
 }
 
-/** Where each lies: with the server, or with its logins, and then as long as these. */
+/** The folder of each secret: `generated` belongs to the server, `logins` stays as long as the server's logins. */
 const KEPT: Record<GeneratedSecret, { below: 'generated' | 'logins'; file: string; make: () => string }> = {
   sealing: { below: 'generated', file: 'sealing', make: randomSecret },
   statusToken: { below: 'generated', file: 'statusToken', make: randomSecret },
@@ -34,7 +33,7 @@ const KEPT: Record<GeneratedSecret, { below: 'generated' | 'logins'; file: strin
   hmacSecret: { below: 'logins', file: 'hmac-secret', make: randomSecret },
 };
 
-/** A secret that is made here for one server, once. `server`: the name of its folder (see `runtimeFolder`). */
+/** Returns a secret of one server, created on the first call. `server` is the name of its folder (see `runtimeFolder`). */
 export function generatedSecret(state: StateFolder, namespace: string, server: string, which: GeneratedSecret): string {
   const { below, file, make } = KEPT[which];
   const folder = join(state[below], namespace, server);
@@ -43,10 +42,10 @@ export function generatedSecret(state: StateFolder, namespace: string, server: s
 }
 
 const SESSIONS = 'sessions.sqlite';
-/** What SQLite calls the files of one database. */
+/** File name suffixes of one SQLite database. */
 const DATABASE_PARTS = ['', '-wal', '-shm'];
 
-/** Deletes the secrets of a server that is gone, and the sessions that they seal. Its logins stay for a manifest that comes back. */
+/** Deletes the secrets of a deleted server and the sessions that they seal. Its logins stay, in case the manifest comes back. */
 export function dropGeneratedSecrets(state: StateFolder, namespace: string, server: string): void {
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
   for (const part of DATABASE_PARTS)
@@ -54,13 +53,13 @@ export function dropGeneratedSecrets(state: StateFolder, namespace: string, serv
 }
 
 const DAY = 24 * 3600 * 1000;
-/** No login lives longer than 30 days, so what nobody has written since is of no use. */
+/** No login lives longer than 30 days, so an older file is of no use. */
 const LOGINS_END = 31 * DAY;
-/** A login at a remote server may never be renewed, and serves all the same. */
+/** A remote login may stay valid without ever being renewed. */
 const REMOTE_LOGINS_END = 400 * DAY;
 const REMOTE_LOGIN = 'remote.sqlite';
 
-/** Removes the keys and databases of authorization servers that no login needs any more. `now`: milliseconds since the epoch. */
+/** Removes the keys and databases of authorization servers whose logins have all expired. `now`: milliseconds since the epoch. */
 export function dropOldLogins(state: StateFolder, now: number): void {
   for (const namespace of foldersIn(state.logins)) {
     for (const server of foldersIn(namespace)) {
@@ -77,7 +76,7 @@ function foldersIn(path: string): string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
 }
 
-/** Hashes secret values under a key that only this folder has, so that a file's name lets nobody guess its content. */
+/** Returns a keyed hash of secret values. The key is private to this folder, so that a file name does not reveal its content. */
 export function secretDigester(state: StateFolder): (value: string) => string {
   const key = onceInFile(state.digestKey);
   return (value) => createHmac('sha256', key).update(value).digest('hex');

@@ -29,7 +29,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A podman that notes each question and says this of itself. */
+/** Writes a podman that records each call and reports this information. */
 function podman(info: string): void {
   const network = '[{"subnets":[{"gateway":"10.88.0.1"}]}]';
   const asked = join(folder, 'asked');
@@ -41,8 +41,8 @@ const asked = (): string[] => readFileSync(join(folder, 'asked'), 'utf8').trim()
 const old = (version: string) =>
   JSON.stringify({ version: { Version: version }, host: { security: { rootless: false } } });
 
-describe('the address of this machine', () => {
-  it('is asked again where podman did not answer, and is told when it is known', async () => {
+describe('HostAddress', () => {
+  it('asks podman again after a missing answer, and reports the address once it is known', async () => {
     podman('');
     expect(await address.get()).toBeUndefined();
     podman(old('4.3.1'));
@@ -52,12 +52,12 @@ describe('the address of this machine', () => {
     expect([await address.get(), asked(), later]).toEqual(['10.88.0.1', ['info', 'info', 'network'], []]);
   });
 
-  it('is asked once where podman answered, also where it needs none', async () => {
+  it('asks once when podman answers, also when containers need no address', async () => {
     podman(old('5.3.0'));
     expect([await address.get(), await address.get(), asked(), later]).toEqual([undefined, undefined, ['info'], []]);
   });
 
-  it('is not asked for any more where it is closed', async () => {
+  it('stops asking after close', async () => {
     podman('');
     const coming = address.get();
     await coming;

@@ -1,19 +1,18 @@
 import type { Clock } from '#operator/queue';
 import { findHostAddress } from './find-host-address.ts';
 
-/** Milliseconds after which an engine that did not answer is asked again. */
+/** Milliseconds until an engine that did not answer is asked again. */
 const AGAIN = 60_000;
 
 interface HostAddressOptions {
   environment: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Called when an engine that did not answer at first has an address after all. */
+  /** Called when an engine that did not answer at first reports an address later. */
   found: () => void;
 }
 
 /**
- * The address by which containers reach this machine. Podman is asked once; where it does not answer, that is no answer for good, and it is
- * asked again while nobody waits for it.
+ * Address by which containers reach this machine. HostAddress asks podman once; after a missing answer, it asks again in the background.
  */
 export class HostAddress {
   readonly #in: HostAddressOptions;
@@ -25,7 +24,7 @@ export class HostAddress {
     this.#in = options;
   }
 
-  /** Undefined where containers need none, and where nobody can say yet. */
+  /** Returns undefined when containers need no address, and while the address is not known yet. */
   get(): Promise<string | undefined> {
     this.#address ??= this.#ask();
     return this.#address;

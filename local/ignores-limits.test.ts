@@ -4,8 +4,8 @@ import { ignoresLimits } from './ignores-limits.ts';
 const THERE = import.meta.filename;
 const NOT_THERE = `${THERE}.absent`;
 
-describe('limits of containers', () => {
-  it('are ignored by podman for a user without rights, where control groups are of version 1', () => {
+describe('ignoresLimits', () => {
+  it('returns true for rootless podman with control groups version 1', () => {
     expect(ignoresLimits('podman', { user: 1000, controllers: NOT_THERE })).toBe(true);
   });
 
@@ -14,7 +14,7 @@ describe('limits of containers', () => {
     ['control groups of version 2', 'podman', { user: 1000, controllers: THERE }],
     ['an engine that root runs', 'docker', { user: 1000, controllers: NOT_THERE }],
     ['no engine', undefined, { user: 1000, controllers: NOT_THERE }],
-  ] as const)('are not where there is %s', (_, engine, where) => {
+  ] as const)('returns false with %s', (_, engine, where) => {
     expect(ignoresLimits(engine, where)).toBe(false);
   });
 });

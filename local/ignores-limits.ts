@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { ContainerEngine } from '#operator/world';
 
-/** What every machine has whose control groups are of version 2. */
+/** File that exists only with control groups version 2. */
 const CONTROLLERS = '/sys/fs/cgroup/cgroup.controllers';
 
 /**
- * Whether an engine ignores limits of memory and CPU, and only says so on standard error: podman for a user without rights, where control
- * groups are of version 1. `user` is a number of the system, undefined where it has none.
+ * Reports whether an engine ignores limits of memory and CPU, with no more than a warning on standard error: rootless podman with control
+ * groups version 1. `user` is a system user id, undefined when the system has none.
  */
 export function ignoresLimits(
   engine: ContainerEngine | undefined,

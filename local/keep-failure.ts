@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 
-/** Characters of the end of the output that are kept, and of the line that is told. */
+/** Maximum number of characters kept from the end of the output, and of the reported line. */
 const TAIL = 4096;
 const LONGEST = 500;
 
-/** Lines of the log, of a stack trace, and the one that Node prints after a stack trace. */
+/** Matches log lines, stack trace lines, and the line that Node prints after a stack trace. */
 const NO_FAILURE = /^(?:[{\s]|Node\.js v)/;
 
-/** Returns a function that returns the last line of a stream where it is plain text: a runtime that cannot start prints why. */
+/** Returns a function that returns the last line of a stream if it is plain text, because a runtime that cannot start prints the reason. */
 export function keepFailure(stream: Readable): () => string | undefined {
   let tail = '';
   stream.on('data', (chunk: Buffer) => {

@@ -7,16 +7,16 @@ import type { StateFolder } from './state-folder.ts';
 
 type Server = Pick<ResourceKey, 'kind' | 'namespace' | 'name'>;
 
-/** A file that is kept for a server, and what is in it where it is a database: kind of row to how many there are. */
+/** A file kept for a server. For a database: the number of rows by kind. */
 interface KeptFile {
   path: string;
   rows: Record<string, number>;
 }
 
-/** What SQLite has beside a database. */
+/** Suffixes of the files that SQLite creates beside a database. */
 const PART_OF_DATABASE = /\.sqlite-(wal|shm|journal)$/;
 const DATABASE = '.sqlite';
-/** Names of the kinds of rows, as they are called in Redis, by their tables. */
+/** Maps each table to the name of its rows, which is the same as in Redis. */
 const ROW_KINDS: Record<string, string> = {
   codes: 'code',
   sessions: 'session',
@@ -34,7 +34,7 @@ function foldersOf(state: StateFolder, { kind, namespace, name }: Server): strin
 
 const filesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).sort() : []);
 
-/** Runs `work` on a database file of ours. A file that is none has no rows. */
+/** Runs `work` on a database file of vmcp. A file that is not one of its databases has no rows. */
 function withDatabase<T>(path: string, readOnly: boolean, work: (database: DatabaseSync) => T): T | undefined {
   let database: DatabaseSync | undefined;
   try {
@@ -65,7 +65,7 @@ function countRows(database: DatabaseSync): Record<string, number> {
   return counted;
 }
 
-/** What is kept for a server below the state folder: its database of logins, its keys. */
+/** Returns the files kept for a server below the state folder: its login database and its keys. */
 export function keptFiles(state: StateFolder, server: Server): KeptFile[] {
   return foldersOf(state, server).flatMap((folder) =>
     filesIn(folder)
@@ -77,12 +77,12 @@ export function keptFiles(state: StateFolder, server: Server): KeptFile[] {
   );
 }
 
-/** Removes it, and the identity for which it was sealed. Nothing may run on the state folder that has it open. */
+/** Removes the files and the uid for which they were sealed. No running process may have the state folder open. */
 export function removeKeptFiles(state: StateFolder, server: Server): void {
   for (const folder of foldersOf(state, server)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** What comes back under that name is another server: what may be left of this one does not open for it. */
+/** Forgets the uid: a later server of the same name gets another one and cannot open files left by this server. */
 export function forgetIdentity(state: StateFolder, server: Server): void {
   const allotments = readAllotments(state);
   const place = `${server.namespace}/${runtimeName(server)}`;
@@ -90,7 +90,7 @@ export function forgetIdentity(state: StateFolder, server: Server): void {
   if (place in allotments.uids) writeAllotments(state, { ...allotments, uids });
 }
 
-/** Takes all rows out of the databases of a server that has them open, in one step each; its keys stay. */
+/** Deletes all rows from the databases of a running server, in one transaction for each database. The keys stay. */
 export function emptyDatabases(state: StateFolder, server: Server): void {
   for (const { path } of keptFiles(state, server).filter((file) => file.path.endsWith(DATABASE))) {
     withDatabase(path, false, (database) => {

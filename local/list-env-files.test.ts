@@ -10,15 +10,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-describe('the files of variables in a folder', () => {
-  it('are those that are not hidden, by name, links to files among them', () => {
+describe('listEnvFiles', () => {
+  it('lists visible files and links to files, sorted by name', () => {
     for (const name of ['b.env', 'a', '.hidden']) writeFileSync(join(folder, name), 'A=b\n');
     mkdirSync(join(folder, 'inside'));
     symlinkSync('.hidden', join(folder, 'linked'));
     expect(listEnvFiles(folder)).toEqual(['a', 'b.env', 'linked'].map((name) => join(folder, name)));
   });
 
-  it('are not known where the folder cannot be read, or holds too many', () => {
+  it('returns nothing when the folder cannot be read or holds too many files', () => {
     expect(listEnvFiles(join(folder, 'nowhere'))).toBeUndefined();
     for (let number = 0; number < 65; number += 1) writeFileSync(join(folder, `f${number}`), '');
     expect(listEnvFiles(folder)).toBeUndefined();

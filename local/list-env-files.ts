@@ -1,12 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** More of them in a folder is a mistake: that of a whole disk, say. */
+/** A folder with more files is a mistake, such as the root of a disk. */
 const MOST = 64;
 
 /**
- * Absolute paths of the files in a folder of variables, by name; hidden ones are left out. Undefined where the folder cannot be read, or
- * holds too much.
+ * Returns the absolute paths of the visible files in a folder of variables, sorted by name. Returns undefined when the folder cannot be
+ * read or holds too many files.
  */
 export function listEnvFiles(folder: string): string[] | undefined {
   try {

@@ -9,10 +9,10 @@ const Lock = z.object({
   ...ProcessIdentity.shape,
   /** Folder with the manifests. */
   folder: z.string(),
-  /** Fingerprint of the program that runs. */
+  /** Fingerprint of the running program. */
   build: z.string().default(''),
 });
-/** Who runs on a state folder. */
+/** The process that uses a state folder. */
 type Lock = z.infer<typeof Lock>;
 
 export class AlreadyRunning extends Error {
@@ -24,7 +24,7 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** Who holds the lock; undefined when nobody does, or the holder is no longer alive. */
+/** Returns the holder of the lock; undefined when the lock is free or its holder has ended. */
 export function readLock(state: StateFolder): Lock | undefined {
   const text = readIfThere(state.lock);
   if (text === undefined) return undefined;
@@ -46,9 +46,8 @@ function writeNew(path: string, text: string): void {
 }
 
 /**
- * Takes the state folder for this process. The file appears with its content (by a link, which fails when the name is
- * taken), so that nobody takes a half-written lock for a stale one. A stale lock is removed. Throws AlreadyRunning.
- * Returns the function that gives it back.
+ * Locks the state folder for this process. The lock file is created complete, by a hard link that fails if the name exists, so that no
+ * process reads a half-written lock as stale. A stale lock is removed. Returns the release function. @throws AlreadyRunning
  */
 export function takeLock(state: StateFolder, folder: string, build: string): () => void {
   const mine = { pid: process.pid, started: startOf(process.pid) ?? '', folder, build };

@@ -2,7 +2,7 @@ import { existsSync, renameSync, statSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 
-/** Bytes after which a log file is put aside as `<name>.1`, whose predecessor goes. */
+/** Bytes after which a log file is renamed to `<name>.1`, replacing the previous one. */
 const LIMIT = 10 * 1024 * 1024;
 
 class LogFile extends Writable {
@@ -45,12 +45,12 @@ class LogFile extends Writable {
   }
 }
 
-/** A file (0600) to append to, with a bound: at most `limit` bytes, and as many in the one before it. */
+/** Opens a bounded log file (0600) for appending: at most `limit` bytes, plus as many in the previous file. */
 export function openLogFile(path: string, limit = LIMIT): Writable {
   return new LogFile(path, limit);
 }
 
-/** Empties a log that other processes may hold open, if it has grown beyond the limit. */
+/** Truncates a log that other processes may hold open, if it is larger than the limit. */
 export function boundLog(path: string, limit = LIMIT): void {
   if (existsSync(path) && statSync(path).size > limit) truncateSync(path, 0);
 }

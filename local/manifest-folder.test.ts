@@ -19,8 +19,8 @@ const write = (name: string, text: string) => writeFileSync(join(folder, name), 
 const names = (snapshot: CurrentSnapshot) => snapshot.value.manifests.map(({ metadata }) => metadata.name).sort();
 const changes = (snapshot: CurrentSnapshot) => snapshot.refresh().map(keyText).sort();
 
-describe('the resources of a folder', () => {
-  it('come from all its YAML files, many documents a file, not from folders inside it', () => {
+describe('ManifestFolder', () => {
+  it('reads all YAML files with any number of documents, but no subfolders', () => {
     write('a.yaml', `${group('one')}---\n${group('two')}`);
     write('b.yml', group('three'));
     write('c.txt', group('four'));
@@ -30,14 +30,14 @@ describe('the resources of a folder', () => {
     expect(changes(snapshot)).toEqual(['MCPGroup/default/one', 'MCPGroup/default/three', 'MCPGroup/default/two']);
   });
 
-  it('hold the values of Secrets, plain and coded', () => {
+  it('returns the values of Secrets, plain and base64', () => {
     write('s.yaml', secret('seen'));
     const snapshot = new CurrentSnapshot(folder);
     snapshot.refresh();
     expect(snapshot.value.secrets.get('default/s')).toEqual({ plain: 'seen', coded: 'decoded' });
   });
 
-  it('that changed, appeared or went are told, and no others', () => {
+  it('returns only the resources that changed, appeared or were deleted', () => {
     write('a.yaml', group('one'));
     write('b.yaml', group('two'));
     write('s.yaml', secret('before'));
@@ -56,7 +56,7 @@ describe('the resources of a folder', () => {
     ]);
   });
 
-  it('are numbered anew with each change of their spec only', () => {
+  it('increments a version only when the spec changes', () => {
     write('a.yaml', group('one'));
     const snapshot = new CurrentSnapshot(folder);
     const generation = () => snapshot.value.manifests[0]?.metadata.generation;
@@ -70,7 +70,7 @@ describe('the resources of a folder', () => {
     expect(generation()).toBe(2);
   });
 
-  it('of a file that is no YAML any more stay as they were, and the problem is told', () => {
+  it('keeps the resources of a file that is no longer valid YAML, and reports the problem', () => {
     write('a.yaml', group('one'));
     write('b.yaml', group('two'));
     const snapshot = new CurrentSnapshot(folder);
@@ -84,7 +84,7 @@ describe('the resources of a folder', () => {
     expect(snapshot.value.problems).toEqual([]);
   });
 
-  it('stay as they were while the folder is away', () => {
+  it('keeps its resources while the folder is missing', () => {
     write('a.yaml', group('one'));
     const snapshot = new CurrentSnapshot(folder);
     snapshot.refresh();

@@ -6,16 +6,16 @@ import type { ManifestFile, Problem, Resource, Source } from './resource.ts';
 
 const NAMESPACE = 'default';
 
-/** The resources of a folder at one moment. Values of Secrets are in it: it never leaves the local platform. */
+/** The resources of a folder at one moment. It holds Secret values, so it never leaves the local platform. */
 export interface Snapshot {
   manifests: Manifest[];
-  /** `<namespace>/<name>` to key to value. */
+  /** Maps `<namespace>/<name>` to values by key. */
   secrets: Map<string, Record<string, string>>;
   configMaps: Map<string, Record<string, string>>;
-  /** Where each resource stands, by the text of its key. */
+  /** Source position of each resource, by the text of its key. */
   sources: Map<string, Source>;
   problems: Problem[];
-  /** What is passed over, or looks misspelt: nothing is refused for it. */
+  /** Ignored documents and likely misspellings; they cause no rejection. */
   notices: Problem[];
 }
 
@@ -28,7 +28,7 @@ export const EMPTY: Snapshot = {
   notices: [],
 };
 
-/** The YAML files of a folder, by name; not those of folders inside it. Throws when there is no such folder. */
+/** Returns the YAML files of a folder by name, without subfolders. Throws when the folder does not exist. */
 export function listManifestFiles(folder: string): ManifestFile[] {
   const entries = readdirSync(folder, { withFileTypes: true });
   const names = entries.filter((entry) => !entry.isDirectory() && /\.ya?ml$/.test(entry.name)).map(({ name }) => name);
@@ -50,13 +50,13 @@ function snapshotOf(resources: Resource[], problems: Problem[], notices: Problem
   return snapshot;
 }
 
-/** What the files say, with everything that is wrong with them. */
+/** Parses the files into resources and problems. */
 export function readSnapshot(files: ManifestFile[]): Snapshot {
   const { resources, problems, notices } = parseManifests(files);
   return snapshotOf(resources, problems, notices);
 }
 
-/** Text of every resource of a snapshot by the text of its key, to see which differ. */
+/** Returns the text of every resource by the text of its key, for comparison. */
 function textsOf(snapshot: Snapshot): Map<string, string> {
   const texts = new Map<string, string>();
   for (const manifest of snapshot.manifests) {
@@ -67,7 +67,7 @@ function textsOf(snapshot: Snapshot): Map<string, string> {
   return texts;
 }
 
-/** Keys of the resources that appeared, changed or went. */
+/** Returns the keys of resources that appeared, changed or were deleted. */
 export function changesBetween(before: Snapshot, after: Snapshot): ResourceKey[] {
   const former = textsOf(before);
   const present = textsOf(after);
@@ -76,13 +76,13 @@ export function changesBetween(before: Snapshot, after: Snapshot): ResourceKey[]
 }
 
 /**
- * The files of a folder as they are read again and again. A file that can no longer be read as YAML counts as it was when it
- * last could, so that a slip of the editor does not take away what runs; the problem is told all the same.
+ * Reads the files of a folder repeatedly. A file that is no longer valid YAML keeps its last valid content, so that an editing mistake
+ * does not stop running servers. The problem is reported nevertheless.
  */
 export class ManifestFolder {
   readonly #folder: string;
   readonly #readable = new Map<string, ManifestFile>();
-  /** Files whose text is the same say the same: reading takes longest. */
+  /** Cache of parsed files by text, because parsing takes most of the time. */
   readonly #parsed = new Map<string, { text: string; parsed: ParsedFile }>();
 
   constructor(folder: string) {

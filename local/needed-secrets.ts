@@ -3,7 +3,7 @@ import { GENERATED_SECRETS, type GeneratedSecret, type Manifest } from '#operato
 
 const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
 
-/** Whether unchecked specs say that there is an authorization server. An MCPServer has one by the configuration it refers to. */
+/** Reports whether unchecked specs have an authorization server. An MCPServer gets one from the configuration that it references. */
 function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly Manifest[]): boolean {
   if (kind === 'VirtualMCPServer') return valueAt(spec, ['authServerConfig']) !== undefined;
   const name = valueAt(spec, ['externalAuthConfigRef', 'name']);
@@ -16,14 +16,14 @@ function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly M
   );
 }
 
-/** Whether somebody logs in at a remote server: what they get is sealed, too, whatever runtime uses it. */
+/** Reports whether users log in at a remote server. Its tokens are sealed, whichever runtime uses them. */
 export function hasLogin({ spec }: Pick<Manifest, 'spec'>): boolean {
   return valueAt(spec, ['remoteAuth']) !== undefined;
 }
 
 /**
- * The secrets that are made for the runtime of a resource; those of an authorization server, and of what seals logins, only where
- * there is one.
+ * Returns the generated secrets that the runtime of a resource needs. Keys for an authorization server or for sealed logins are included
+ * only when the resource has one.
  */
 export function neededSecrets(served: Manifest, manifests: readonly Manifest[]): GeneratedSecret[] {
   const withAuthServer = hasAuthServer(served, manifests);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { listenOn } from '#runtime/http/listen-on';
 import { ObservedRuntimes } from './observed-runtimes.ts';
 
-/** What is to come; it never comes by itself, so that what is seen was not seen by looking again. */
+/** Pending timers. They never fire on their own, so that no observation comes from another probe. */
 let later: (() => void)[];
 const clock = {
   now: () => 0,
@@ -19,7 +19,7 @@ let port: number;
 let observed: ObservedRuntimes;
 let changes: AsyncGenerator<string, void>;
 
-/** The names called, in order, each awaited. */
+/** Records the reported names in order; each can be awaited. */
 function makeChanges(): { said: (name: string) => void; changes: AsyncGenerator<string, void> } {
   const waiting: string[] = [];
   let wake = (): void => undefined;
@@ -52,7 +52,7 @@ afterEach(() => {
   runtime.closeAllConnections();
 });
 
-it('hold nothing of a process that has ended, before anybody asked again', async () => {
+it('ObservedRuntimes forgets a process that has ended, before the next probe', async () => {
   observed.watch('demo', port, 'token');
   await changes.next();
   expect(observed.status('demo')?.ready).toBe(true);
@@ -61,7 +61,7 @@ it('hold nothing of a process that has ended, before anybody asked again', async
   expect(await changes.next()).toEqual({ value: 'demo', done: false });
 });
 
-it('ask its successor', async () => {
+it('ObservedRuntimes probes the successor', async () => {
   observed.watch('demo', port, 'token');
   await changes.next();
   observed.lost('demo');
@@ -70,12 +70,12 @@ it('ask its successor', async () => {
   expect(observed.status('demo')?.ready).toBe(true);
 });
 
-it('know nothing of who was never watched', () => {
+it('ObservedRuntimes has no status for a runtime that it never watched', () => {
   observed.lost('nobody');
   expect(observed.status('nobody')).toBeUndefined();
 });
 
-it('know what a runtime said last while it is silent for a moment, and look again; one that does not listen says nothing', async () => {
+it('ObservedRuntimes keeps the last status during a short silence only while the runtime listens', async () => {
   observed.watch('demo', port, 'token');
   await changes.next();
   isSilent = true;
@@ -88,7 +88,7 @@ it('know what a runtime said last while it is silent for a moment, and look agai
   expect(await changes.next()).toEqual({ value: 'demo', done: false });
 });
 
-/** Resolves when the look that was to come is over, and the next one is to come. */
+/** Resolves when the due probe is over and the next one is scheduled. */
 async function lookAgain(): Promise<void> {
   await isToCome();
   for (const look of later.splice(0)) look();

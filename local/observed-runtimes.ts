@@ -3,10 +3,10 @@ import { fetchStatus } from '#operator/fetch-status';
 import { type Heard, lastHeard, NOTHING_HEARD } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
 
-/** Milliseconds between two looks: until it serves what it should, and from then on. */
+/** Milliseconds between two probes while a runtime does not yet serve its configuration; below, the interval afterwards. */
 const WHILE_STARTING = 150;
 const WHILE_SERVING = 1000;
-/** How one is asked: milliseconds, characters. */
+/** Limits of a probe: milliseconds, characters. */
 const HOW = { host: '127.0.0.1', deadline: 2000, longest: 8 * 1024 * 1024 };
 
 interface Watched {
@@ -16,20 +16,20 @@ interface Watched {
   cancel: () => void;
 }
 
-/** What each runtime of this machine says of itself, asked again and again. */
+/** Status of each runtime on this machine, probed repeatedly. */
 export class ObservedRuntimes {
   readonly #clock: Clock;
   readonly #changed: (name: string) => void;
   readonly #watched = new Map<string, Watched>();
   #closed = false;
 
-  /** `changed` is called with a name when what that runtime says differs from before. */
+  /** Calls `changed` with a runtime's name when its status differs from the previous one. */
   constructor(clock: Clock, changed: (name: string) => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** What it said last, also where it is silent for a moment; undefined while it does not answer. */
+  /** Returns the last status, also during a short silence; undefined while the runtime does not answer. */
   status(name: string): RuntimeStatus | undefined {
     return this.#watched.get(name)?.heard.said;
   }
@@ -44,7 +44,7 @@ export class ObservedRuntimes {
     void this.#look(name, watched);
   }
 
-  /** Its process has ended: what it said holds no longer, whoever listens there next. */
+  /** Discards the status of a process that has ended, whichever process listens on its address next. */
   lost(name: string): void {
     const present = this.#watched.get(name);
     if (!present) return;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isScalar, parseDocument, visit } from 'yaml';
 import { offsetInScalar } from './offset-in-scalar.ts';
 
-/** The text from the place of `B` in the value onwards. */
+/** Returns the text from the position of `B` in the value onwards. */
 function fromB(text: string): string | undefined {
   let found: string | undefined;
   visit(parseDocument(text), {

@@ -2,7 +2,7 @@ import { Scalar } from 'yaml';
 import type { Position } from './resource.ts';
 
 const ANY = /[^]/g;
-/** What stands in a text for one piece of its value, by the style of the scalar. Escaped line breaks stand for nothing. */
+/** Source text of one piece of a value, by scalar style. Escaped line breaks add no characters to the value. */
 const PIECES: Readonly<Record<string, RegExp>> = {
   [Scalar.PLAIN]: ANY,
   [Scalar.QUOTE_SINGLE]: /''|[^]/g,
@@ -12,12 +12,12 @@ const PIECES: Readonly<Record<string, RegExp>> = {
 };
 const QUOTES: ReadonlySet<string | undefined> = new Set([Scalar.QUOTE_SINGLE, Scalar.QUOTE_DOUBLE]);
 const BLOCKS: ReadonlySet<string | undefined> = new Set([Scalar.BLOCK_LITERAL, Scalar.BLOCK_FOLDED]);
-/** Escapes of double quotes that stand for what `\s` matches; U+0085 (`\N`) is not among it. */
+/** Double-quoted escapes of characters that `\s` matches; U+0085 (`\N`) is not one of them. */
 const BLANK = /^\\[\s\tntvfr_LP]$/;
 
 /**
  * Returns the offset in the text of a file for a position in a scalar's value; undefined if the node has no text. YAML folds and indents
- * white space only, so all other characters stand in both texts in the same order.
+ * white space only, so all other characters have the same order in both texts.
  */
 export function offsetInScalar(text: string, { range, type, value }: Scalar, within: Position): number | undefined {
   const pieces = PIECES[type ?? ''];
@@ -44,7 +44,7 @@ function textBefore(value: string, { line, column }: Position): string {
 
 const countVisible = (text: string): number => text.replaceAll(/\s/g, '').length;
 
-/** Counts the characters other than white space that a piece stands for. */
+/** Counts the characters of a piece's value other than white space. */
 function visibleIn(piece: string): number {
   if (piece.length === 1) return countVisible(piece);
   if (BLANK.test(piece)) return 0;

@@ -43,15 +43,15 @@ interface LocalOptions {
   state: StateFolder;
   board: StatusBoard;
   clock: Clock;
-  /** The runtime's program with its first arguments. */
+  /** Program of the runtime with its first arguments. */
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
-  /** Stands in for what no manifest has: the Secret of the management API. */
+  /** Replaces Secrets that no manifest defines: source of the secrets stored by the management API. */
   secrets: SecretsSource;
 }
 
-/** A folder of manifests on one machine, with child processes. The state folder must be open and locked. */
+/** Runs a folder of manifests as child processes on one machine. The state folder must be open and locked. */
 export class LocalPlatform implements Platform {
   readonly #options: LocalOptions;
   readonly #stored: StoredSecrets;
@@ -59,7 +59,7 @@ export class LocalPlatform implements Platform {
   readonly #children: Children;
   readonly #runtimes: ObservedRuntimes;
   readonly #digest: (value: string) => string;
-  /** What each runtime serves or is to serve, by the text of its resource's key. */
+  /** Current or planned configuration of each runtime, by the text of its resource's key. */
   readonly #rendered = new Map<string, Rendered>();
   readonly #address: HostAddress;
   readonly #ports: PortAllocations;
@@ -127,7 +127,7 @@ export class LocalPlatform implements Platform {
     });
   }
 
-  /** Asked only where somebody wants to know it. */
+  /** Asks the engine only when a plan needs the address. */
   async #hostAddress(): Promise<string | undefined> {
     if (this.#options.containerEngine !== 'podman' || !this.#snapshot.value.manifests.some(needsGateway))
       return undefined;
@@ -160,7 +160,7 @@ export class LocalPlatform implements Platform {
     return Promise.resolve();
   }
 
-  /** Ends every child. */
+  /** Ends all children. */
   async stopChildren(): Promise<void> {
     await this.#children.stopAll();
   }
@@ -175,19 +175,19 @@ export class LocalPlatform implements Platform {
     return this.#snapshot.value.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === keyText(key));
   }
 
-  /** A secret that is made here for the runtime of a resource. */
+  /** Returns a generated secret for the runtime of a resource. */
   #made(key: ResourceKey, which: GeneratedSecret): string {
     return generatedSecret(this.#options.state, key.namespace, runtimeFolder(key), which);
   }
 
-  /** Digests of the secrets made here. */
+  /** Returns the digests of the generated secrets. */
   #generated(served: Manifest): NonNullable<World['generated'][string]> {
     const key = { kind: served.kind, ...served.metadata };
     const wanted = neededSecrets(served, this.#snapshot.value.manifests);
     return Object.fromEntries(wanted.map((which) => [which, this.#digest(this.#made(key, which))]));
   }
 
-  /** Documents and answers of the runtimes of one namespace. */
+  /** Returns the documents and statuses of the runtimes in one namespace. */
   #inForce(namespace: string): Pick<World, 'documents' | 'observed'> {
     const documents: World['documents'] = {};
     const observed: World['observed'] = {};
@@ -226,7 +226,7 @@ export class LocalPlatform implements Platform {
     if (rendered && isInForce(rendered, digest)) pruneRendered(rendered);
   }
 
-  /** Before the first of them is started: those on standard input and output are started by the runtime. */
+  /** Records containers before the first of them starts. The runtime itself starts those on standard input and output. */
   #noteContainers({ namespace }: ResourceKey, children: LocalChild[], rendered: Rendered | undefined): void {
     const { state, containerEngine: engine } = this.#options;
     const commands = [...children, ...(rendered?.document.backends ?? [])];
@@ -244,13 +244,13 @@ export class LocalPlatform implements Platform {
       .start(keyText(key), child, spec, awaited)
       .catch((problem: unknown) => this.#moved(key, child, problem));
     if (child.role === 'runtime') {
-      // What its predecessor said is no answer of this one.
+      // The status of the predecessor does not describe the new process.
       this.#runtimes.forget(keyText(key));
       this.#runtimes.watch(keyText(key), child.privatePort, this.#made(key, 'statusToken'));
     }
   }
 
-  /** A port that no person chose is replaced by a free one: no field of a resource would help. Throws the problem again. */
+  /** Replaces a port that no user chose by a free one, because no field of a resource could fix it. Rethrows the problem. */
   async #moved(key: ResourceKey, { role }: LocalChild, problem: unknown): Promise<never> {
     if (problem instanceof PortTaken && !problem.isPublic) {
       const name = `${key.namespace}/${role === 'runtime' ? runtimeName(key) : key.name}`;
@@ -259,7 +259,7 @@ export class LocalPlatform implements Platform {
     throw problem;
   }
 
-  /** Ports of the backends of a document that are processes of this folder. */
+  /** Returns the ports of a document's backends that are processes of this folder. */
   #portsStartedHere({ document }: Rendered): number[] {
     const startedHere = new Set(
       this.#snapshot.value.manifests
@@ -271,7 +271,7 @@ export class LocalPlatform implements Platform {
     );
   }
 
-  /** A resource has no runtime any more. */
+  /** Removes all state about a runtime whose resource no longer has one. */
   #forgetRuntime(owner: string): void {
     const rendered = this.#rendered.get(owner);
     this.#rendered.delete(owner);

@@ -23,18 +23,18 @@ import type { StatusBoard } from './status-board.ts';
 interface PortAllocationsOptions {
   state: StateFolder;
   board: StatusBoard;
-  /** The resources as they are now. */
+  /** Returns the current resources. */
   snapshot: () => Snapshot;
-  /** The ports of the processes that run. */
+  /** Returns the ports of running processes. */
   running: () => PortHolder[];
 }
 
-/** The ports and identities of a folder's resources, kept in its state folder. */
+/** Ports and uids of a folder's resources, kept in its state folder. */
 export class PortAllocations {
   readonly #options: PortAllocationsOptions;
   #value: Allotments;
   #closed = false;
-  /** Claims of the latest snapshot. Reading them takes long. */
+  /** Cached claims of the latest snapshot, because computing them takes long. */
   #claims: { snapshot: Snapshot; claims: ReturnType<typeof portClaims> } | undefined;
 
   constructor(options: PortAllocationsOptions) {
@@ -46,20 +46,20 @@ export class PortAllocations {
     return this.#value;
   }
 
-  /** Ports that resources ask for and cannot have, by namespace. */
+  /** Ports that resources claim and cannot have, by namespace. */
   get conflicts(): Map<string, PortConflicts> {
     const snapshot = this.#options.snapshot();
     if (this.#claims?.snapshot !== snapshot) this.#claims = { snapshot, claims: portClaims(snapshot.manifests) };
     return findPortConflicts(this.#claims.claims, this.#options.running());
   }
 
-  /** Gives ports to what has none, after a look at what other programs have. Returns the resources whose ports changed. */
+  /** Probes the ports of other programs, then allots missing ports. Returns the resources whose ports changed. */
   async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
     const { state, board, snapshot } = this.#options;
     const busy = await this.#findBusy({ starting, lost });
     if (this.#closed) return [];
     const before = this.#ports();
-    // A failure hides no change: a resource without a port waits for one, and a number that is not noted holds until the next start.
+    // A failed write must not hide a change: a resource waits for its port. Without the file, numbers hold until the next start.
     board.attempt(state.allotments, () => {
       const { servers, backends } = applicantsOf(snapshot());
       const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };
@@ -90,7 +90,7 @@ export class PortAllocations {
     return findBusyPorts(candidatePorts(this.#value, servers, backends, starting));
   }
 
-  /** Resource to its ports, as a text. */
+  /** Returns the ports of each resource as text. */
   #ports(): Map<string, string> {
     const { slots, privatePlaces, backendPlaces } = this.#value;
     const texts = this.#options.snapshot().manifests.map((manifest) => {

@@ -4,10 +4,10 @@ import { byName } from '#operator/by-name';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { keyText, type LocalFacts, type Manifest, parseKey, type ResourceKey, runtimeName } from '#operator/world';
 
-/** A listening part of a resource: its endpoint, its private port, or the program of an MCPServer. */
+/** Use of a port: endpoint of a resource, its private port, or the program of an MCPServer. */
 type Role = 'runtime' | 'private' | 'backend';
 
-/** A port that a process of the folder has. */
+/** A port that a process of the folder uses. */
 export interface PortHolder {
   /** Text of the key of its resource. */
   owner: string;
@@ -15,7 +15,7 @@ export interface PortHolder {
   port: number;
 }
 
-/** A port that a resource asks for, with the field that names it. */
+/** A port that a resource claims, with the field that names it. */
 interface PortClaim extends PortHolder {
   field: string;
 }
@@ -49,19 +49,19 @@ function portOfProxy(spec: unknown): Named[] {
   ];
 }
 
-/** Returns the field and the public port that the resource asks for by itself. */
+/** Returns the field and the public port that the resource claims. */
 function claimOfRuntime({ kind, spec }: Manifest): { field: string; port: number } | undefined {
   const named = kind === 'VirtualMCPServer' ? portOfServer(spec) : portOfProxy(spec);
   for (const [field, port] of named) if (port !== undefined) return { field, port };
   return undefined;
 }
 
-/** Returns the public port that the resource asks for by itself. */
+/** Returns the public port that the resource claims. */
 export function claimedPort(manifest: Manifest): number | undefined {
   return claimOfRuntime(manifest)?.port;
 }
 
-/** Returns the port of the program; undefined where it is not started here, has no port, or is stopped. */
+/** Returns the port of the program; undefined when the program does not run here, has no port, or is stopped. */
 function portOfProgram({ kind, spec }: Manifest): number | undefined {
   const data = kind === 'MCPServer' ? MCPServerSpec.safeParse(spec).data : undefined;
   if (!data?.command || data.remoteUrl !== undefined || data.suspend || transportOf(data) === 'stdio') return undefined;
@@ -71,7 +71,7 @@ function portOfProgram({ kind, spec }: Manifest): number | undefined {
 const isSuspended = ({ kind, spec }: Manifest): boolean =>
   kind === 'MCPServer' && MCPServerSpec.safeParse(spec).data?.suspend === true;
 
-/** Returns the ports that resources ask for, in the order in which they are written. */
+/** Returns the ports that resources claim, in manifest order. */
 export function portClaims(manifests: readonly Manifest[]): PortClaim[] {
   return manifests.flatMap((manifest) => {
     const owner = keyText({ kind: manifest.kind, ...manifest.metadata });
@@ -95,8 +95,8 @@ function describeHolder(holder: PortHolder & { field?: string }, { namespace }: 
 export type PortConflicts = NonNullable<LocalFacts['portConflicts']>;
 
 /**
- * Returns why resources cannot have the port that they ask for, by namespace. A process that runs keeps its port. Otherwise, the
- * resource that is written first has it.
+ * Returns why resources cannot have the ports that they claim, by namespace. A running process keeps its port; otherwise the resource that
+ * is first in manifest order gets it.
  */
 export function findPortConflicts(
   claims: readonly PortClaim[],

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { codeOf } from '#lib/files/code-of';
 
-/** A process that can be told from a later one with the same id. */
+/** Identifies a process, also after the system reuses its id. */
 export const ProcessIdentity = z.object({
   pid: z.int().positive(),
-  /** When it started, in the system's own notation; only equality means anything. */
+  /** Start time in the system's own notation; only equality is meaningful. */
   started: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
@@ -22,12 +22,12 @@ function isThere(pid: number): boolean {
 
 function startFromProc(pid: number): string | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // proc(5): the command name may hold spaces and brackets; fields are counted after its last bracket.
+  // proc(5): the command name may contain spaces and brackets, so fields are counted after its last bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' ? undefined : fields[19];
 }
 
-/** When the process with this id started; undefined when there is none (or only its zombie). */
+/** Returns the start time of the process with this id; undefined when it does not exist or is a zombie. */
 export function startOf(pid: number): string | undefined {
   if (!isThere(pid)) return undefined;
   try {
@@ -40,7 +40,7 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** Whether that very process still runs. */
+/** Reports whether this exact process still runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return startOf(identity.pid) === identity.started;
 }

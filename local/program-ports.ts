@@ -3,27 +3,30 @@ import { keyText, type LocalFacts, parseKey, type ResourceKey } from '#operator/
 
 type ProgramPort = NonNullable<LocalFacts['programs']>[string];
 
-/** Whether the program of each MCPServer was started on its port, so that credentials may be sent there. */
+/** Records whether each MCPServer's program was started on its port, so that credentials may be sent there. */
 export class ProgramPorts {
   readonly #ports = new Map<string, ProgramPort>();
   readonly #changed: (owner: string) => void;
 
-  /** `changed` is called with the text of the key of an MCPServer. */
+  /** Calls `changed` with the text of the key of an MCPServer. */
   constructor(changed: (owner: string) => void) {
     this.#changed = changed;
   }
 
-  /** Notes that a program was started on a port that was free. */
+  /** Records that a program was started on a free port. */
   hold(owner: string, port: number): void {
     this.#set(owner, { port });
   }
 
-  /** Notes that another program has the port. */
+  /** Records that another program uses the port. */
   lose(owner: string, port: number, message: string): void {
     this.#set(owner, { port, problem: { reason: 'PortInUse', message } });
   }
 
-  /** Applies an outcome by `apply`, unless it keeps what runs. Then, and where `apply` fails, a program may not have been started. */
+  /**
+   * Applies an outcome, unless it keeps the running processes. Afterwards, or when `apply` fails, it records programs that were not
+   * started.
+   */
   async applyNoting({ action, key }: Outcome, apply: () => Promise<void>): Promise<void> {
     if (action === 'keep') {
       this.#noteUnstarted(key);
@@ -41,7 +44,7 @@ export class ProgramPorts {
     this.#ports.delete(owner);
   }
 
-  /** Returns what is known of the programs of a namespace, by the name of the MCPServer. */
+  /** Returns the port state of the programs in a namespace, by MCPServer name. */
   inNamespace(namespace: string): [name: string, port: ProgramPort][] {
     return [...this.#ports].flatMap(([owner, port]) => {
       const key = parseKey(owner);
@@ -49,7 +52,7 @@ export class ProgramPorts {
     });
   }
 
-  /** Notes that no start of the program was tried, unless one was. */
+  /** Records that the program was not started, unless a start was attempted. */
   #noteUnstarted(key: ResourceKey): void {
     const owner = keyText(key);
     if (key.kind !== 'MCPServer' || this.#ports.has(owner)) return;

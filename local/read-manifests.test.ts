@@ -9,29 +9,29 @@ const lineOf: unknown = expect.any(Function);
 const positionOf: unknown = expect.any(Function);
 const told = (...texts: string[]) => read(...texts).problems.map(problemText);
 
-describe('a manifest is accepted', () => {
-  it.each(ACCEPTED)('with $of', ({ text }) => {
+describe('parseManifests on a valid manifest', () => {
+  it.each(ACCEPTED)('accepts $of', ({ text }) => {
     expect(told(text)).toEqual([]);
     expect(read(text).resources.length).toBeGreaterThan(0);
   });
 });
 
-describe('a manifest is refused, with file, line, path and remedy', () => {
-  it.each(REFUSED)('for $of', ({ text, problems }) => {
+describe('parseManifests on an invalid manifest', () => {
+  it.each(REFUSED)('reports file, line, path and remedy for $of', ({ text, problems }) => {
     expect(told(text)).toEqual(problems.map((problem) => `0.yaml:${problem}`));
   });
 
-  it('in at least eighty ways of writing one, together with what is accepted', () => {
+  it('covers at least eighty ways of writing a manifest, including the accepted ones', () => {
     expect(new Set([...ACCEPTED, ...REFUSED].map(({ text }) => text)).size).toBeGreaterThanOrEqual(80);
   });
 
-  it.each(REFUSED)('without a value that may be a secret: $of', ({ text }) => {
+  it.each(REFUSED)('reveals no value that may be secret: $of', ({ text }) => {
     expect(told(text).join('\n')).not.toMatch(/hunter2|1234|user:pass|not coded/);
   });
 });
 
-describe('the resources of several files', () => {
-  it('keeps what can be read when one file is broken', () => {
+describe('parseManifests on several files', () => {
+  it('keeps the readable resources when one file is broken', () => {
     const { resources, problems } = read('kind: [', manifest('MCPGroup', 'description: a'));
     expect(resources.map(({ kind, file, line }) => ({ kind, file, line }))).toEqual([
       { kind: 'MCPGroup', file: '1.yaml', line: 1 },
@@ -41,7 +41,7 @@ describe('the resources of several files', () => {
     ]);
   });
 
-  it('keeps a resource whose spec is wrong, as it is written', () => {
+  it('keeps a resource with an invalid spec as it is written', () => {
     const { resources, problems } = read(manifest('MCPServer', 'imaeg: a'));
     expect(resources).toEqual([
       {
@@ -58,7 +58,7 @@ describe('the resources of several files', () => {
     expect(problems[0]?.unreadable).toBeUndefined();
   });
 
-  it('names both places of a resource that is written twice, and keeps the first', () => {
+  it('reports both positions of a duplicate resource, and keeps the first', () => {
     const { resources, problems } = read(
       manifest('MCPGroup', 'description: first'),
       `# moved\n${manifest('MCPGroup', 'description: second')}`,
@@ -69,7 +69,7 @@ describe('the resources of several files', () => {
     ]);
   });
 
-  it('tells resources of different namespaces apart', () => {
+  it('distinguishes resources of different namespaces', () => {
     const elsewhere = manifest('MCPGroup', 'description: b').replace('name: demo', 'name: demo\n  namespace: b');
     expect(told(manifest('MCPGroup', 'description: a'), elsewhere)).toEqual([]);
     expect(
@@ -77,7 +77,7 @@ describe('the resources of several files', () => {
     ).toHaveLength(1);
   });
 
-  it('passes over kinds of other programs, with one line each', () => {
+  it('ignores kinds of other programs, with one notice each', () => {
     const foreign = ['v1 Namespace', 'v1 ServiceAccount', 'apps/v1 Deployment'].map((named) => {
       const [apiVersion = '', kind = ''] = named.split(' ');
       return `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n`;
@@ -92,14 +92,14 @@ describe('the resources of several files', () => {
     ]);
   });
 
-  it('refuses a List, whose items would be lost', () => {
+  it('rejects a List, whose items would be lost', () => {
     const list = `apiVersion: v1\nkind: List\nitems:\n  - ${manifest('MCPGroup', 'description: a').trim().replaceAll('\n', '\n    ')}\n`;
     expect(told(list)).toEqual([
       expect.stringContaining('write each of its items as a document of its own, with `---` between them'),
     ]);
   });
 
-  it('warns of an API group that differs by a typo, with the right one', () => {
+  it('warns about an API group that differs by a typo, and names the right one', () => {
     const group = (name: string, of: string) =>
       manifest('MCPGroup', 'description: a').replace('demo', name).replace('vmcp.dev', of);
     const told = (...groups: string[]) =>
@@ -114,20 +114,20 @@ describe('the resources of several files', () => {
     expect(told('vmcp.dev', 'toolhive.stacklok.dev')).toEqual([]);
   });
 
-  it('says which API groups it read', () => {
+  it('returns the API groups that it read', () => {
     expect(
       read(openServer(''), manifest('MCPGroup', '{}').replace('vmcp.dev', 'toolhive.stacklok.dev')).groups,
     ).toEqual(['toolhive.stacklok.dev', 'vmcp.dev']);
   });
 
-  it('gives the line at which each document of a file starts', () => {
+  it('returns the first line of each document of a file', () => {
     const text = `${manifest('MCPGroup', 'description: a')}---\n\n${manifest('MCPServer', 'image: a')}`;
     expect(read(text).resources.map(({ line }) => line)).toEqual([1, 9]);
   });
 });
 
-describe('Secrets and ConfigMaps', () => {
-  it('decodes data, and lets stringData win', () => {
+describe('parseManifests on Secrets and ConfigMaps', () => {
+  it('decodes data, and prefers stringData', () => {
     const text =
       'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { a: plain }\ndata: { a: eA==, b: Y29kZWQ= }\n';
     expect(read(text).resources).toEqual([
@@ -143,7 +143,7 @@ describe('Secrets and ConfigMaps', () => {
     ]);
   });
 
-  it('gives the texts of a ConfigMap', () => {
+  it('returns the texts of a ConfigMap', () => {
     const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c, namespace: n }\ndata:\n  a: |\n    x\n';
     expect(read(text).resources).toEqual([
       {
@@ -170,22 +170,22 @@ describe('Secrets and ConfigMaps', () => {
   });
 });
 
-describe('a file beyond the bounds', () => {
+describe('parseManifests on a file beyond the limits', () => {
   const config = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: c }\n';
 
-  it('is refused when it is larger than 4 MiB', () => {
+  it('rejects a file that is larger than 4 MiB', () => {
     expect(told(`${config}# ${'x'.repeat(4 * 1024 * 1024)}`)).toEqual([
       '0.yaml:1: larger than 4194304 bytes; split it into several files',
     ]);
   });
 
-  it('is refused with more than 1000 documents', () => {
+  it('rejects more than 1000 documents', () => {
     expect(told('---\na: b\n'.repeat(1001))).toEqual([
       '0.yaml:1: has more than 1000 documents; split it into several files',
     ]);
   });
 
-  it('is refused when its aliases multiply', () => {
+  it('rejects aliases that multiply', () => {
     const layers = Array.from({ length: 9 }, (_, index) => {
       const before = index === 0 ? '"x"' : `*l${index - 1}`;
       return `l${index}: &l${index} [${Array.from({ length: 9 }, () => before).join(', ')}]`;
@@ -193,17 +193,17 @@ describe('a file beyond the bounds', () => {
     expect(told(layers.join('\n'))).toEqual(['0.yaml:1: has more than 100 aliases; write the values out']);
   });
 
-  it('is refused when it nests deeper than the stack', () => {
+  it('rejects nesting that exceeds the stack', () => {
     expect(told(`a: ${'['.repeat(100_000)}`)).toEqual(['0.yaml:1: nested too deeply; make it flatter']);
     expect(told('- '.repeat(20_000))).toHaveLength(1);
   });
 
-  it('is read in time however many keys it has', () => {
+  it('reads a file with very many keys in time', () => {
     const keys = Array.from({ length: 20_000 }, (_, index) => `  k${index}: v\n`).join('');
     expect(told(`${config}data:\n${keys}`)).toEqual(['0.yaml:4 data: has more than 1000 entries; remove some']);
   });
 
-  it('tells the first hundred problems of a document, each with its line, in time', () => {
+  it('reports the first hundred problems of a document, each with its line, in time', () => {
     const fields = Array.from({ length: 20_000 }, (_, index) => `  field${index}: v\n`).join('');
     const before = performance.now();
     const found = told(`apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: g }\nspec:\n${fields}`);

@@ -11,30 +11,30 @@ import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
 const OWN_KINDS = Object.keys(KIND_NAMES) as KindName[];
 
 interface ReadManifests {
-  /** In the order of the files. A resource whose `spec` is wrong is among them: what runs by it must not vanish. */
+  /** Resources in the order of the files. A resource with an invalid `spec` is included, so that its running processes are not ended. */
   resources: Resource[];
   problems: Problem[];
-  /** What is passed over, and API groups that look misspelt: nothing is refused for it. */
+  /** Ignored documents and likely misspelt API groups; they cause no rejection. */
   notices: Problem[];
-  /** API groups of our kinds that were read, sorted. */
+  /** API groups of vmcp kinds that were read, sorted. */
   groups: string[];
 }
 
-/** One file by itself. */
+/** The content of one file. */
 export interface ParsedFile {
   problems: Problem[];
   documents: { read: Read; document: YamlDocument }[];
 }
 
-/** What a file says, whatever the others say. */
+/** Parses one file, independently of all others. */
 export function parseFile(file: ManifestFile): ParsedFile {
   const { problems, documents } = readYamlDocuments(file);
   return { problems, documents: documents.map((document) => ({ read: readResource(file.file, document), document })) };
 }
 
 /**
- * Reads the documents of files as resources. What is wrong becomes a problem with file, line, path and remedy; a file that
- * cannot be read leaves the others untouched. Any API group is taken for the known kinds.
+ * Reads the documents of files as resources. Each problem has file, line, path and remedy; an unreadable file does not affect the others.
+ * The known kinds are accepted with any API group.
  */
 export function parseManifests(files: readonly ManifestFile[], parse = parseFile): ReadManifests {
   const problems: Problem[] = [];
@@ -79,7 +79,7 @@ function readResource(file: string, document: YamlDocument): Read {
 
 const kindOf = (value: unknown) => z.object({ kind: z.string() }).safeParse(value).data?.kind;
 
-/** The status of a resource is not read: the operator alone says it. */
+/** Reads a vmcp resource, without its status: only the operator writes a status. */
 function readOwn(kind: KindName, file: string, document: YamlDocument): Read {
   const whole = z.record(z.string(), z.unknown()).parse(document.value);
   const written = Object.fromEntries(Object.entries(whole).filter(([field]) => field !== 'status'));
@@ -122,7 +122,7 @@ function named({ name, namespace, creationTimestamp, labels, annotations }: Obje
   };
 }
 
-/** Of one document: who has mended them is told of the next ones. */
+/** Maximum number of problems reported for one document. */
 const MOST_PROBLEMS = 100;
 
 function explain(error: z.ZodError, schema: z.ZodType, file: string, document: YamlDocument): Problem[] {

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import type { Kind } from '#operator/world';
 
-/** A file as it was read; `file` is the path as it is to be shown. */
+/** A file and its text; `file` is the path shown to users. */
 export interface ManifestFile {
   file: string;
   text: string;
 }
 
-/** Something wrong in a file. */
+/** A problem in a file. */
 export const Problem = z.object({
   file: z.string(),
   /** Counted from 1. */
   line: z.int().min(1),
-  /** Counted from 1, where it is known. */
+  /** Counted from 1; absent when it is not known. */
   column: z.int().min(1).exactOptional(),
   /** Field, e.g. `spec.incomingAuth.type`; empty for a whole document or file. */
   path: z.string(),
-  /** What is wrong and what to do. Never holds a secret value. */
+  /** The problem and its remedy. Never contains a secret value. */
   message: z.string(),
-  /** The file could not be understood as resources at all (broken YAML), not merely a field of one. */
+  /** Set when the file cannot be parsed at all (broken YAML), as opposed to one invalid field. */
   unreadable: z.boolean().exactOptional(),
 });
 export type Problem = z.infer<typeof Problem>;
@@ -33,9 +33,9 @@ export interface Source {
   file: string;
   /** First line of the document, counted from 1. */
   line: number;
-  /** Line of a field; undefined for what is not written. */
+  /** Returns the line of a field; undefined when the field is not written. */
   lineOf: (path: (string | number)[]) => number | undefined;
-  /** Where a position of a field's text stands in the file; undefined where that cannot be told. */
+  /** Returns the file position for a position in a field's text; undefined when it cannot be determined. */
   positionOf?: ((path: (string | number)[], within: Position) => Position | undefined) | undefined;
 }
 
@@ -47,9 +47,9 @@ interface ReadMetadata {
   annotations?: Record<string, string>;
 }
 
-/** One document of a file: a kind that is reconciled (its `spec` as written, valid or not), or what others name. */
+/** One document of a file: a reconciled kind (its `spec` as written, valid or not), or a Secret or ConfigMap that resources reference. */
 export type Resource =
   | (Source & { kind: Kind; apiVersion: string; metadata: ReadMetadata; spec?: unknown })
-  /** `values`: `stringData` and decoded `data` in one. */
+  /** `values` combines `stringData` and decoded `data`. */
   | (Source & { kind: 'Secret'; metadata: ReadMetadata; values: Record<string, string> })
   | (Source & { kind: 'ConfigMap'; metadata: ReadMetadata; data: Record<string, string> });

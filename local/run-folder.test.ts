@@ -29,15 +29,15 @@ const run = () =>
     beside: () => Promise.resolve({ close: () => Promise.resolve(void closed.push('beside')) }),
   });
 
-describe('a folder that is run', () => {
-  it('leaves nothing open, and the state folder to others, where it cannot begin', async () => {
+describe('runFolder', () => {
+  it('leaves nothing open and releases the state folder when it cannot start', async () => {
     mkdirSync(state.digestKey, { recursive: true });
     await expect(run()).rejects.toThrow('EISDIR');
     expect(closed).toEqual(['beside']);
     expect(readLock(state)).toBeUndefined();
   });
 
-  it('closes what is beside it when it is stopped', async () => {
+  it('closes the service opened by `beside` when it is stopped', async () => {
     writeFileSync(join(home, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');
     const running = await run();
     expect(running.board.board.resources.map(({ key }) => key.name)).toEqual(['tools']);

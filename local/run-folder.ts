@@ -14,7 +14,7 @@ import { openState, type StateFolder } from './state-folder.ts';
 import { StatusBoard } from './status-board.ts';
 import { writeFileAtomic } from '#lib/files/write-file';
 
-/** How long what is being worked on may take to end before the children are ended without it. */
+/** Milliseconds that current work may take to finish before the children are ended. */
 const WORK_ENDS = 500;
 
 interface RunOptions {
@@ -25,13 +25,13 @@ interface RunOptions {
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
-  /** What the management API stores. */
+  /** Secrets stored by the management API. */
   secrets: SecretsSource;
-  /** Stops waiting for the first round; `stop` of what is returned is still to be called. */
+  /** Ends the wait for the first round; the caller must still call `stop` of the returned folder. */
   stop: AbortSignal;
-  /** Receives a problem of a resource once for as long as it stays the same, for the log. */
+  /** Logs a problem of a resource once, until the problem changes. */
   onProblem: (key: ResourceKey, problem: unknown) => void;
-  /** Opens what serves beside it: when the state folder is this one's, before anything is told to be ready. */
+  /** Opens a service beside the folder, once the state folder is locked and before anything is reported as ready. */
   beside?: (board: StatusBoard) => Promise<Closable | undefined>;
 }
 
@@ -41,11 +41,11 @@ interface Closable {
 
 export interface RunningFolder {
   board: StatusBoard;
-  /** Ends every process within 5 s and gives the state folder back. */
+  /** Ends every process within 5 s and releases the state folder. */
   stop(): Promise<void>;
 }
 
-/** Takes away what is only of use while vmcp runs: the secret files above all. */
+/** Deletes files that are needed only while vmcp runs, such as secret files. */
 function dropRun(state: StateFolder): void {
   for (const path of [state.status, state.run]) rmSync(path, { recursive: true, force: true });
 }
@@ -58,8 +58,8 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs a folder of manifests until it is stopped. Resolves when every resource has been worked on once.
- * Throws AlreadyRunning when the state folder is taken.
+ * Runs a folder of manifests until it is stopped. Resolves when every resource has been reconciled once. @throws AlreadyRunning when
+ * another process holds the state folder
  */
 export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const { folder, state } = options;
@@ -78,7 +78,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   }
 }
 
-/** What the one before left. */
+/** Removes files, processes and containers of the predecessor. */
 async function clearUp({ folder, state, environment }: RunOptions): Promise<void> {
   writeFileAtomic(state.lastFolder, folder);
   endLeftovers(state);

@@ -84,7 +84,7 @@ function fastClock() {
 }
 
 describe('SupervisedProcess with tellsFailure', () => {
-  it('tells the last line of a process that cannot start', async () => {
+  it('reports the last line of a process that cannot start', async () => {
     const { seen } = start(
       "console.error('{}'); console.error('port 1 cannot be had'); process.exit(1)",
       systemClock,
@@ -105,8 +105,8 @@ describe('SupervisedProcess with tellsFailure', () => {
   });
 });
 
-describe('a process that should run', () => {
-  it('is started again when it crashes, later each time, and says how it ended', async () => {
+describe('SupervisedProcess', () => {
+  it('restarts a process that crashes, later each time, and states how it ended', async () => {
     const { clock, delays } = fastClock();
     const { seen } = start('process.exit(7)', clock);
     const third = await seen((state) => state.restarts === 3 && state.state === 'waiting');
@@ -114,7 +114,7 @@ describe('a process that should run', () => {
     expect(delays.slice(0, 3)).toEqual([500, 1000, 2000]);
   });
 
-  it('that cannot be started at all is tried again as well', async () => {
+  it('retries a process that cannot be started at all', async () => {
     const { clock } = fastClock();
     const states: ProcessState[] = [];
     const one = new SupervisedProcess(
@@ -126,7 +126,7 @@ describe('a process that should run', () => {
     expect(last.lastEnd).toBe('could not be started (ENOENT)');
   });
 
-  it('that the system refuses at once is tried again as well, and no argument is told', async () => {
+  it('retries a process that the system refuses at once, and reveals no argument', async () => {
     const { clock } = fastClock();
     const states: ProcessState[] = [];
     const one = new SupervisedProcess(
@@ -138,7 +138,7 @@ describe('a process that should run', () => {
     expect(last.lastEnd).toBe('could not be started (ERR_INVALID_ARG_VALUE)');
   });
 
-  it('starts when its log can be opened, and not before', async () => {
+  it('starts only when its log can be opened', async () => {
     const { clock } = fastClock();
     const states: ProcessState[] = [];
     let full = 2;
@@ -152,7 +152,7 @@ describe('a process that should run', () => {
     expect(first).toMatchObject({ restarts: 2, lastEnd: 'could not be started (ENOSPC)' });
   });
 
-  it('takes along what it started when it is stopped', async () => {
+  it('ends the children of the process when it is stopped', async () => {
     const { one, seen } = start(
       `const { spawn } = require('node:child_process');
        const inner = spawn(process.execPath, ['-e', '${FOREVER}'], { stdio: 'ignore' });
@@ -166,7 +166,7 @@ describe('a process that should run', () => {
     await eventually(() => (startOf(inner) === undefined ? true : undefined));
   });
 
-  it('leaves nothing behind when it crashes after it started others', async () => {
+  it('ends the children of a process that crashes', async () => {
     const { clock } = fastClock();
     start(
       `const { spawn } = require('node:child_process');
@@ -178,7 +178,7 @@ describe('a process that should run', () => {
     await eventually(() => (startOf(inner) === undefined ? true : undefined));
   });
 
-  it('is killed when it does not end by itself', async () => {
+  it('kills a process that does not end on its own', async () => {
     const { clock, delays } = fastClock();
     const { one, seen } = start(`process.on('SIGTERM', () => {}); console.log('deaf');${FOREVER}`, clock);
     const { identity } = await seen((state) => state.state === 'running');
@@ -188,15 +188,15 @@ describe('a process that should run', () => {
     expect(delays).toContain(3000);
   });
 
-  it('is not started again after stop', async () => {
+  it('starts nothing after stop', async () => {
     const { one, states } = start(FOREVER);
     await one.stop();
     expect(states.at(-1)).toMatchObject({ state: 'stopped', restarts: 0 });
   });
 });
 
-describe('a log file', () => {
-  it('keeps at most its limit and as much in the one before', async () => {
+describe('openLogFile', () => {
+  it('keeps at most its limit, and as much in the previous file', async () => {
     const path = join(folder, 'bounded.log');
     const log = openLogFile(path, 100);
     for (let line = 0; line < 50; line += 1) log.write(`line ${String(line).padStart(4, '0')}\n`);

@@ -10,11 +10,11 @@ import { ProcessIdentity, startOf } from './process-identity.ts';
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
-/** Milliseconds until a start that is not allowed is tried again. */
+/** Milliseconds until a start that `mayStart` refused is tried again. */
 const BARRED = 2000;
-/** A process that lived so long is taken to have worked: the next crash is followed by the shortest delay again. */
+/** Milliseconds after which a process counts as healthy: the delay after its next crash is the shortest again. */
 const LIVED = 10_000;
-/** How long a process has for a clean end. Together with the rest of the way down it stays below 5 s. */
+/** Milliseconds for a clean end. The whole shutdown must stay below 5 s. */
 const GRACE = 3000;
 
 export interface ProcessSpec {
@@ -23,9 +23,9 @@ export interface ProcessSpec {
   args: string[];
   env: NodeJS.ProcessEnv;
   directory: string;
-  /** Its last line of standard error says why it could not start, and holds no secret. */
+  /** The last line on standard error says why the process could not start, and holds no secret. */
   tellsFailure?: true;
-  /** Takes away what a killed process left that does not end with it. */
+  /** Removes leftovers of a killed process that do not end with it, such as containers. */
   cleanUp?: () => Promise<unknown>;
 }
 
@@ -33,20 +33,20 @@ export const ProcessState = z.object({
   name: z.string(),
   state: z.enum(['running', 'waiting', 'stopped']),
   identity: ProcessIdentity.exactOptional(),
-  /** Starts after the first. */
+  /** Number of starts after the first. */
   restarts: z.int().min(0),
-  /** How the last one ended, without what it printed. */
+  /** How the last process ended, without its output. */
   lastEnd: z.string().exactOptional(),
-  /** Why the last one could not start, in its own words; only where its spec allows it. */
+  /** Last output line of a process that could not start; only when its spec allows it. */
   failure: z.string().exactOptional(),
 });
 export type ProcessState = z.infer<typeof ProcessState>;
 
 interface ProcessSurroundings {
   clock: Clock;
-  /** Opens where the output goes; closed with the process. */
+  /** Opens the log; it is closed with the process. */
   openLog: () => Writable;
-  /** Whether it may be started again now; asked before each start after the first. */
+  /** Reports whether a restart is allowed now; called before each start after the first. */
   mayStart?: () => Promise<boolean>;
   /** Called after each change of state. */
   changed: (state: ProcessState) => void;
@@ -56,11 +56,11 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // ESRCH: nobody of the group is left.
+    // ESRCH: the process group is empty.
   }
 }
 
-/** Ends a process and all that it started: asks, waits, then kills the whole group. */
+/** Ends a process and its process group: SIGTERM, then a wait, then SIGKILL. */
 async function endGroup(child: ChildProcess, pid: number, clock: Clock): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     await new Promise<void>((resolve) => {
@@ -75,14 +75,14 @@ async function endGroup(child: ChildProcess, pid: number, clock: Clock): Promise
   signalGroup(pid, 'SIGKILL');
 }
 
-/** By its code alone: the message of a refused argument repeats the argument. */
+/** Describes the failure by its code alone, because the message of a refused argument repeats the argument. */
 function cannotStart(problem: unknown): string {
   return `could not be started (${codeOf(problem) ?? 'unknown'})`;
 }
 
 /**
- * One process that should run: started again when it ends, later after each crash. It has a process group of its own, so
- * that a Ctrl-C of the terminal reaches only vmcp, and so that what it starts ends with it.
+ * Keeps one process running: restarts it when it ends, with a growing delay after crashes. The process has its own process group, so that
+ * Ctrl-C in the terminal reaches only vmcp, and its children end with it.
  */
 export class SupervisedProcess {
   readonly #spec: ProcessSpec;
@@ -104,7 +104,7 @@ export class SupervisedProcess {
     return this.#state;
   }
 
-  /** Ends it and all that it started within about 3 s. */
+  /** Ends the process and its children within about 3 s. */
   async stop(): Promise<void> {
     this.#wanted = false;
     this.#cancelRestart?.();
@@ -120,7 +120,7 @@ export class SupervisedProcess {
     this.#around.changed(this.#state);
   }
 
-  /** Some failures of a start are thrown, others are events: both count as an end. */
+  /** Some start failures are thrown, others are events; both count as an end of the process. */
   #start(): void {
     try {
       const log = this.#around.openLog();
@@ -142,7 +142,7 @@ export class SupervisedProcess {
     const options: SpawnOptions = { cwd: directory, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
     const child = spawn(command, args, options);
     this.#child = child;
-    // Without a file descriptor left there are no pipes, and the error comes as an event.
+    // Without a free file descriptor there are no pipes, and the error arrives as an event.
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
     const failureOf = this.#spec.tellsFailure && child.stderr ? keepFailure(child.stderr) : undefined;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { RUNTIME_ENVIRONMENT, RUNTIME_NODE_OPTIONS } from './runtime-node-options.ts';
 
-describe('the image of the runtime', () => {
-  it('starts with the same options of Node and its allocator as a process on one machine', () => {
+describe('image of the runtime', () => {
+  it('has the same Node and allocator options as a local process', () => {
     const dockerfile = readFileSync(new URL('../runtime/Dockerfile', import.meta.url), 'utf8');
     const [, words = '[]'] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile) ?? [];
     expect(JSON.parse(words)).toEqual(['node', ...RUNTIME_NODE_OPTIONS, '/app/runtime.js']);

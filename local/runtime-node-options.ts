@@ -1,13 +1,13 @@
 /**
- * How Node runs the runtime. V8's young generation grows under load to several times what it needs, and its pages become resident
- * bit by bit over minutes; with 16 MiB a half, calls cost the same and memory stands still (docs/internals/benchmarks.md). An idle runtime
- * collects garbage by `gc`; to get that function from a new context instead costs each call a tenth more CPU.
+ * Node options of the runtime. Under load, V8's young generation grows to several times its need, and memory rises for minutes.
+ * Semi-spaces of 16 MiB keep memory constant at the same cost for each call (docs/internals/benchmarks.md). An idle runtime calls `gc`;
+ * obtaining that function from a new context would cost each call a tenth more CPU.
  */
 export const RUNTIME_NODE_OPTIONS = ['--max-semi-space-size=16', '--expose-gc'] as const;
 
 /**
- * The environment of the runtime. glibc raises its thresholds when a large buffer is freed, and then keeps the memory of those that
- * follow; fixed thresholds make it return what is large. Lower ones cost CPU for each call (docs/internals/benchmarks.md).
+ * Environment of the runtime. glibc raises its thresholds when a large buffer is freed, and then keeps the memory of later buffers. Fixed
+ * thresholds make it return large buffers; lower ones cost CPU for each call (docs/internals/benchmarks.md).
  */
 export const RUNTIME_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '2',

@@ -7,11 +7,11 @@ import type { ProcessSpec } from './run-process.ts';
 import { RUNTIME_ENVIRONMENT } from './runtime-node-options.ts';
 import { RUN_CONFIG_FILE } from './write-rendered.ts';
 
-/** Seconds that a runtime has to finish the calls under way; it is killed soon after. */
+/** Seconds that a runtime has to finish current calls; it is killed soon after. */
 const DRAIN = '2';
 
 interface ChildSurroundings {
-  /** The runtime's program with its first arguments. */
+  /** Program of the runtime with its first arguments. */
   runtime: string[];
   /** Folder of the manifests: paths in commands are relative to it. */
   folder: string;
@@ -19,12 +19,12 @@ interface ChildSurroundings {
   valueOf: (source: SecretSource) => string;
 }
 
-/** The operator's own: secrets of the environment, and the password of the encrypted ones. A runtime reads files. */
+/** Removes the operator's secrets and the password of the encrypted file from the environment. A runtime reads files instead. */
 function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('VMCP_SECRET')));
 }
 
-/** How a child of the plan is started. `configDirectory`: where the runtime finds its document. */
+/** Returns how a planned child is started. `configDirectory`: folder of the runtime's document. */
 export function specOfChild(
   child: LocalChild,
   configDirectory: string | undefined,

@@ -2,45 +2,45 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '#lib/files/write-file';
 
-/** Paths of what one `vmcp up` keeps: all of it below one folder, which only its owner may read. */
+/** Paths of the files of one `vmcp up`, all below one folder that only its owner can read. */
 export interface StateFolder {
   /** Absolute path, by default `.vmcp` in the working directory. */
   path: string;
   lock: string;
-  /** The folder that runs here, or ran last. */
+  /** Records the manifest folder that runs now or ran last. */
   lastFolder: string;
-  /** Identities and ports that stay the same from start to start. */
+  /** Uids and ports that stay the same across restarts. */
   allotments: string;
-  /** Key of the hashes that name secret files. */
+  /** Key of the hashes in the names of secret files. */
   digestKey: string;
-  /** Processes started, so that those of a killed predecessor can be ended. */
+  /** Started processes, so that the next vmcp can end those of a killed one. */
   children: string;
-  /** By which engine containers may run, and how they are labelled: those of a killed predecessor are ended. */
+  /** Container engine and labels, so that the next vmcp can remove the containers of a killed one. */
   containers: string;
-  /** What `vmcp status` reads. */
+  /** Status that `vmcp status` reads. */
   status: string;
   logs: string;
   /** Log of `vmcp up --detach` itself. */
   ownLog: string;
   /** Run configurations and secret files, by namespace. */
   run: string;
-  /** Secrets that are made here, by namespace and server. */
+  /** Generated secrets, by namespace and server. */
   generated: string;
-  /** Keys and databases of authorization servers, by namespace and server: a restart logs nobody out. */
+  /** Keys and databases of authorization servers, by namespace and server: a restart logs no user out. */
   logins: string;
   /** Logins of `vmcp token`. */
   developmentLogins: string;
-  /** As what `vmcp try` registered, by endpoint. */
+  /** OAuth clients registered by `vmcp try`, by endpoint. */
   clients: string;
-  /** URL of the management API while it serves. */
+  /** URL of the management API while it runs. */
   managementAddress: string;
-  /** Token that it asks for, made at each start. */
+  /** Token of the management API, new at each start. */
   managementToken: string;
-  /** Its audit log. */
+  /** Audit log of the management API. */
   managementAudit: string;
 }
 
-/** Where everything is, whether it is there or not. */
+/** Returns all paths, whether the files exist or not. */
 export function locateState(path = '.vmcp'): StateFolder {
   const absolute = resolve(path);
   const inside = (name: string): string => join(absolute, name);
@@ -66,7 +66,7 @@ export function locateState(path = '.vmcp'): StateFolder {
   };
 }
 
-/** Makes the folder, or closes one that others may read. It keeps itself out of version control. */
+/** Creates the folder, or removes the permissions of other users from it. The folder excludes itself from version control. */
 export function openState(state: StateFolder): void {
   for (const path of [state.path, state.logs, state.run, state.generated, state.logins])
     mkdirSync(path, { recursive: true, mode: 0o700 });

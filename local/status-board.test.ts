@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Nothing can be written in the place of a folder. */
+/** Blocks a path: a folder there makes every write fail. */
 const block = (path: string) => {
   rmSync(path, { force: true });
   mkdirSync(join(path, 'inside'), { recursive: true });
@@ -34,8 +34,8 @@ const unblock = (path: string) => rmSync(path, { recursive: true });
 const files = ({ problems }: Board) => problems.map(({ file }) => file);
 const running = (name: string) => ({ name, state: 'running', restarts: 0 }) as const;
 
-describe('the board of what runs', () => {
-  it('is read back as it was written', () => {
+describe('StatusBoard', () => {
+  it('reads back what it wrote', () => {
     const board = new StatusBoard(state, folder);
     const condition = { type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: 'now' } as const;
     const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
@@ -45,12 +45,12 @@ describe('the board of what runs', () => {
     expect(readBoard(state)).toEqual(board.board);
   });
 
-  it('of another version says what to do, rather than something else', () => {
+  it('rejects a report of another version, with the remedy', () => {
     writeFileSync(state.status, JSON.stringify({ pid: process.pid, resources: [{ name: 'as it once was' }] }));
     expect(() => readBoard(state)).toThrow(OtherVersion);
   });
 
-  it('goes on for those who listen while its file cannot be written, and says so until it can', () => {
+  it('keeps serving its listeners while its file cannot be written, and reports the problem until it can', () => {
     const board = new StatusBoard(state, folder);
     const seen: Board[] = [];
     board.listen((one) => seen.push(one));
@@ -64,7 +64,7 @@ describe('the board of what runs', () => {
     expect(readBoard(state)).toEqual(board.board);
   });
 
-  it('shows that the processes cannot be noted, and ends nothing for it', async () => {
+  it('reports that processes cannot be recorded, and ends nothing', async () => {
     const board = new StatusBoard(state, folder);
     const children = new Children(
       { state, clock: systemClock, board },
@@ -81,7 +81,7 @@ describe('the board of what runs', () => {
     expect(files(board.board)).toEqual([]);
   });
 
-  it('shows that ports cannot be noted, and every change is told all the same', async () => {
+  it('reports that ports cannot be recorded, and still passes on every change', async () => {
     const board = new StatusBoard(state, folder);
     block(state.allotments);
     writeFileSync(join(folder, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');

@@ -12,24 +12,24 @@ import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 const Listen = z.object({ address: z.string(), privateAddress: z.string() });
 export type Listen = z.infer<typeof Listen>;
 
-/** One resource with its status, as it is written for `vmcp status`. */
+/** One resource with its status, as `vmcp status` reads it. */
 const ResourceStatus = z.object({
   key: ResourceKey,
   status: Status,
-  /** Whether clients connect to it: a VirtualMCPServer always, an MCPServer when it is served by itself. */
+  /** Whether clients connect to the resource: always for a VirtualMCPServer; for an MCPServer that is served on its own. */
   isEndpoint: z.boolean(),
-  /** Where its process listens, `host:port`; absent while it has none, and in a cluster. */
+  /** Address of the process, `host:port`; absent while it has none, and in a cluster. */
   listen: Listen.exactOptional(),
 });
 type ResourceStatus = z.infer<typeof ResourceStatus>;
 
-/** Everything that one `vmcp up` reports. */
+/** The full report of one `vmcp up`. */
 const Board = z.object({
   /** Process that reports. */
   pid: z.int().positive(),
   /** Folder with the manifests. */
   folder: z.string(),
-  /** Whether every resource has been worked on once. */
+  /** Whether every resource has been reconciled once. */
   settled: z.boolean(),
   problems: z.array(Problem),
   resources: z.array(ResourceStatus),
@@ -37,13 +37,13 @@ const Board = z.object({
 });
 export type Board = z.infer<typeof Board>;
 
-/** What runs here writes another board. */
+/** The running vmcp writes a report in another format. */
 export class OtherVersion extends Error {
   override readonly name = 'OtherVersion';
 }
 
 /**
- * What the process that holds the state folder reported last; undefined when it has not, or nobody holds it.
+ * Returns the last report of the process that locks the state folder; undefined when it has not reported or no process holds the lock.
  * @throws OtherVersion
  */
 export function readBoard(state: StateFolder): Board | undefined {
@@ -55,14 +55,14 @@ export function readBoard(state: StateFolder): Board | undefined {
   return board.pid === holder ? board : undefined;
 }
 
-/** Collects what is to be seen from outside, in a file and for whoever listens in this process. */
+/** Collects the public status in a file, and for listeners in this process. */
 export class StatusBoard {
   readonly #state: StateFolder;
   readonly #resources = new Map<string, ResourceStatus>();
   readonly #processes = new Map<string, ProcessState>();
   readonly #listeners: ((board: Board) => void)[] = [];
   readonly #folder: string;
-  /** Steps that failed, by the path they were about. */
+  /** Failed steps, by their path. */
   readonly #failures = new Map<string, Problem>();
   #problems: Problem[] = [];
   #settled = false;
@@ -110,8 +110,8 @@ export class StatusBoard {
   }
 
   /**
-   * Takes a step about a file or folder from where an error would reach nobody and end vmcp, such as a timer. A failure
-   * stands on the board until the same step succeeds.
+   * Runs a file operation in a context where an error would be uncaught and end vmcp, such as a timer. A failure stays in the report until
+   * the same step succeeds.
    */
   attempt(path: string, step: () => void): void {
     const former = this.#failures.get(path)?.message;
@@ -136,7 +136,7 @@ export class StatusBoard {
     for (const listener of this.#listeners) listener(board);
   }
 
-  /** The step's result; undefined when it failed. */
+  /** Returns the result of the step; undefined when it failed. */
   #note<T>(path: string, step: () => T): T | undefined {
     try {
       const result = step();

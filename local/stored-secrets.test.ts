@@ -46,8 +46,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('stored secrets', () => {
-  it('are read where a manifest names them, and no others', async () => {
+describe('StoredSecrets', () => {
+  it('reads only the secrets that a manifest names', async () => {
     const deep = manifest('team', { remoteAuth: { clientSecretRef: { name: 'vmcp-secrets', key: 'B' } } });
     const other = naming('C', 'other', 'secret-of-the-folder');
     expect(await stored.load([naming('A'), naming('MISSING'), deep, other])).toBe(true);
@@ -61,12 +61,12 @@ describe('stored secrets', () => {
     ]);
   });
 
-  it('are not asked for where no manifest names one, so that nobody needs a password for nothing', async () => {
+  it('reads nothing when no manifest names a secret, so that no password is required', async () => {
     expect(await stored.load([manifest('default', { image: 'x' })])).toBe(false);
     expect(asked).toEqual([]);
   });
 
-  it('say whether they changed', async () => {
+  it('reports whether values changed', async () => {
     const all = [naming('A')];
     expect([await stored.load(all), await stored.load(all)]).toEqual([true, false]);
     kept.A = 'changed';
@@ -74,7 +74,7 @@ describe('stored secrets', () => {
     expect([...stored.values]).toEqual([]);
   });
 
-  it('that cannot be read stay as they were, with a problem, and are tried again', async () => {
+  it('keeps its values when a read fails, reports a problem and retries', async () => {
     await stored.load([naming('A')]);
     kept.locked = 'yes';
     let again = 0;
@@ -94,7 +94,7 @@ describe('stored secrets', () => {
     expect(stored.problems).toEqual([]);
   });
 
-  it('are looked at when this process changes them, and when another one writes the file', () => {
+  it('reloads when this process changes a secret, and when another process writes the file', () => {
     let again = 0;
     stored.watch(() => (again += 1));
     tell();
@@ -112,7 +112,7 @@ describe('stored secrets', () => {
     expect(again).toBe(2);
   });
 
-  it('are read once for many changes at once, as they are then', async () => {
+  it('reads once for many concurrent changes, and returns the latest values', async () => {
     const first = stored.load([naming('A')]);
     const rest = [stored.load([]), stored.load([naming('B')])];
     expect(await Promise.all([first, ...rest])).toEqual([true, true, true]);
@@ -120,7 +120,7 @@ describe('stored secrets', () => {
   });
 });
 
-it('the Secret of a manifest wins over a stored one, key by key', async () => {
+it('prefers the Secret of a manifest over a stored one, key by key', async () => {
   writeFileSync(
     join(folder, 'a.yaml'),
     'apiVersion: v1\nkind: Secret\nmetadata: {name: vmcp-secrets}\nstringData: {A: written}\n',

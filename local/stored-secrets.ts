@@ -5,24 +5,24 @@ import type { Clock } from '#operator/queue';
 import type { Manifest } from '#operator/world';
 import type { Problem } from './resource.ts';
 
-/** Where the values of stored secrets come from: what the management API writes. */
+/** Source of stored secret values, which the management API writes. */
 export interface SecretsSource {
-  /** Files that differ when a secret does. */
+  /** Files whose content changes with each secret. */
   files: readonly string[];
-  /** Calls after each change that this process made. Returns the function that ends it. */
+  /** Calls `changed` after each change made by this process. Returns a function that ends the subscription. */
   listen(changed: () => void): () => void;
-  /** Values of those keys that are there. May throw an Error whose message is public. */
+  /** Returns the values of existing keys. May throw an Error whose message is public. */
   read(namespace: string, keys: readonly string[]): Promise<Map<string, string>>;
 }
 
-/** Other processes write, too: the files are looked at so often. Milliseconds. */
+/** Milliseconds between two checks of the files, because other processes write them, too. */
 const LOOK = 1000;
-/** Milliseconds after which what could not be read is read again. */
+/** Milliseconds until a failed read is repeated. */
 const RETRY = 30_000;
 
 type Values = Map<string, Record<string, string>>;
 
-/** Keys of the stored secret that manifests name, by namespace. No other value is read. */
+/** Returns the keys of the stored Secret that manifests name, by namespace. Other values are never read. */
 function keysNamedBy(manifests: readonly Manifest[]): Map<string, Set<string>> {
   const named = new Map<string, Set<string>>();
   for (const { metadata, spec } of manifests) {
@@ -42,7 +42,7 @@ function collectKeys(value: unknown, keys: Set<string>): void {
   for (const inside of Object.values(value)) collectKeys(inside, keys);
 }
 
-/** Values of the stored secrets that manifests name, as they were when they could last be read. */
+/** Values of the stored secrets that manifests name, from the last successful read. */
 export class StoredSecrets {
   readonly #source: SecretsSource;
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class StoredSecrets {
   #problem: Problem | undefined;
   #wanted: readonly Manifest[] = [];
   #reading: Promise<unknown> = Promise.resolve();
-  /** The reading that has not begun yet: who comes now waits for it, too. */
+  /** The next read, which has not begun; calls made now share it. */
   #next: Promise<boolean> | undefined;
   #stop: () => void = () => undefined;
   #cancelRetry: (() => void) | undefined;
@@ -61,7 +61,7 @@ export class StoredSecrets {
     this.#clock = clock;
   }
 
-  /** `<namespace>/<name of the Secret>` to key to value. */
+  /** Maps `<namespace>/<Secret name>` to values by key. */
   get values(): ReadonlyMap<string, Record<string, string>> {
     return this.#values;
   }
@@ -70,7 +70,7 @@ export class StoredSecrets {
     return this.#problem ? [this.#problem] : [];
   }
 
-  /** Reads what these manifests name, one reading at a time. Whether values or problems are others now. */
+  /** Reads the secrets that these manifests name, one read at a time. Returns whether values or problems changed. */
   load(manifests: readonly Manifest[]): Promise<boolean> {
     this.#wanted = manifests;
     this.#next ??= this.#reading.then(() => {
@@ -81,7 +81,7 @@ export class StoredSecrets {
     return this.#next;
   }
 
-  /** Calls when there may be something new to load. */
+  /** Calls `changed` when a load may return new values. */
   watch(changed: () => void): void {
     this.#retry = changed;
     const endListening = this.#source.listen(changed);

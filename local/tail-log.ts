@@ -2,11 +2,11 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '#lib/files/code-of';
 
-/** At most so much of the end of a file is looked at for its last lines, and read at once. */
+/** Maximum number of bytes read at once, and searched at the end of a file for its last lines. */
 const MOST = 256 * 1024;
 const LOOK = 300;
 
-/** Reads from an offset to the end, at most `MOST` bytes; undefined where there is no file. */
+/** Reads from an offset to the end, at most `MOST` bytes; undefined when the file does not exist. */
 function readFrom(path: string, from: number | undefined): { bytes: Buffer; start: number } | undefined {
   let descriptor: number;
   try {
@@ -17,7 +17,7 @@ function readFrom(path: string, from: number | undefined): { bytes: Buffer; star
   }
   try {
     const { size } = fstatSync(descriptor);
-    // A smaller file is a new one: the former was put aside.
+    // A file smaller than the offset is a new one: the previous file was renamed.
     const start = from === undefined ? Math.max(0, size - MOST) : from > size ? 0 : from;
     const bytes = Buffer.alloc(Math.min(size - start, MOST));
     return { bytes: bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, start)), start };
@@ -38,30 +38,30 @@ export interface ReadLines {
   offset: number;
 }
 
-/** The last lines that there are; with `follow` only whole ones. */
+/** Returns the last lines of a file; with `follow`, only complete lines. */
 export function lastLines(path: string, count: number, follow: boolean): ReadLines {
   const first = readFrom(path, undefined);
   if (!first) return { lines: [], offset: 0 };
   const whole = follow ? first.bytes.lastIndexOf('\n') + 1 : first.bytes.length;
   const all = linesOf(first.bytes.subarray(0, whole).toString('utf8'));
-  // The first line of a cut is not whole.
+  // The first line after a cut is incomplete.
   const known = first.start > 0 ? all.slice(1) : all;
   return { lines: count === 0 ? [] : known.slice(-count), offset: first.start + whole };
 }
 
-/** Whole lines after an offset. A file that is put aside is followed by the one in its place. */
+/** Returns complete lines after an offset. After a rotation, it continues with the new file. */
 export function nextLines(path: string, offset: number): ReadLines {
   const next = readFrom(path, offset);
   if (!next) return { lines: [], offset: 0 };
   const end = next.bytes.lastIndexOf('\n') + 1;
-  // A line longer than what is read at once comes in parts.
+  // A line longer than one read is returned in parts.
   const taken = end === 0 && next.bytes.length === MOST ? MOST : end;
   return { lines: linesOf(next.bytes.subarray(0, taken).toString('utf8')), offset: next.start + taken };
 }
 
 /**
- * The last lines of a file, each with its line break, and with `follow` those that are appended, until `signal`. A file that is put aside is
- * followed by the one in its place. A line that is not whole yet comes when it is.
+ * Yields the last lines of a file, each with its line break; with `follow`, also appended lines until `signal` aborts. After a rotation,
+ * it continues with the new file. An incomplete line is yielded once it is complete.
  */
 export async function* tailLog(
   path: string,

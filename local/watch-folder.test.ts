@@ -17,7 +17,7 @@ afterEach(() => {
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Watches; counts the changes told. `clock` decides whether the system's notices or the looks count. */
+/** Watches the folder and counts notifications. `clock` decides whether system events or the polling counts. */
 function watching(clock: Clock): { count: () => number; told: (times: number) => Promise<void> } {
   let count = 0;
   stop = watchFolder(folder, clock, () => (count += 1));
@@ -28,8 +28,8 @@ function watching(clock: Clock): { count: () => number; told: (times: number) =>
   return { count: () => count, told };
 }
 
-describe('watching a folder', () => {
-  it('tells several writes of one moment once', async () => {
+describe('watchFolder', () => {
+  it('reports several writes at one moment once', async () => {
     const { told, count } = watching(systemClock);
     for (const name of ['a.yaml', 'b.yaml', 'c.yaml']) writeFileSync(join(folder, name), 'one');
     await told(1);
@@ -37,7 +37,7 @@ describe('watching a folder', () => {
     expect(count()).toBe(1);
   });
 
-  it('sees a file that is put in the place of another one', async () => {
+  it('detects a file that replaces another one', async () => {
     writeFileSync(join(folder, 'a.yaml'), 'one');
     const { told } = watching(systemClock);
     writeFileSync(join(folder, 'a.yaml.new'), 'two');
@@ -45,15 +45,15 @@ describe('watching a folder', () => {
     await told(1);
   });
 
-  it('does not tell of files that are no manifests', async () => {
+  it('does not report files that are not manifests', async () => {
     const { count } = watching(systemClock);
     writeFileSync(join(folder, 'notes.txt'), 'one');
     await pause(400);
     expect(count()).toBe(0);
   });
 
-  it('looks by itself where the system gives no notice', async () => {
-    // The wait for quiet after a notice never ends here, so only the regular look can tell.
+  it('polls the folder when the system sends no event', async () => {
+    // The quiet period after an event never ends here, so only the polling can report the change.
     const clock: Clock = {
       now: () => Date.now(),
       after: (delay, then) => (delay < 1000 ? () => undefined : systemClock.after(20, then)),

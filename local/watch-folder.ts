@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { Clock } from '#operator/queue';
 import { codeOf } from '#lib/files/code-of';
 
-/** An editor writes a file in several steps: changes are looked at when it has been quiet for so long. */
+/** Milliseconds without an event before changes are read, because an editor writes a file in several steps. */
 const QUIET = 100;
-/** Where the system tells nothing (network folders, containers), the folder is looked at so often. */
+/** Milliseconds between two polls, for systems without events (network folders, containers). */
 const LOOK = 2000;
 
-/** Names, sizes and times of the YAML files of a folder, as one text that differs when a file does. */
+/** Returns names, sizes and times of the YAML files in a folder as one text, for comparison. */
 function signature(folder: string): string {
   try {
     const names = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
@@ -33,7 +33,7 @@ function systemWatcher(folder: string, noticed: () => void): FSWatcher | undefin
   }
 }
 
-/** Calls `changed` after the YAML files of a folder changed. Returns the function that ends it. */
+/** Calls `changed` after the YAML files of a folder changed. Returns a function that ends the watch. */
 export function watchFolder(folder: string, clock: Clock, changed: () => void): () => void {
   let seen = signature(folder);
   let cancelQuiet: (() => void) | undefined;

@@ -31,8 +31,8 @@ const rendered = (secretFile: string, port: number): Rendered => ({
 const value = () => 'the value';
 const inodeOf = (name: string) => statSync(join(folder, 'config', name)).ino;
 
-describe('what one runtime reads', () => {
-  it('is written for its owner alone', () => {
+describe('writeRendered', () => {
+  it('writes files that only their owner can read', () => {
     writeRendered(rendered('k-1', 1), value);
     expect(readFileSync(join(folder, 'config/secrets/k-1'), 'utf8')).toBe('the value');
     expect(readFileSync(join(folder, 'config/ca-1'), 'utf8')).toBe('certificate');
@@ -42,7 +42,7 @@ describe('what one runtime reads', () => {
     expect(statSync(join(folder, 'config/secrets')).mode & 0o777).toBe(0o700);
   });
 
-  it('is left alone where it is the same, so that nobody is woken', () => {
+  it('does not rewrite unchanged files, so that the runtime does not reload', () => {
     writeRendered(rendered('k-1', 1), value);
     const before = [inodeOf('run-config.yaml'), inodeOf('secrets/k-1')];
     writeRendered(rendered('k-1', 1), value);
@@ -52,7 +52,7 @@ describe('what one runtime reads', () => {
     expect(inodeOf('secrets/k-1')).toBe(before[1]);
   });
 
-  it('keeps its former files until they are pruned, and leaves nothing half written', () => {
+  it('keeps former files until they are pruned, and leaves no partial file', () => {
     writeRendered(rendered('k-1', 1), value);
     const former = digestOnDisk(join(folder, 'config'));
     writeRendered(rendered('k-2', 2), value);

@@ -7,15 +7,15 @@ import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 /** Name of the document in a child's configuration folder. */
 export const RUN_CONFIG_FILE = 'run-config.yaml';
 
-/** SHA-256 (hex) of a run configuration as it lies on disk, or undefined: what a runtime reports as `config_digest`. */
+/** Returns the SHA-256 (hex) of the run configuration on disk, which a runtime reports as `config_digest`; undefined without a file. */
 export function digestOnDisk(configDirectory: string): string | undefined {
   const text = readIfThere(join(configDirectory, RUN_CONFIG_FILE));
   return text === undefined ? undefined : createHash('sha256').update(text).digest('hex');
 }
 
 /**
- * Writes what one runtime reads: the named files first, the document that names them last, each at once and only where it
- * differs. `valueOf` gives the secret values.
+ * Writes the files of one runtime: secret and plain files first, the document that names them last. Each write is atomic, and unchanged
+ * files are skipped. `valueOf` returns the secret values.
  */
 export function writeRendered(rendered: Rendered, valueOf: (source: SecretSource) => string): void {
   const { configDirectory, secretDirectory, text: document, secretFiles, plainFiles } = rendered;
@@ -33,7 +33,7 @@ function pruneFolder(directory: string, kept: Set<string>): void {
   }
 }
 
-/** Removes the files that the document names no longer. Only once the runtime serves that document. */
+/** Removes files that the document no longer names. Call it only after the runtime serves that document. */
 export function pruneRendered({ configDirectory, secretDirectory, secretFiles, plainFiles }: Rendered): void {
   const kept = new Set([RUN_CONFIG_FILE, ...Object.keys(secretFiles), ...Object.keys(plainFiles)]);
   for (const directory of new Set([configDirectory, secretDirectory])) pruneFolder(directory, kept);

@@ -15,31 +15,31 @@ import { repeatedKey } from '#operator/yaml-bounds';
 import { offsetInScalar } from './offset-in-scalar.ts';
 import type { ManifestFile, Position, Problem } from './resource.ts';
 
-/** More is no manifest that a person wrote, and would only take memory. */
+/** Maximum file size in bytes; no user writes a larger manifest, and it would cost memory. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_DOCUMENTS = 1000;
-/** Aliases that are followed in one document: a few that refer to each other would otherwise grow without end. */
+/** Maximum number of aliases resolved in one document: aliases that reference each other would grow without limit. */
 const MAX_ALIASES = 100;
 const MAX_DEPTH = 1000;
 const TOO_DEEP = 'nested too deeply; make it flatter';
 
-/** One document of a file: what it says, and where it says it. */
+/** One document of a file, with source positions. */
 export interface YamlDocument {
   value: unknown;
   /** First line, counted from 1. */
   line: number;
-  /** Line of a field, of its key where it has one; undefined for what is not written. */
+  /** Returns the line of a field, or of its key if it has one; undefined when the field is not written. */
   lineOf: (path: (string | number)[]) => number | undefined;
-  /** Where a position of a field's text stands in the file; undefined where that cannot be told. */
+  /** Returns the file position for a position in a field's text; undefined when it cannot be determined. */
   positionOf: (path: (string | number)[], within: Position) => Position | undefined;
 }
 
-/** The documents of a file, or why it cannot be read as YAML. Never throws, and never repeats what the file says. */
+/** Returns the documents of a file, or the reason why it is not valid YAML. Never throws, and never repeats file content. */
 export function readYamlDocuments({ file, text }: ManifestFile): { documents: YamlDocument[]; problems: Problem[] } {
   const lines = new LineCounter();
   try {
     checkSize(text);
-    // The library's own search for duplicate keys compares each with each.
+    // The library compares each key with each other key to find duplicates, which takes quadratic time.
     const options = { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false } as const;
     const parsed = parseAllDocuments(text, { ...options, logLevel: 'silent' });
     const documents = Array.isArray(parsed) ? parsed.filter((document) => !isEmpty(document)) : [];
@@ -54,7 +54,7 @@ export function readYamlDocuments({ file, text }: ManifestFile): { documents: Ya
   }
 }
 
-/** A file that cannot be understood; `offset` is where in its text. */
+/** A file that cannot be parsed; `offset` is the position in its text. */
 class Unreadable extends Error {
   readonly offset: number;
   constructor(message: string, offset = 0) {
@@ -63,7 +63,7 @@ class Unreadable extends Error {
   }
 }
 
-/** The library throws for references that cannot be followed, and when nesting exhausts the stack. */
+/** Converts errors of the library, which throws for unresolvable references and when nesting exhausts the stack. */
 function asUnreadable(error: unknown): Unreadable {
   if (error instanceof Unreadable) return error;
   if (error instanceof RangeError) return new Unreadable(TOO_DEEP);
@@ -77,7 +77,7 @@ function checkSize(text: string): void {
   if (Buffer.byteLength(text) > MAX_BYTES) {
     throw new Unreadable(`larger than ${MAX_BYTES} bytes; split it into several files`);
   }
-  // Brackets that stay open cost the library the square of their number.
+  // Unclosed brackets cost the library time quadratic in their number.
   let open = 0;
   for (const sign of text) {
     if (sign === '[' || sign === '{') open++;
@@ -125,7 +125,7 @@ function positioned(document: Document.Parsed, text: string, lines: LineCounter)
 
 type PairOf = (map: YAMLMap, name: string) => Pair | undefined;
 
-/** Finds pairs by name; each mapping is gone through once, however many of its fields are asked for. */
+/** Finds pairs by name; each mapping is read once, however many of its fields are requested. */
 function rememberPairs(): PairOf {
   const known = new Map<YAMLMap, Map<string, Pair>>();
   return (map, name) => {
@@ -138,7 +138,7 @@ function rememberPairs(): PairOf {
 }
 
 interface Nodes {
-  /** The key of the last step of a path, or the entry where it is a list's. */
+  /** The key at the end of a path, or the entry if it is in a list. */
   place: unknown;
   value: unknown;
 }
@@ -161,7 +161,7 @@ function nodesAt(document: Document, path: (string | number)[], pairOf: PairOf):
   return { place, value };
 }
 
-/** In words of our own: the library's repeat parts of the text, which may be a secret. */
+/** Messages of vmcp: those of the library repeat parts of the text, which may be a secret. */
 const YAML_ERRORS: Partial<Record<string, string>> = {
   BAD_ALIAS: 'an alias names no anchor',
   BAD_DQ_ESCAPE: 'a text in double quotes holds an unknown escape',

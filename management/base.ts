@@ -1,2 +1,2 @@
-/** Path below which all operations are. */
+/** Path prefix of all operations. */
 export const BASE = '/api/v1beta';

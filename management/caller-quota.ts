@@ -2,15 +2,15 @@ import { Quota, QuotaExceeded, type QuotaLimits } from '#lib/limits/quota';
 import { Problem } from './problem.ts';
 
 interface CallerQuotaOptions extends QuotaLimits {
-  /** Says in messages whom the limit per key concerns. Default: `for you`. */
+  /** Names the owner of the limit per key in messages. Default: `for you`. */
   whose?: string;
-  /** Says in messages what goes on: `the logs of 4 pods are being read`. */
+  /** Describes the current usage in messages: `the logs of 4 pods are being read`. */
   tell: (held: number) => string;
 }
 
 const HEADERS = { 'Retry-After': '5' };
 
-/** Quota of callers of the API, or of their namespaces. */
+/** Limits callers of the API or their namespaces by a quota. */
 export class CallerQuota {
   readonly #quota: Quota;
   readonly #options: CallerQuotaOptions;

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from './problem.ts';
 
-/** What is decided by: Node takes the first of two, others the last. */
+/** Headers that may occur once: Node uses the first of two values, other servers the last. */
 const ONCE = ['host', 'authorization', 'origin', 'sec-fetch-site', 'content-type', 'content-encoding', 'if-match'];
 
 /**
- * Refuses a request whose head says two things: two hosts (RFC 9112 §3.2), a host in its path as well (§3.2.2), two tokens.
+ * Rejects an ambiguous request head: two Host headers (RFC 9112 §3.2), a host in the path (§3.2.2), two tokens.
  * @throws Problem `bad_request`
  */
 export function checkHead({ url = '', headersDistinct }: IncomingMessage): void {

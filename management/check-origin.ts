@@ -4,7 +4,7 @@ import { Problem } from './problem.ts';
 const OWN_SITE = new Set(['none', 'same-origin']);
 
 /**
- * Refuses what a page of another site sends from a browser; who is no browser says neither header. `own`: origins of this server.
+ * Rejects browser requests from pages of other sites. Other clients send neither header. `own`: origins of this server.
  * @throws Problem `foreign_host`
  */
 export function checkOrigin({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders, own: readonly string[]): void {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A parameter of a query that is on by its name alone. */
+/** Returns the schema of a boolean query parameter. A parameter without a value is on. */
 export const flag = (what: string) => z.enum(['true', 'false', '']).default('false').describe(what);
 
 export const isOn = (value: 'true' | 'false' | ''): boolean => value !== 'false';

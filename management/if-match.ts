@@ -1,11 +1,11 @@
 import { Problem } from './problem.ts';
 
-/** Versions of which one has to be in force still: where none is, nothing is changed. */
+/** Accepted versions of a resource. A change requires that the current version is one of them. */
 export type Expected = readonly string[];
 
 /**
- * A tag, or none, and what separates it from the next. Octets above ASCII are in no tag of ours, and no error. It is made for each
- * reading, as it keeps its place.
+ * Returns a new expression (`lastIndex` is state) that matches one entity tag or an empty list element, with its
+ * separator. RFC 9110 allows octets above ASCII; no tag of vmcp has them.
  */
 const anElement = () => /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(,|$)/y;
 
@@ -14,7 +14,7 @@ interface Tag {
   isWeak: boolean;
 }
 
-/** The tags of a header, in its order. @throws Problem `bad_request` */
+/** Returns the tags of a header in their order. @throws Problem `bad_request` */
 function readTags(name: string, header: string): Tag[] {
   const tags: Tag[] = [];
   const element = anElement();
@@ -32,15 +32,19 @@ function readTags(name: string, header: string): Tag[] {
 }
 
 /**
- * The versions of an `If-Match`; undefined where there is none, or any would do. A weak tag is of no version, as strong comparison is
- * asked for (RFC 9110 §13.1.1). @throws Problem `bad_request`
+ * Returns the versions of an `If-Match` header; undefined if it is absent or `*`. Omits weak tags: RFC 9110 §13.1.1
+ * requires strong comparison.
+ * @throws Problem `bad_request`
  */
 export function readIfMatch(header: string | undefined): Expected | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
   return readTags('If-Match', header).flatMap(({ version, isWeak }) => (isWeak ? [] : [version]));
 }
 
-/** Whether an `If-None-Match` has this version; weak comparison is asked for (RFC 9110 §13.1.2). @throws Problem `bad_request` */
+/**
+ * Returns whether an `If-None-Match` header matches the version, by weak comparison (RFC 9110 §13.1.2).
+ * @throws Problem `bad_request`
+ */
 export function isKnown(version: string, header: string | undefined): boolean {
   if (header === undefined) return false;
   return header.trim() === '*' || readTags('If-None-Match', header).some((tag) => tag.version === version);
@@ -49,6 +53,6 @@ export function isKnown(version: string, header: string | undefined): boolean {
 const malformed = (name: string): Problem =>
   new Problem('bad_request', `${name}: write entity tags, as ETag gave them: "a", or "a", "b"; or * for any`);
 
-/** Whether a change is to be made of this version. */
+/** Returns whether a change of this version is allowed. */
 export const isExpected = (version: string, expected: Expected | undefined): boolean =>
   expected === undefined || expected.includes(version);

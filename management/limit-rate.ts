@@ -9,13 +9,16 @@ export interface RateLimit {
 interface RateOptions {
   /** Requests at once. */
   burst: number;
-  /** Requests a second on average. */
+  /** Average requests per second. */
   perSecond: number;
-  /** Milliseconds of a clock that never steps back. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number;
 }
 
-/** Buckets that are kept. One more replaces the least recently used bucket, whose key then has a full bucket again. */
+/**
+ * Buckets in memory. An additional bucket replaces the least recently used one; the key of that one then starts with a
+ * full bucket.
+ */
 const MAX_BUCKETS = 10_000;
 
 /** Limits the requests of each key by a token bucket. */

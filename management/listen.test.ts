@@ -7,7 +7,7 @@ import { listen } from './listen.ts';
 
 const NAME = 'vmcp-management.vmcp-system.svc';
 
-it('answers others while one address opens connections and says nothing', async () => {
+it('answers other addresses while one address holds idle connections', async () => {
   const { key, certificate, authorities: ca } = await renewCertificates(undefined, [NAME], Date.now());
   const server = await listen((_request, response) => response.end('here'), {
     host: '127.0.0.1',

@@ -12,29 +12,29 @@ interface KeyPair {
 }
 
 interface Place {
-  /** All interfaces without. */
+  /** Default: all interfaces. */
   host?: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port: number;
-  /** Plain HTTP without. */
+  /** Without it the server speaks plain HTTP. */
   pair?: KeyPair;
 }
 
 export interface Listening {
   port: number;
-  /** Another certificate, from the next connection on. */
+  /** Replaces the certificate for new connections. */
   use(pair: KeyPair): void;
-  /** Ends every connection; where an answer is under way after so many milliseconds, at once without. */
+  /** Ends every connection. Pending answers have `grace` milliseconds, 0 by default. */
   close(grace?: number): Promise<void>;
 }
 
 const CONNECTIONS = 256;
-/** For one address, where others than this machine can reach it. */
+/** Limit per address, for connections from other machines. */
 const OF_ONE_ADDRESS = CONNECTIONS / 2;
 const HEADERS_TIMEOUT = 10_000;
 const REQUEST_TIMEOUT = 30_000;
 const KEPT_ALIVE = 5000;
-/** Where a Host header is missing the request is refused by its authority, in our words. */
+/** `requireHostHeader` is off because Authority rejects a request without a Host header with a problem body. */
 const LIMITS = {
   headersTimeout: HEADERS_TIMEOUT,
   requestTimeout: REQUEST_TIMEOUT,
@@ -44,7 +44,7 @@ const LIMITS = {
   requireHostHeader: false,
 };
 
-/** Serves until it is closed, with bounds on everything a caller can hold open. Rejects when the port is taken. */
+/** Serves requests until `close`, with limits on all resources that a caller can hold. Rejects if the port is taken. */
 export async function listen(answer: RequestListener, { host, port, pair }: Place): Promise<Listening> {
   const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair), handshakeTimeout: HANDSHAKE_TIMEOUT }, answer);
   const server: Server = tls ?? createServer(LIMITS, answer);
@@ -70,7 +70,10 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   };
 }
 
-/** Tells whether a connection owes an answer, or a part of one; it may have carried whole ones before. */
+/**
+ * Returns a function that tells whether a connection has an unfinished answer. Finished answers of that connection do
+ * not count.
+ */
 function watchAnswers(server: Server): (socket: Duplex) => boolean {
   const open = new WeakMap<Duplex, Set<ServerResponse>>();
   server.prependListener('request', ({ socket }, response) => {
@@ -81,9 +84,9 @@ function watchAnswers(server: Server): (socket: Duplex) => boolean {
   return (socket) => [...(open.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
 }
 
-/** Answers what is not HTTP enough to be a request, in the form of every problem, and ends the connection. */
+/** Answers a malformed request with a problem body and ends the connection. */
 function answerUnread({ code }: NodeJS.ErrnoException, socket: Duplex, isOwed: boolean): void {
-  // What is owed comes first, and nothing can follow a part of it.
+  // A pending answer comes first, and a second answer cannot follow a part of it.
   if (!socket.writable || isOwed) {
     socket.destroy();
     return;

@@ -16,22 +16,22 @@ import { MOST_POD_LOGS } from './workloads/pod-logs.ts';
 const CHART = join(import.meta.dirname, '../charts/vmcp');
 const read = (path: string) => readFileSync(join(CHART, path), 'utf8');
 
-/** Heap that a byte of weight takes once it is parsed, at the most: operator/memory-bounds.test.ts measures it. */
+/** Maximum bytes of heap per byte of weight after parsing; operator/memory-bounds.test.ts measures it. */
 const KEPT = 2;
-/** Bytes of a character of a text, at the most. */
+/** Maximum bytes per character of a text. */
 const WIDE = 2;
 /** Resident memory of the program before the first request: 96 MB on Node 24. */
 const PROGRAM = 128_000_000;
 /** Connections of callers, each with a short body. */
 const CONNECTIONS = 256;
-/** Heap that was let go and is not collected yet. */
+/** Factor for garbage that is not collected yet. */
 const SLACK = 1.2;
 
-describe('bounds of the memory of the management API', () => {
-  it('fit the limit that the chart gives its pod, all at once', () => {
+describe('BOUNDS', () => {
+  it('fit together into the memory limit that the chart gives the pod', () => {
     const { bodies, lists, registries, signatures } = BOUNDS;
     const { api } = OPERATOR_BOUNDS;
-    // Texts are read in pieces, joined and parsed in one turn: one at a time of all.
+    // A text is read in pieces, then joined and parsed synchronously, so only one text at a time.
     const longest = Math.max(api.list, api.object, 2 * registries.one);
     const held = {
       bodies: KEPT * (bodies.ofAll + CONNECTIONS * bodies.short),
@@ -50,11 +50,11 @@ describe('bounds of the memory of the management API', () => {
     });
     const limit = readQuantity(Values.parse(parse(read('values.yaml'))).management.resources.limits.memory) ?? 0;
     expect(Math.round(sum / MIB)).toBeLessThan(limit / MIB);
-    // No bound can be doubled unseen.
+    // The limit must be close enough to detect a bound that doubles.
     expect(sum / limit).toBeGreaterThan(0.85);
   });
 
-  it('lets the heap take three quarters of the limit, and an idle program collect garbage', () => {
+  it('limits the heap to three quarters of the limit and enables garbage collection when idle', () => {
     const flags = '--max-semi-space-size=4, --max-old-space-size-percentage=75, --expose-gc';
     expect(read('templates/management/deployment.yaml')).toContain(`command: [node, ${flags}, `);
   });

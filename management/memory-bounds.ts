@@ -1,38 +1,39 @@
 import { MIB } from '#operator/memory-bounds';
 
 /**
- * Limits what callers can make the management API hold at once, in bytes: of a text its length, of JSON what `weightOf` returns. Each bound is kept
- * where it is used. memory-bounds.test.ts adds up those that can be reached together, and compares the sum with the limit of its pod.
+ * Limits the bytes that callers can make the management API hold: the length of a text, `weightOf` of JSON. The code
+ * that uses a bound enforces it. memory-bounds.test.ts compares the sum of concurrent bounds with the memory limit of
+ * the pod.
  */
 export const BOUNDS = {
-  /** Bodies of requests. */
+  /** Request bodies. */
   bodies: {
-    /** Two resources of the API server's greatest size. */
+    /** Twice the maximum size of a resource in the API server. */
     one: 4 * MIB,
     ofCaller: 16 * MIB,
     ofAll: 64 * MIB,
-    /** Not counted: as many as there may be connections take 16 MiB. */
+    /** Not counted: with the maximum number of connections they take 16 MiB. */
     short: MIB / 16,
   },
-  /** Lists, of which `LISTS_AT_ONCE` are read at the same time. */
+  /** Lists; at most `LISTS_AT_ONCE` are read concurrently. */
   lists: {
     resources: 32 * MIB,
-    /** Among which those are found that have begun; a page of them is held. */
+    /** Pods that are searched for started ones; one page of them is in memory. */
     pods: 32 * MIB,
     records: 16 * MIB,
-    /** Bound of writes. The rest is for fields that the API server adds and for concurrent writers. */
+    /** Smaller than `records`: the API server adds fields, and other writers may write concurrently. */
     written: 15 * MIB,
   },
   /** Registries of all namespaces. */
   registries: {
-    /** A registry file, as text: ten thousand servers. */
+    /** Registry file as text: ten thousand servers. */
     file: 16 * MIB,
-    /** A page of a registry's API, as text. */
+    /** Page of a registry's API as text. */
     page: 4 * MIB,
-    /** One cached registry. A page counts twice, as its answer is held as text, too. */
+    /** Cached size of one registry. A page counts twice because the cache also holds the answer as text. */
     one: 16 * MIB,
     ofAll: 32 * MIB,
   },
-  /** Signatures of one image, as text. */
+  /** Signatures of an image as text. */
   signatures: { manifest: 4 * MIB, one: 4 * MIB },
 } as const;

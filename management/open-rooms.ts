@@ -2,7 +2,7 @@ import type { OpenApiDocument } from './document/openapi-document.ts';
 import type { Rooms } from './rooms.ts';
 import type { WorkloadRooms } from './workloads/workload-rooms.ts';
 
-/** How each room of a namespace is opened. */
+/** Functions that create the services of a namespace. */
 interface Openers {
   version: string;
   openApi: OpenApiDocument;
@@ -15,8 +15,8 @@ interface Openers {
 }
 
 /**
- * The rooms of a namespace, each opened when it is asked for: an operation that is the same in every namespace has none to open
- * them by.
+ * Returns the services of a namespace, each created on first access. Operations without a namespace access none of
+ * them.
  */
 export function openRooms({ version, openApi, ...open }: Openers): (namespace: string) => Rooms {
   return (namespace) => ({

@@ -4,32 +4,32 @@ import type { Expected } from './if-match.ts';
 import { Problem, type ProblemCode } from './problem.ts';
 import type { Rooms } from './rooms.ts';
 
-/** What a caller must be allowed to do, in the words of Kubernetes RBAC. */
+/** Permission that an operation requires, in the terms of Kubernetes RBAC. */
 export interface Touch {
   verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
-  /** Plural name within our API group: `mcpservers`, `clients`, `skills`; of a subresource as roles write it: `pods/log`. */
+  /** Plural name in vmcp's API group: `mcpservers`, `clients`, `skills`; a subresource as in roles: `pods/log`. */
   resource: string;
-  /** Another API group; the empty text is that of Secrets and ConfigMaps. */
+  /** Another API group; the empty string is the core group (Secrets, ConfigMaps). */
   group?: string;
   name?: string;
 }
 
 export interface Caller {
-  /** Who it is, for the audit log. */
+  /** User name for the audit log. */
   name: string;
-  /** Throws `forbidden` where it may not. */
+  /** @throws Problem `forbidden` if the caller lacks the permission */
   check(touch: Touch): Promise<void>;
 }
 
-/** A request before it is looked at. */
+/** Unvalidated request. */
 export interface RawRequest {
   params: unknown;
   query: unknown;
   body: unknown;
-  /** Versions that the caller would have changed (`If-Match`, RFC 9110 §13.1.1); absent where any will do. */
+  /** Accepted versions (`If-Match`, RFC 9110 §13.1.1); absent if any version is accepted. */
   ifMatch?: Expected | undefined;
   caller: Caller;
-  /** Aborted when nobody waits any more, or the answer has not begun before the deadline. */
+  /** Aborted when the client disconnects or the answer does not begin before the deadline. */
   signal: AbortSignal;
 }
 
@@ -44,67 +44,69 @@ export interface Input<P, Q, B> {
 
 export interface Answer<R> {
   body: R;
-  /** Version of what was read or written, without quotes: becomes the entity tag. */
+  /** Version of the resource without quotes, for the ETag header. */
   etag?: string;
-  /** The body as JSON, where somebody has it already. */
+  /** The body as JSON, if the operation has it already. */
   json?: Buffer;
-  /** In place of a body: lines as they come, each with its line break. */
+  /** Streamed lines in place of a body, each with its line break. */
   lines?: AsyncIterable<string>;
 }
 
-/** Code to when this operation answers it. */
+/** Maps a problem code to the case in which the operation answers it. */
 export type ProblemsOf = Readonly<Partial<Record<ProblemCode, string>>>;
 
 interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
-  /** Number in the specification's table; absent for those besides. */
+  /** Number in the specification's table; absent for additional operations. */
   number?: number;
   /** OpenAPI operationId. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below the base, with parameters in braces: `/workloads/{name}`. */
+  /** Path below the base, with parameters in braces: `/workloads/{name}`. */
   path: string;
   summary: string;
-  /** False for what is the same in every namespace: `?namespace=` may be left out. */
+  /** False for an operation that does not depend on the namespace: `?namespace=` is optional. */
   namespaced?: false;
   params: P;
   query: Q;
-  /** NoBody where there is none. */
+  /** Schema of the body. An operation without a body accepts only undefined. */
   body: B;
   success: 200 | 201 | 202 | 204;
-  /** Nothing for an answer without a body; what is sent is checked against it in tests. */
+  /** `Nothing` for an answer without a body. Tests validate answers against this schema. */
   result: R;
-  /** Media type of the answer when it is not JSON: `text/plain` for lines. */
+  /** Media type of the answer if it is not JSON: `text/plain` for lines. */
   media?: string;
   /** The answer has an entity tag. */
   givesTag?: true;
-  /** Its tag is of all that the answer says: `If-None-Match` is honoured, 304 as long as that is the same. */
+  /** The entity tag covers the whole answer: `If-None-Match` is supported, with 304 if the tag matches. */
   tagsAll?: true;
-  /** `If-Match` is honoured: 412 when it has changed since. */
+  /** `If-Match` is supported: 412 if the resource has changed. */
   takesTag?: true;
-  /** Those of its own, beside those that every operation may answer. */
+  /** Problems specific to this operation, in addition to EVERYWHERE. */
   problems: ProblemsOf;
   touches: (input: Input<z.output<P>, z.output<Q>, z.output<B>>) => Touch[];
-  /** One of them that does not depend on the body: it is asked for before a long one is read. */
+  /** A required permission that does not depend on the body, checked before a long body is read. */
   first?: (params: z.output<P>) => Touch;
-  /** Type of the audit event of an operation that changes something, e.g. `management_workload_deleted`. */
+  /** Type of the audit event of a mutating operation, e.g. `management_workload_deleted`. */
   audit?: `management_${string}`;
   run: (input: Input<z.output<P>, z.output<Q>, z.output<B>>, rooms: Rooms) => Promise<Answer<z.input<R>>>;
 }
 
-/** One operation of the API: a row of the table from which routes, checks, OpenAPI and the reference docs are made. */
+/**
+ * One operation of the API. Routes, checks, OpenAPI and the reference docs are generated from the table of operations.
+ */
 export interface Operation extends Omit<
   Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>,
   'run' | 'touches' | 'first'
 > {
-  /** Asks for what can be asked for before the body is read. @throws Problem */
+  /** Checks the permission that does not depend on the body. @throws Problem */
   checkFirst(request: Pick<RawRequest, 'params' | 'caller'>): Promise<void>;
-  /** Checks the request, and asks whether the caller may. @throws Problem */
+  /** Validates the request and checks the permissions of the caller. @throws Problem */
   check(request: RawRequest): Promise<void>;
-  /** The same, and does it. @throws Problem */
+  /** Checks the request as `check` does, then runs the operation. @throws Problem */
   call(request: RawRequest, rooms: Rooms): Promise<Answer<unknown>>;
 }
 
-/** A row whose shapes are known to who calls it from this program. */
+/** Operation with the types of its schemas, for callers in this program. */
 export type TypedOperation<
   P extends z.ZodType,
   Q extends z.ZodType,
@@ -139,7 +141,7 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
   };
 }
 
-/** @throws Problem `bad_request` that names fields and remedies */
+/** @throws Problem `bad_request` that names the invalid fields and the remedies */
 function read<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -152,7 +154,7 @@ export const NoQuery = z.strictObject({});
 export const NoBody = z.undefined({ error: 'this operation takes no body; send none' });
 export const Nothing = z.undefined();
 
-/** Problems that any operation may answer, and when. */
+/** Problems that any operation may answer, with the case of each. */
 export const EVERYWHERE = {
   bad_request:
     'path, query or body is not what the operation takes, or the body has more than 20000 values or is nested more than 100 deep',

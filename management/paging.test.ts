@@ -4,12 +4,12 @@ import { pageOf, PAGING } from './paging.ts';
 const names = ['a', 'b', 'c', 'd', 'ö'];
 const key = (name: string) => name;
 
-describe('a list in pages', () => {
-  it('comes whole where nobody asks for pages', () => {
+describe('pageOf', () => {
+  it('returns the whole list without limit and cursor', () => {
     expect(pageOf(names, key, {})).toEqual({ items: names, next: undefined });
   });
 
-  it.each([1, 2, 3, 4, 5, 6])('gives every entry once by %i at a time, and says which page is the last', (limit) => {
+  it.each([1, 2, 3, 4, 5, 6])('returns every entry once in pages of %i and marks the last page', (limit) => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
@@ -21,7 +21,7 @@ describe('a list in pages', () => {
     expect(seen).toEqual(names);
   });
 
-  it('loses and repeats nothing when entries before the cursor come and go', () => {
+  it('neither skips nor repeats entries when entries before the cursor are added or removed', () => {
     const { next: cursor } = pageOf(names, key, { limit: 2 });
     expect(pageOf(['aa', 'b', 'c', 'd'], key, { limit: 2, cursor }).items).toEqual(['c', 'd']);
     expect(pageOf(['c', 'd'], key, { limit: 2, cursor }).items).toEqual(['c', 'd']);
@@ -33,11 +33,11 @@ describe('a list in pages', () => {
     ['0', names],
     ['_', names],
     ['-'.repeat(1024), []],
-  ])('takes a cursor that nobody gave out as a place in the order: %s', (cursor, items) => {
+  ])('treats an unknown cursor as a position in the order: %s', (cursor, items) => {
     expect(pageOf(names, key, { cursor }).items).toEqual(items);
   });
 
-  it.each(['???', '', 'a b', 'a'.repeat(1025)])('takes no cursor that is written otherwise: %j', (cursor) => {
+  it.each(['???', '', 'a b', 'a'.repeat(1025)])('rejects a cursor of another format: %j', (cursor) => {
     expect(PAGING.cursor.safeParse(cursor).success).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Query parameters of a list that can be read in pages. Without them it comes whole. */
+/** Query parameters of a paged list. Without them the answer is the whole list. */
 export const PAGING = {
   limit: z.coerce.number().int().min(1).max(1000).optional().describe('Most entries of a page; absent: all.'),
   cursor: z
@@ -11,12 +11,12 @@ export const PAGING = {
     .describe('`next_cursor` of the page before.'),
 };
 
-/** Where the next page of a list begins; absent on the last. */
+/** Cursor of the next page; absent on the last page. */
 export const NEXT_CURSOR = z.string().optional().describe('Cursor of the next page; absent on the last.');
 
 /**
- * A page of a list that is sorted by key. What is added or taken away meanwhile moves no other entry to another page. A cursor is a place in
- * that order and no right: one that nobody gave out is a place, too.
+ * Returns a page of a list sorted by key. Changes of other entries between two requests move no entry to another page.
+ * A cursor is a position in that order and grants no permission, so any well-formed cursor is accepted.
  */
 export function pageOf<T>(
   items: readonly T[],

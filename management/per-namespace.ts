@@ -1,7 +1,10 @@
-/** Namespaces that are remembered: any caller may name one. */
+/** Maximum number of cached namespaces, as a caller may name any namespace. */
 const MOST = 1_000;
 
-/** Makes each namespace's own once: what has connections and copies outlives a request. Of too many the oldest is closed. */
+/**
+ * Caches one object per namespace, so that connections and copies outlive a request. Above the limit it closes the
+ * least recently used object.
+ */
 export function perNamespace<T extends { close(): Promise<void> }>(
   make: (namespace: string) => T,
 ): (namespace: string) => T {

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Every code that an answer may carry, with its status (RFC 9110) and what it means. `docs/reference/problems.md` is made from it.
- */
+/** Problem codes with HTTP status (RFC 9110) and title. `docs/reference/problems.md` is generated from them. */
 export const PROBLEMS = {
   bad_request: [400, 'The request is not what the operation takes; `detail` names the field and the remedy.'],
   inline_secret: [400, 'A secret stands in the record itself: store it, and write its reference.'],
@@ -44,7 +42,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Body of every answer that is not a success: `application/problem+json` (RFC 9457). */
+/** Body of every error answer: `application/problem+json` (RFC 9457). */
 export const ProblemBody = z.object({
   type: z.string(),
   title: z.string(),
@@ -54,7 +52,7 @@ export const ProblemBody = z.object({
 });
 export type ProblemBody = z.infer<typeof ProblemBody>;
 
-/** An answer that is not a success. `message` is public: it names what is wrong and what to do, and no secret. */
+/** Error answer. `message` is public: it says what is wrong and how to fix it, without secrets. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -76,7 +74,7 @@ export class Problem extends Error {
   }
 }
 
-/** What a person or program is told of any error; only a Problem's own text leaves this process. */
+/** Converts any error into a Problem. Only the text of a Problem leaves this process. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('internal', 'it failed inside; the log of vmcp says more', { cause: error });

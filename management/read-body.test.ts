@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-/** Where somebody asks, and by which token. */
+/** Default URL and token of a request. */
 const here = () => ({ url: served.url, authorization: `Bearer ${TOKEN}` });
 
 async function send(body: string, { url, authorization } = here()) {
@@ -44,7 +44,7 @@ async function send(body: string, { url, authorization } = here()) {
   return { status: answer.status, retry: answer.headers.get('retry-after'), text };
 }
 
-/** A request whose body does not come. */
+/** Sends the head of a request without its body. */
 function announce(bytes: number, { url, authorization } = here()): ClientRequest {
   const headers = { authorization, 'content-type': 'application/json', 'content-length': bytes };
   const announced = request(`${url}/things`, { method: 'POST', agent: false, headers });
@@ -54,12 +54,12 @@ function announce(bytes: number, { url, authorization } = here()): ClientRequest
 
 const many = (count: number, one: (index: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join();
 
-describe('a body', () => {
+describe('readBody', () => {
   it.each([
     ['empty lists', `{"names":[${many(1_390_000, () => '[]')}]}`, 'body: it has more than 20000 values; send less'],
     ['unknown fields', `{${many(280_000, (i) => `"k${i}":1`)}}`, 'body: it has more than 20000 values; send less'],
     ['open lists', '['.repeat(4_000_000), 'body: it has more than 100 lists and objects within each other; send less'],
-  ])('of %s is refused before it is parsed', async (_, body, problem) => {
+  ])('rejects %s before it parses the body', async (_, body, problem) => {
     const { status, text } = await send(body);
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ detail: problem })]);
   });
@@ -77,7 +77,7 @@ describe('a body', () => {
       100,
       'body: it has more than 100 lists and objects within each other; send less',
     ],
-  ])('of as many %s as there may be is parsed, and of one more is not', async (_, make, most, problem) => {
+  ])('parses a body with the maximum of %s and rejects one above it', async (_, make, most, problem) => {
     const details = await Promise.all(
       [most, most + 1].map(async (count) => (JSON.parse((await send(make(count))).text) as { detail: string }).detail),
     );
@@ -85,7 +85,7 @@ describe('a body', () => {
     expect(details[0]).not.toContain('more than');
   });
 
-  it('with thousands of wrong fields is told of the first twenty', async () => {
+  it('reports only the first twenty of thousands of invalid fields', async () => {
     const { status, text } = await send(`{${many(15_000, (i) => `"field${i}":1`)}}`);
     expect(status).toBe(400);
     expect(text).toContain('unknown field `field19`');
@@ -93,18 +93,18 @@ describe('a body', () => {
     expect(text).not.toContain('field20');
   });
 
-  it('with a wrong name of megabytes is not sent back', async () => {
+  it('does not echo an invalid name of several megabytes', async () => {
     const { status, text } = await send(`{"${'x'.repeat(3 * MEGABYTES)}":1}`);
     expect([status, text.length < 10_000]).toEqual([400, true]);
   });
 
-  it('may have any sign in its texts', async () => {
+  it('accepts any character in texts', async () => {
     const body = { name: `${'[{,'.repeat(200_000)}"\\"\\` };
     const { status, text } = await send(JSON.stringify(body));
     expect([status, JSON.parse(text)]).toEqual([200, body]);
   });
 
-  it('that is refused by its length takes nothing from others', async () => {
+  it('takes no quota for a body that it rejects by its length', async () => {
     const asked = Array.from({ length: 30 }, async () => {
       const announced = announce(4 * MEGABYTES + 1);
       const [answer] = (await once(announced, 'response')) as [IncomingMessage];
@@ -114,7 +114,7 @@ describe('a body', () => {
     expect(new Set(await Promise.all(asked))).toEqual(new Set([413]));
   });
 
-  it('is refused while 64 MiB of all callers together come, but for a short one', async () => {
+  it('rejects long bodies while 64 MiB of all callers are being read, and accepts short ones', async () => {
     const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
       Promise.resolve({ name, in: () => ({ name, check: () => Promise.resolve() }) });
     const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
@@ -136,7 +136,7 @@ describe('a body', () => {
     }
   });
 
-  it('that is long is not read of who may not do what it is for, and takes nothing from who may', async () => {
+  it('does not read a long body of a caller without permission, and leaves the quota to others', async () => {
     const check = (name: string) => () =>
       name === 'eve' ? Promise.resolve() : Promise.reject(new Problem('forbidden', 'it may not'));
     const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
@@ -155,9 +155,9 @@ describe('a body', () => {
     }
   }, 20_000);
 
-  it('waits for no other one, and is refused while 16 MiB of one caller come, but for a short one', async () => {
+  it('rejects long bodies at once while 16 MiB of one caller are being read, and accepts short ones', async () => {
     const held = Array.from({ length: 4 }, () => announce(4 * MEGABYTES));
-    // The last ones may still be on their way.
+    // The last of the four requests may not have reached the server yet.
     const refused = await until(({ status }) => status !== 200);
     expect(refused).toMatchObject({ status: 429, retry: '5' });
     expect(refused.text).toContain('bodies of 16777216 bytes are being read for you already');
@@ -167,10 +167,10 @@ describe('a body', () => {
   });
 });
 
-/** More than a short one. */
+/** Longer than a short body. */
 const LONG = `{}${' '.repeat(65_536)}`;
 
-/** Asks until the answer is so, at most a minute. */
+/** Repeats the request until the condition holds, for a minute at most. */
 async function until(isSo: (answer: Awaited<ReturnType<typeof send>>) => boolean, ask = () => send(LONG)) {
   const end = performance.now() + 60_000;
   for (;;) {

@@ -10,7 +10,7 @@ const MOST = { values: 20_000, depth: 100 };
 const NOT_JSON = 'send the body as application/json in UTF-8, not compressed';
 
 /**
- * What a request says in JSON; undefined where it has no body.
+ * Returns the JSON body of a request; undefined if it has none.
  * @throws Problem `unsupported_media_type`, `too_large`, `bad_request`
  */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
@@ -45,8 +45,8 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Bytes for which a request needs memory that it has to wait for: as many as it says, or as it may send. None where it is refused unread,
- * or is short: who announces long bodies and sends none, without any right, must not keep everybody else out.
+ * Returns the bytes of quota that a request needs: its Content-Length, or the maximum for a chunked body. Returns 0 for
+ * short bodies and for bodies that are rejected unread, so that unauthorized callers cannot exhaust the quota.
  */
 export function bodyBytes({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return LONGEST_BODY;
@@ -62,12 +62,12 @@ function parse(bytes: Buffer): unknown {
     return JSON.parse(text, refuseProto);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // The parser's own words repeat the text, which may hold a secret.
+    // Messages of JSON.parse repeat the text, which may hold a secret.
     throw new Problem('bad_request', 'body: not valid JSON in UTF-8');
   }
 }
 
-/** Checks of a shape pass over this name, so it would be dropped without a word. */
+/** Rejects `__proto__`, which schema checks would drop silently. */
 function refuseProto(key: string, value: unknown): unknown {
   if (key === '__proto__') throw new Problem('bad_request', 'body: no field may be called __proto__');
   return value;

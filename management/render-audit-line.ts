@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { ChangeEvent } from './serving.ts';
 
 /**
- * One line of the audit log, with its line break: the form of the runtime's events. Of what was sent only what stands in the path
- * is told: bodies may hold secrets.
+ * Returns one line of the audit log with its line break, in the format of the runtime's events. It holds path
+ * parameters only, because bodies may hold secrets.
  */
 export function renderAuditLine(event: ChangeEvent, loggedAt: Date): string {
   const { type, outcome, source, user, method, path, namespace, params, durationMs, code } = event;

@@ -9,11 +9,11 @@ import type { BackgroundWork } from './workloads/background-work.ts';
 import type { RunConfigurations } from './workloads/export/run-configurations.ts';
 import type { Workloads } from './workloads/workloads.ts';
 
-/** What operations work with, of one namespace. Each part is a room of its own beside this file. */
+/** Services of one namespace that operations use. The files beside this one define them. */
 export interface Rooms {
   /** Version of this program. */
   version: string;
-  /** What `/openapi.json` answers. */
+  /** Document that `/openapi.json` answers. */
   openApi: OpenApiDocument;
   clients: Clients;
   provenance: ImageProvenance;
@@ -23,7 +23,7 @@ export interface Rooms {
   workloads: Workloads;
   runConfigurations: RunConfigurations;
   groups: Groups;
-  /** What goes on in the background. */
+  /** Operations in the background. */
   operations: BackgroundWork;
   /** Milliseconds since the epoch. */
   now: () => number;

@@ -29,7 +29,7 @@ async function* lines(signal: AbortSignal) {
   }
 }
 
-/** Called when the last long line is taken. */
+/** Called when the generator has yielded its last line. */
 let afterLongLines = (): void => undefined;
 
 async function* longLines() {
@@ -129,7 +129,7 @@ async function problemOf(answer: Response): Promise<{ status: number; code: stri
   return { status: body.status, code: body.code, detail: body.detail };
 }
 
-/** fetch sets Host and some others by itself. */
+/** Sends a request with http.request, as fetch sets Host and other headers itself. */
 function raw(path: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const asked = request(
@@ -144,8 +144,8 @@ function raw(path: string, headers: Record<string, string>): Promise<number> {
   });
 }
 
-describe('a request', () => {
-  it('is answered in JSON, with the version of what was read, and is not kept by anybody', async () => {
+describe('createRoutes', () => {
+  it('answers JSON with the version as entity tag and forbids caching', async () => {
     const answer = await call('/things/cup');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({ name: 'cup' });
@@ -153,7 +153,7 @@ describe('a request', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('without a token, or with another one, is refused, at paths that are not there too', async () => {
+  it('rejects a missing or another token, also at unknown paths', async () => {
     for (const authorization of ['', 'Bearer x', `bearer ${TOKEN}`, `Basic ${TOKEN}`, `Bearer ${TOKEN} `.repeat(2)])
       for (const path of ['/version', '/openapi.json', '/things/cup', '/nowhere']) {
         const answer = await call(path, { headers: { authorization, 'if-match': 'no tag' } });
@@ -162,13 +162,13 @@ describe('a request', () => {
       }
   });
 
-  it('without a token is told nothing of what else is wrong with it', async () => {
+  it('reports no other error of a request without a valid token', async () => {
     const headers = { authorization: 'Bearer x', 'if-match': 'v1' };
     for (const body of ['{"name":"cup"}', '{', 'x'.repeat(5 * 1024 * 1024)])
       expect((await post('/things/cup?colour=red', body, headers)).status).toBe(401);
   });
 
-  it('by another name of this server, as a page gets by rebinding DNS, is refused', async () => {
+  it('rejects another host name, as after DNS rebinding', async () => {
     expect(await raw('/version', { host: `127.0.0.1:${served.port}` })).toBe(200);
     expect(await raw('/version', { host: `LOCALHOST:${served.port}` })).toBe(200);
     for (const host of ['evil.example', `evil.example:${served.port}`, '127.0.0.1', `127.0.0.1.:${served.port}`])
@@ -177,21 +177,21 @@ describe('a request', () => {
     expect((await text(socket)).split('\r\n')[0]).toBe('HTTP/1.1 403 Forbidden');
   });
 
-  it('from a page of another site is refused', async () => {
+  it('rejects requests from pages of other sites', async () => {
     expect(await raw('/version', { origin: `http://127.0.0.1:${served.port}` })).toBe(200);
     for (const origin of ['null', 'https://evil.example', 'http://127.0.0.1:1', `https://127.0.0.1:${served.port}`])
       expect(await raw('/version', { origin })).toBe(403);
     for (const site of ['cross-site', 'same-site']) expect(await raw('/version', { 'sec-fetch-site': site })).toBe(403);
   });
 
-  it('for a path that is not there is not found, however it is written', async () => {
+  it('answers 404 for an unknown path, however it is written', async () => {
     for (const path of ['/nowhere', '/things/cup/', '/Things/cup', '//version', '/things/a/b/c'])
       expect(await problemOf(await call(path))).toMatchObject({ status: 404, code: 'not_found' });
     const beside = await fetch(served.url.replace('v1beta', 'v1'), { headers: { authorization: `Bearer ${TOKEN}` } });
     expect(beside.status).toBe(404);
   });
 
-  it('with another method is told which ones there are', async () => {
+  it('lists the allowed methods in a 405 answer', async () => {
     for (const method of ['DELETE', 'PUT', 'PATCH', 'OPTIONS']) {
       const answer = await call('/things/cup', { method });
       expect(answer.headers.get('allow')).toBe('GET, POST');
@@ -199,22 +199,22 @@ describe('a request', () => {
     }
   });
 
-  it('with another method at a path of words is told those of that path alone', async () => {
+  it('lists only the methods of a literal path in a 405 answer', async () => {
     const answer = await call('/things/delete', { method: 'PUT' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('reaches the operation of a word before that of any name', async () => {
+  it('prefers a literal path to a path with a parameter', async () => {
     expect((await post('/things/delete', { names: ['a'] })).status).toBe(202);
     expect(await (await call('/things/delete')).json()).toEqual({ name: 'delete' });
   });
 
-  it('is read with escapes, which are no way out of the path', async () => {
+  it('decodes percent-encoded path parameters and rejects invalid encoding', async () => {
     expect(await (await call('/things/a%2Fb%3F')).json()).toEqual({ name: 'a/b?' });
     expect(await problemOf(await call('/things/%ff'))).toMatchObject({ status: 400, code: 'bad_request' });
   });
 
-  it('with a query, a body or a header that is not known is refused by name', async () => {
+  it('rejects an unknown query parameter, an unknown field and an invalid header by name', async () => {
     expect(await problemOf(await call('/things/cup?colour=red'))).toMatchObject({
       status: 400,
       detail: 'query colour: unknown field `colour`; remove it',
@@ -235,10 +235,10 @@ describe('a request', () => {
       });
   });
 
-  it('is done only on what was read', async () => {
+  it('changes a resource only if its version matches If-Match', async () => {
     for (const tag of ['"v1"', '*', '"v0", "v1"', '"v1",W/"v0"', ', "v1" ,', '"a,b","v1"'])
       expect((await post('/things/cup', { name: 'cup' }, { 'if-match': tag })).status).toBe(200);
-    // A weak tag is never equal where strong comparison is asked for: RFC 9110 §8.8.3.2.
+    // A weak tag never matches in a strong comparison: RFC 9110 §8.8.3.2.
     for (const tag of ['"v0"', 'W/"v1"', '"v0", W/"v1"', '"v0","v2"', '"v0,v1"', '""', '"v\u00e9"'])
       expect(await problemOf(await post('/things/cup', { name: 'cup' }, { 'if-match': tag }))).toMatchObject({
         status: 412,
@@ -247,8 +247,8 @@ describe('a request', () => {
   });
 });
 
-describe('a body', () => {
-  it('that is not JSON by its type is refused, and one that is not by its text', async () => {
+describe('createRoutes with a body', () => {
+  it('rejects a media type other than JSON, and text that is not JSON', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -266,7 +266,7 @@ describe('a body', () => {
       expect(await problemOf(await post('/things/cup', sent))).toMatchObject({ status: 400, code: 'bad_request' });
   });
 
-  it('longer than 4 MiB is refused, however its length is told', async () => {
+  it('rejects a body longer than 4 MiB, with or without Content-Length', async () => {
     const long = JSON.stringify({ name: 'x'.repeat(4 * 1024 * 1024) });
     expect(await problemOf(await post('/things/cup', long))).toMatchObject({ status: 413, code: 'too_large' });
     const chunked = await call('/things/cup', {
@@ -278,14 +278,14 @@ describe('a body', () => {
     expect(await problemOf(chunked)).toMatchObject({ status: 413 });
   });
 
-  it('with a field that checks would pass over is refused, wherever it stands', async () => {
+  it('rejects a field named __proto__ at any depth', async () => {
     for (const sent of ['{"__proto__": {"name": "a"}, "name": "a"}', '{"name": "a", "more": [{"__proto__": 1}]}']) {
       const detail = 'body: no field may be called __proto__';
       expect(await problemOf(await post('/things/cup', sent))).toEqual({ status: 400, code: 'bad_request', detail });
     }
   });
 
-  it('that is compressed is refused', async () => {
+  it('rejects a compressed body', async () => {
     const answer = await call('/things/cup', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
@@ -294,17 +294,17 @@ describe('a body', () => {
     expect(await problemOf(answer)).toMatchObject({ status: 415 });
   });
 
-  it('nested without end costs nothing', async () => {
+  it('rejects deep nesting cheaply', async () => {
     const deep = `{"name":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`;
     expect(await problemOf(await post('/things/cup', deep))).toMatchObject({ status: 400, code: 'bad_request' });
   });
 
-  it('is not read of a caller without a token', async () => {
+  it('does not read the body of a caller without a token', async () => {
     const answer = await post('/things/cup', 'x'.repeat(5 * 1024 * 1024), { authorization: 'Bearer other' });
     expect(answer.status).toBe(401);
   });
 
-  it('where none is taken is refused', async () => {
+  it('rejects a body for an operation that takes none', async () => {
     const answer = await new Promise<number>((resolve, reject) => {
       const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', 'content-length': '2' };
       const asked = request(`${served.url}/things/cup`, { headers }, (got) => {
@@ -317,8 +317,8 @@ describe('a body', () => {
   });
 });
 
-describe('an operation', () => {
-  it('that fails inside tells the log why and the caller nothing', async () => {
+describe('createRoutes with an operation', () => {
+  it('logs the cause of an internal error and hides it from the caller', async () => {
     const answer = await call('/things/broken');
     const said = await answer.clone().text();
     expect(await problemOf(answer)).toMatchObject({ status: 500, code: 'internal' });
@@ -326,11 +326,11 @@ describe('an operation', () => {
     expect(served.failures.map(({ cause }) => (cause as Error).message)).toEqual(['the password is hunter2']);
   });
 
-  it('that takes too long is answered all the same', async () => {
+  it('answers 503 when an operation exceeds the deadline', async () => {
     expect(await problemOf(await call('/things/slow'))).toMatchObject({ status: 503, code: 'unavailable' });
   });
 
-  it('that changes something is told, with who, what and how it ended, and never the body', async () => {
+  it('reports each change with user, parameters and outcome, without the body', async () => {
     await post('/things/cup', { name: 'hunter2' });
     await post('/things/cup', { name: 'hunter2' }, { 'if-match': '"v0"' });
     await post('/things/cup', { name: 'hunter2' }, { authorization: 'Bearer x' });
@@ -351,7 +351,7 @@ describe('an operation', () => {
     expect(JSON.stringify(served.changes)).not.toContain('hunter2');
   });
 
-  it('gives lines as they come, longer than an answer may take to begin, and ends when nobody reads them', async () => {
+  it('streams lines beyond the deadline and stops when the client disconnects', async () => {
     const leave = new AbortController();
     const answer = await call('/things/cup/logs', { signal: leave.signal });
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
@@ -371,8 +371,8 @@ describe('an operation', () => {
   });
 });
 
-describe('lines that are longer than a connection holds', () => {
-  it('come whole, and nothing is left behind by each that had to wait', async () => {
+describe('createRoutes with lines larger than the socket buffer', () => {
+  it('writes all lines and leaves no listener behind', async () => {
     let listening: number | undefined;
     const heads = jest.spyOn(ServerResponse.prototype, 'flushHeaders');
     afterLongLines = () => {
@@ -386,8 +386,8 @@ describe('lines that are longer than a connection holds', () => {
   });
 });
 
-describe('a caller', () => {
-  it('that reads twenty logs may read another one when one of them has ended, and do everything else', async () => {
+describe('createRoutes with one caller', () => {
+  it('limits a caller to twenty logs and still answers its other requests', async () => {
     const leave = Array.from({ length: 20 }, () => new AbortController());
     const answers = await Promise.all(leave.map(({ signal }) => call('/things/cup/logs', { signal })));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -408,7 +408,7 @@ describe('a caller', () => {
     for (const one of leave) one.abort();
   });
 
-  it('that asks too often is told when to come again, and may then', async () => {
+  it('answers 429 with Retry-After above the rate limit, and accepts requests after that time', async () => {
     const statuses = await Promise.all(Array.from({ length: 220 }, async () => (await call('/version')).status));
     expect(statuses.filter((status) => status === 200)).toHaveLength(200);
     const answer = await call('/version');

@@ -6,7 +6,7 @@ import { Problem, problemOf } from './problem.ts';
 import { readBody } from './read-body.ts';
 import type { Serving } from './serving.ts';
 
-/** Routes of every operation. `serving` knows who asks and what stands behind the operation. */
+/** Creates the routes of all operations. `serving` identifies the caller and runs the operation. */
 export function createRoutes(operations: readonly Operation[], serving: Serving): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
@@ -30,17 +30,17 @@ export function createRoutes(operations: readonly Operation[], serving: Serving)
   return app;
 }
 
-/** Words before parameters: `/workloads/delete` before `/workloads/{name}`. */
+/** Sorts literal paths before paths with parameters: `/workloads/delete` before `/workloads/{name}`. */
 function inOrder(operations: readonly Operation[]): Operation[] {
   const parameters = ({ path }: Operation) => path.split('{').length;
   return [...operations].sort((one, other) => parameters(one) - parameters(other));
 }
 
-/** Why no operation took a request: its method, or its path. */
+/** Returns the problem of a request that matches no operation: unknown path or method. */
 function refusal(operations: readonly Operation[], { path, method }: Request): Problem {
   const fits = (operation: Operation) =>
     new RegExp(`^${BASE}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
-  // A path of words is itself, though a name could be written so.
+  // A literal path takes precedence over a parameter with the same value.
   const [nearest] = inOrder(operations.filter(fits));
   const here = operations.filter((operation) => operation.path === nearest?.path);
   const allow = here.map((operation) => operation.method).join(', ');
@@ -59,7 +59,7 @@ async function answer(operation: Operation, request: Request, response: Response
     gone: gone.signal,
   };
   const known = operation.tagsAll ? request.get('if-none-match') : undefined;
-  // Express would answer 304 by every tag, also where it is not of all that the answer says.
+  // Express would answer 304 for every matching tag, also for tags that do not cover the whole answer.
   delete request.headers['if-none-match'];
   const { body, etag, lines, json } = await serving.run(operation, asked, request);
   const isSame = etag !== undefined && isKnown(etag, known);
@@ -72,7 +72,7 @@ async function answer(operation: Operation, request: Request, response: Response
   else response.json(body);
 }
 
-/** A reader that is slow holds the source back, and nothing else. */
+/** Writes lines with backpressure: a slow reader slows down only the source of its own lines. */
 async function writeLines(response: Response, { media }: Operation, lines: AsyncIterable<string>): Promise<void> {
   response.setHeader('Content-Type', media ?? 'text/plain; charset=utf-8');
   response.flushHeaders();
@@ -83,7 +83,7 @@ async function writeLines(response: Response, { media }: Operation, lines: Async
   response.end();
 }
 
-/** Until what was written is on its way, or nobody reads any more. */
+/** Resolves when the response can take more data or is closed. */
 function taken(response: Response): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -94,7 +94,7 @@ function taken(response: Response): Promise<void> {
   });
 }
 
-/** The one place that turns errors into answers. */
+/** Converts every error of the routes into an answer. */
 function answerProblem(serving: Serving): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     const problem = problemOf(routerProblem(error));
@@ -103,14 +103,14 @@ function answerProblem(serving: Serving): ErrorRequestHandler {
       next(error);
       return;
     }
-    // What is still to come of a refused body is not read.
+    // The rest of a rejected body is not read, so the connection cannot be reused.
     if (!request.complete) response.set('Connection', 'close');
     response.set(problem.headers).status(problem.status).type('application/problem+json');
     response.send(JSON.stringify(problem.body));
   };
 }
 
-/** What express' router throws of a path that cannot be decoded. */
+/** Converts the error that the Express router throws for an invalid percent-encoding. */
 function routerProblem(error: unknown): unknown {
   if (statusOf(error) !== 400 || error instanceof Problem) return error;
   return new Problem('bad_request', 'path: not valid percent-encoding; encode each part of the path in UTF-8');

@@ -1,4 +1,7 @@
-/** Whether two JSON values say the same: the order of keys does not count, and a key without a value is none. */
+/**
+ * Returns whether two JSON values are equal. The order of keys does not matter; an undefined value equals a missing
+ * key.
+ */
 export function sameValue(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

@@ -11,82 +11,82 @@ import { bodyBytes } from './read-body.ts';
 import { releaseOnAbort } from './release-on-abort.ts';
 import { whileAllowed } from './while-allowed.ts';
 
-/** Somebody who showed who it is. */
+/** Authenticated caller. */
 export interface Visitor {
   name: string;
-  /** What it may do in a namespace is asked there. */
+  /** Returns the caller with its permissions in a namespace. */
   in(namespace: string): Caller;
 }
 
-/** Who may come in, and who it is. Two of them: one machine, and a cluster. */
+/** Admits requests and authenticates callers. Implementations: local machine and cluster. */
 export interface Authority {
-  /** Refuses a request by what stands in its head. @throws Problem */
+  /** Rejects a request by its head. @throws Problem */
   admit(request: IncomingMessage): void;
   /** @throws Problem `unauthenticated` */
   authenticate(request: IncomingMessage): Promise<Visitor>;
-  /** Namespace that `?namespace=` means. @throws Problem `namespace_missing`, `bad_request` */
+  /** Returns the namespace of `?namespace=`. @throws Problem `namespace_missing`, `bad_request` */
   namespaceOf(asked: unknown): string;
 }
 
 interface ServingOptions {
   authority: Authority;
-  /** Of a namespace; the empty text for what is the same in every one. */
+  /** Returns the services of a namespace; the empty string stands for operations without a namespace. */
   roomsOf: (namespace: string) => Rooms;
-  /** Requests of one address, whoever it is. */
+  /** Limits the requests of one address. */
   addresses: RateLimit;
-  /** Requests of one caller. */
+  /** Limits the requests of one caller. */
   callers: RateLimit;
-  /** Told of each operation that would change something, when it ended. */
+  /** Called after each mutating operation. */
   onChange: (change: ChangeEvent) => void;
-  /** Told of what failed inside. */
+  /** Called on each internal error. */
   onFailure: (request: IncomingMessage, problem: Problem) => void;
-  /** Milliseconds until the answer of an operation must have begun. */
+  /** Milliseconds until the answer of an operation must begin. */
   deadline?: number;
-  /** Milliseconds after which it is asked again whether who reads lines may. */
+  /** Milliseconds between two permission checks of a caller that reads lines. */
   askEvery?: number;
 }
 
-/** What the audit log says of an operation that changes something. */
+/** Audit event of a mutating operation. */
 export interface ChangeEvent {
   type: string;
-  /** `success`, `denied` (who it was may not), `failure` (the request), `error` (we). */
+  /** `denied`: missing permission or invalid token; `failure`: invalid request; `error`: internal. */
   outcome: 'success' | 'denied' | 'failure' | 'error';
-  /** Absent where nobody knows. */
+  /** Absent if the caller is unknown. */
   user?: string;
   source: string;
   method: string;
   path: string;
   namespace?: string;
-  /** What stands in the path: names, never secrets. */
+  /** Path parameters: names, never secrets. */
   params: Record<string, unknown>;
   durationMs: number;
   code?: string;
 }
 
-/** An operation that is asked for. */
+/** Parsed request line of an operation, with readers for the rest. */
 export interface Asked extends Pick<RawRequest, 'params'> {
   query: Record<string, unknown>;
-  /** Versions of `If-Match`. @throws Problem `bad_request` */
+  /** Returns the versions of `If-Match`. @throws Problem `bad_request` */
   readTag: () => Expected | undefined;
   readBody: () => Promise<unknown>;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client disconnects. */
   gone: AbortSignal;
 }
 
-/** As far as a request came. */
+/** Known facts about a request, for its audit event. */
 interface Progress {
   startedAt: number;
   user?: string;
   namespace?: string;
 }
 
-/** Milliseconds until the answer of an operation must have begun, without another word. */
+/** Default of `deadline` in milliseconds. */
 export const DEADLINE = 60_000;
 const ASK_EVERY = 60_000;
-/** Answers without an end that one caller may have open: each holds a connection, of which there are 256 for all. */
+/** Maximum open streams of one caller: each holds one of the server's 256 connections. */
 const STREAMS_OF_ONE = 20;
 
-/** The way of a request to an operation: who, where, how often, what. */
+/** Handles a request to an operation: caller, namespace, quota, call. */
 export class Serving {
   readonly #options: ServingOptions;
   readonly #streams = new CallerQuota({ perKey: STREAMS_OF_ONE, tell: (count) => `${count} logs are being read` });
@@ -163,7 +163,7 @@ export class Serving {
     return { ...answer, lines: whileAllowed(answer.lines, { ask, every, refused }) };
   }
 
-  /** What goes on after the deadline is told by its signal that nobody waits. */
+  /** Runs the work within the deadline. After the deadline the signal of the work is aborted. */
   async #inTime<T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController();
     const { promise, reject } = Promise.withResolvers<never>();

@@ -59,11 +59,11 @@ afterEach(async () => {
   await served.close();
 });
 
-describe('lines that somebody follows', () => {
+describe('whileAllowed', () => {
   it.each([
     ['right is taken away', () => (allowed = false)],
     ['token ends', () => (known = false)],
-  ])('go on as long as it may, and end when its %s', async (_what, end) => {
+  ])("passes lines on until the caller's %s", async (_what, end) => {
     source.write('one\n');
     const answer = await fetch(`${served.url}/log`);
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -76,7 +76,7 @@ describe('lines that somebody follows', () => {
     expect([source.destroyed, served.failures]).toEqual([true, []]);
   });
 
-  it('are not asked about when nobody reads them any more', async () => {
+  it('stops the permission checks when the reader leaves', async () => {
     jest.useFakeTimers();
     const lines = whileAllowed(source.setEncoding('utf8') as AsyncIterable<string>, {
       ask: () => Promise.resolve(),

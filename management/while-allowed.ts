@@ -1,13 +1,16 @@
 interface Asking {
-  /** Throws where who reads may not any more. */
+  /** Throws if the reader is no longer allowed. */
   ask: () => Promise<void>;
-  /** Milliseconds between two questions. */
+  /** Milliseconds between two checks. */
   every: number;
-  /** Aborted when it may not: its signal ends the lines. */
+  /** Aborted when the reader is no longer allowed; its signal ends the lines. */
   refused: AbortController;
 }
 
-/** Lines that go on as long as who reads them may: a token ends and a right is taken away while a log is followed. */
+/**
+ * Yields lines as long as the reader is allowed: its token can expire and its permission can be revoked while it
+ * follows a log.
+ */
 export async function* whileAllowed(
   lines: AsyncIterable<string>,
   { ask, every, refused }: Asking,
@@ -21,7 +24,7 @@ export async function* whileAllowed(
       yield line;
     }
   } catch (problem) {
-    // A source that was told to end may say so.
+    // An aborted source may throw an error for the abort.
     if (!refused.signal.aborted) throw problem;
   } finally {
     clearInterval(timer);

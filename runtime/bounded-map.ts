@@ -1,4 +1,4 @@
-/** A map of at most `capacity` entries: the one that was set first goes first. */
+/** Map of at most `capacity` entries. It drops the entry that was set first. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #capacity: number;
 

@@ -7,10 +7,7 @@ import { endpointUrl, metadataUrl } from '#runtime/http/resource-metadata';
 import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
 
-/**
- * Boundary 1 of a run configuration. Undefined `authServer`: there is none in this process.
- * @throws ConfigError
- */
+/** Returns boundary 1 of a run configuration. `authServer`: undefined without an embedded authorization server. @throws ConfigError */
 export function buildAuthenticator(
   config: RunConfig,
   { files, log, observer, proxy, listening }: GatewayOptions,
@@ -28,7 +25,7 @@ export function buildAuthenticator(
     },
     now: Date.now,
     log,
-    // Like all files that the configuration names: relative to it, and followed.
+    // The path is relative to the configuration, and its changes are watched, as for all files that the configuration names.
     readFile: (path) => new Promise((resolve) => resolve(files.read(path))),
     embeddedKeys: authServer?.jwks,
     embeddedKeysMayCome: authServer && (() => authServer.keysMayCome()),

@@ -6,26 +6,26 @@ import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
-/** The authorization server that another configuration needs, before that is in force. */
+/** The authorization server of the next configuration, before that configuration is in force. */
 export interface PreparedAuthServer {
-  /** Undefined: it needs none. */
+  /** Undefined if the configuration has none. */
   readonly server: AuthServer | undefined;
-  /** Takes the configuration over. @throws ConfigError, and then the former stays in force */
+  /** Takes the configuration over. @throws ConfigError; then the former configuration stays in force */
   commit(): Promise<void>;
-  /** To be called when the configuration is in force: closes what it does not need any more. */
+  /** Closes unused resources. Call it when the configuration is in force. */
   finish(): Promise<void>;
-  /** The configuration is not wanted after all. */
+  /** Discards the prepared server. Call it if the configuration is not applied. */
   abandon(): Promise<void>;
 }
 
-/** The authorization server of one gateway, for as long as its configuration has one. */
+/** Owns the authorization server of one gateway, for as long as the configuration has one. */
 export class EmbeddedAuthServer {
   readonly #options: GatewayOptions;
   #server: AuthServer | undefined;
   #issuer = '';
-  /** Told of a principal (`Identity.key`) whose links at providers have changed. */
+  /** Called with a principal (`Identity.key`) whose links at providers have changed. */
   linksChanged: (principal: string) => void = () => undefined;
-  /** Logins at remote servers that administrators begin and end at its pages. */
+  /** Shared logins at remote servers. Administrators begin and end them at the server's pages. */
   sharedLogins: () => readonly SharedLogin[] = () => [];
 
   constructor(options: GatewayOptions) {
@@ -36,7 +36,7 @@ export class EmbeddedAuthServer {
     return this.#server;
   }
 
-  /** Opens one where there is none yet. @throws ConfigError */
+  /** Opens a server if there is none yet. @throws ConfigError */
   async prepare(config: RunConfig): Promise<PreparedAuthServer> {
     const before = this.#server;
     const { embedded_auth_server_config: wanted } = config;
@@ -58,7 +58,7 @@ export class EmbeddedAuthServer {
     };
   }
 
-  /** Content of files that the configuration names is another now. What cannot be used is logged, and the former goes on. */
+  /** Rereads configured files after their content has changed. It logs unusable content and keeps the former content. */
   async filesChanged({ embedded_auth_server_config: config }: RunConfig): Promise<void> {
     if (config === undefined) return;
     try {
@@ -86,7 +86,7 @@ export class EmbeddedAuthServer {
     };
   }
 
-  /** What it needs is loaded with it. */
+  /** Loads the authorization server's modules only when they are needed. */
   async #open(wanted: RunConfig, config: NonNullable<RunConfig['embedded_auth_server_config']>): Promise<AuthServer> {
     const { files, observer, log, proxy, listening } = this.#options;
     const { createAuthServer } = await import('#runtime/authserver/create-auth-server');

@@ -8,8 +8,8 @@ import type { Rooms } from '#runtime/rooms';
 import { Trail } from '#runtime/trail';
 
 /**
- * The rooms that every request to an endpoint goes through, and its end. Whatever a room throws becomes the answer here; only a
- * failure after a stream has begun is written by the era's relay.
+ * Passes a request to an endpoint through all stages and ends it. Errors become the answer here. After a stream has begun, the relay of
+ * the revision writes the failure instead.
  */
 export async function enter(
   req: IncomingMessage,
@@ -35,7 +35,7 @@ export async function enter(
   }
 }
 
-/** What was foreseen is told by its code in metrics and audit; what was not, nobody would find without this. */
+/** Logs unexpected failures. Metrics and audit report expected ones by their code. */
 export function logFailure(error: unknown, { log }: Rooms, { id: request }: Trail): void {
   if (!(error instanceof RequestError)) log.error('a request failed unexpectedly', { request, error });
   else if (error.answer.status >= 500) log.debug('a request failed', { request, error });

@@ -52,8 +52,8 @@ async function replace(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-describe('following a run configuration', () => {
-  it('takes a changed document over, once', async () => {
+describe('FollowedRunConfig', () => {
+  it('applies a changed document once', async () => {
     await writeFile(file, document('one'));
     const followed = await start();
     await replace(file, document('two'));
@@ -63,7 +63,7 @@ describe('following a run configuration', () => {
     expect(followed.current.config.server.name).toBe('two');
   });
 
-  it('takes nothing over when the same content is written again', async () => {
+  it('applies nothing if the same content is written again', async () => {
     await writeFile(file, document('one'));
     const followed = await start();
     await replace(file, document('one'));
@@ -71,7 +71,7 @@ describe('following a run configuration', () => {
     expect(applied).toEqual([]);
   });
 
-  it('keeps the document in force when a bad one comes, says so once, and recovers', async () => {
+  it('keeps the former document when an invalid one arrives, reports it once, and recovers', async () => {
     await writeFile(file, document('one'));
     const refusals: string[] = [];
     const followed = await start({ refused: ({ message }) => void refusals.push(message) });
@@ -91,7 +91,7 @@ describe('following a run configuration', () => {
     expect(applied).toEqual([]);
   });
 
-  it('keeps the document in force when the new one cannot be applied', async () => {
+  it('keeps the former document if the new one cannot be applied', async () => {
     await writeFile(file, document('one'));
     const apply = () => {
       throw new ConfigError('policy p1: unexpected end');
@@ -103,7 +103,7 @@ describe('following a run configuration', () => {
     expect(followed.refused?.message).toBe('policy p1: unexpected end');
   });
 
-  it('tells the public no inner reason of an unexpected failure', async () => {
+  it('hides the inner reason of an unexpected failure from the public message', async () => {
     await writeFile(file, document('one'));
     const apply = () => {
       throw new TypeError('inner secret');
@@ -114,7 +114,7 @@ describe('following a run configuration', () => {
     expect(followed.refused?.message).toBe('it could not be taken over; the log has the reason');
   });
 
-  it('waits for a file that a new document names, and takes both over when it is there', async () => {
+  it('waits for a file that a new document names, then applies both', async () => {
     await writeFile(file, document('one'));
     const followed = await start();
     await replace(file, document('two', 'status_token_file: token-2\n'));
@@ -126,7 +126,7 @@ describe('following a run configuration', () => {
     expect(followed.refused).toBeUndefined();
   });
 
-  it('reads a changed secret again and tells which', async () => {
+  it('rereads a changed secret and reports its file', async () => {
     await writeFile(join(folder, 'token'), 'one');
     await writeFile(file, document('one', 'status_token_file: token\n'));
     const followed = await start();
@@ -138,7 +138,7 @@ describe('following a run configuration', () => {
     expect(logged.join()).not.toContain('two');
   });
 
-  it('sees Kubernetes’ swapped ..data link by notification', async () => {
+  it('detects the swapped ..data link of Kubernetes by notification', async () => {
     await mkdir(join(folder, 'v1'));
     await mkdir(join(folder, 'v2'));
     await writeFile(join(folder, 'v1', 'run-config.yaml'), document('one'));
@@ -151,14 +151,14 @@ describe('following a run configuration', () => {
     await waitFor(() => followed.current.config.server.name === 'two');
   });
 
-  it('sees a change by polling where nothing is notified', async () => {
+  it('detects a change by polling if notifications are missing', async () => {
     await writeFile(file, document('one'));
     const followed = await start({}, { interval: 20, debounce: 3_600_000 });
     await replace(file, document('two'));
     await waitFor(() => followed.current.config.server.name === 'two');
   });
 
-  it('makes one reload of many writes in a row', async () => {
+  it('reloads once after many writes in a row', async () => {
     await writeFile(file, document('one'));
     const followed = await start({}, { interval: 3_600_000, debounce: 150 });
     for (let write = 0; write < 10; write++) await replace(file, document(`v${write}`));
@@ -166,7 +166,7 @@ describe('following a run configuration', () => {
     expect(applied).toEqual(['v9']);
   });
 
-  it('sees a change beside a file that is written all the time', async () => {
+  it('detects a change beside a file that is written continuously', async () => {
     await writeFile(file, document('one'));
     const followed = await start({}, { interval: 3_600_000, debounce: 30 });
     const noise = setInterval(() => void writeFile(join(folder, 'app.log'), String(Math.random())), 5);
@@ -174,7 +174,7 @@ describe('following a run configuration', () => {
     await waitFor(() => followed.current.config.server.name === 'two').finally(() => clearInterval(noise));
   });
 
-  it('reads a file that only a refused document names again when it is mended', async () => {
+  it('rereads a mended file that only a refused document names', async () => {
     await writeFile(file, document('one'));
     await writeFile(join(folder, 'token'), 'bad');
     const read: string[] = [];
@@ -193,7 +193,7 @@ describe('following a run configuration', () => {
     expect(followed.current.config.server.name).toBe('two');
   });
 
-  it('takes one document over at a time, from the beginning', async () => {
+  it('applies one document at a time, from the first', async () => {
     await writeFile(file, document('one'));
     const followed = await followRunConfig({
       file,
@@ -227,7 +227,7 @@ describe('following a run configuration', () => {
     expect(most).toBe(1);
   });
 
-  it('serves nothing of its folder that has no mark, and takes it over as soon as there is one', async () => {
+  it('serves no file of its folder without an allowed digest, and applies it once the digest exists', async () => {
     const marks = join(folder, 'marks');
     await mkdir(marks);
     const mark = (name: string, text: string) =>
@@ -254,7 +254,7 @@ describe('following a run configuration', () => {
     expect(followed.files.read('ca')).toBe('right');
   });
 
-  it('is closed only when what it was taking over is done', async () => {
+  it('closes only after the current document is applied', async () => {
     await writeFile(file, document('one'));
     let goOn: () => void = () => undefined;
     const hold = new Promise<void>((resolve) => (goOn = resolve));
@@ -274,7 +274,7 @@ describe('following a run configuration', () => {
     expect(applied).toEqual(['two begins', 'two ends']);
   });
 
-  it('sees nothing any more once closed', async () => {
+  it('detects nothing after it is closed', async () => {
     await writeFile(file, document('one'));
     const followed = await start();
     await followed.close();

@@ -6,33 +6,36 @@ import { ListedFiles } from './listed-files.ts';
 import { createSecretFiles, type SecretFiles } from './secret-files.ts';
 import { FileWatch } from './watch-files.ts';
 
-/** A newer document that is not in force, and why. */
+/** A newer document that is not in force, and the reason. */
 interface RefusedRunConfig {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly message: string;
 }
 
-/** What follows from a change. These are called one after the other, never at once. */
+/** Reactions to a change. They are called one at a time. */
 export interface ConfigReactions {
-  /** Takes a new document over. Throws ConfigError to refuse it: then the one in force must still be served. */
+  /** Applies a new document. It throws ConfigError to refuse the document; the former one must then still be served. */
   readonly apply: (next: LoadedRunConfig) => Promise<void> | void;
-  /** Content of these files, named as in the document in force, is another now; `read` gives it already. */
+  /**
+   * Called when the content of these files has changed. Files are named as in the document in force; `read` already returns the new
+   * content.
+   */
   readonly filesChanged: (files: readonly string[]) => Promise<void> | void;
-  /** A new document was refused; told once for each reason. */
+  /** Called once for each reason to refuse a new document. */
   readonly refused?: (refusal: RefusedRunConfig) => void;
 }
 
 interface FollowOptions {
   readonly file: string;
-  /** Folder with a mark for each file of the folder of `file` that may be served; without, all may. */
+  /** Folder with a digest for each file in the folder of `file` that may be served; absent: all may. */
   readonly marks?: string | undefined;
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Milliseconds between two looks when nothing is notified. */
+  /** Milliseconds between two checks without a notification. */
   readonly interval?: number;
-  /** Milliseconds of quiet after a notification. */
+  /** Milliseconds without further notification before a check. */
   readonly debounce?: number;
 }
 
@@ -41,8 +44,7 @@ interface FollowedOptions extends FollowOptions {
 }
 
 /**
- * Loads a run configuration, to follow its changes and those of its files.
- * @throws ConfigError when there is nothing to begin with
+ * Loads a run configuration in order to follow its changes and those of its files. @throws ConfigError if the first document is invalid
  */
 export async function followRunConfig(options: FollowOptions): Promise<FollowedRunConfig> {
   const folder = dirname(resolve(options.file));
@@ -52,8 +54,8 @@ export async function followRunConfig(options: FollowOptions): Promise<FollowedR
 }
 
 /**
- * The run configuration in force and the files that it names. A document that cannot be served never replaces one that
- * can: it is logged, stays in `refused`, and is tried again when it or one of its files changes.
+ * Follows a run configuration and the files that it names. An invalid document never replaces a valid one. It is logged, stays in
+ * `refused`, and is tried again when it or one of its files changes.
  */
 export class FollowedRunConfig {
   readonly files: SecretFiles;
@@ -80,20 +82,20 @@ export class FollowedRunConfig {
     return this.#refused;
   }
 
-  /** Starts to watch. */
+  /** Starts watching. */
   async follow(reactions: ConfigReactions): Promise<void> {
     this.#reactions = reactions;
     await this.#watch.watch(this.#watched(this.#current));
-    // What changed between the first reading and the first look has no notice of its own.
+    // Changes between the first reading and this check cause no notification.
     await this.#watch.changed();
   }
 
-  /** Looks for changes at once. */
+  /** Checks for changes at once. */
   check(): Promise<void> {
     return this.#watch.check();
   }
 
-  /** Sees nothing any more; settles when what was being taken over is in force or refused. */
+  /** Stops watching. Settles when the current document is applied or refused. */
   close(): Promise<void> {
     return this.#watch.close();
   }
@@ -132,7 +134,7 @@ export class FollowedRunConfig {
   }
 
   #refuse(error: unknown): void {
-    // What only the refused document names may be what is wrong with it: the next try reads it again.
+    // The error may be in a file that only the refused document names, so the next attempt rereads those files.
     this.files.keep(namesOf(this.#current));
     const message = error instanceof ConfigError ? error.message : 'it could not be taken over; the log has the reason';
     if (this.#refused?.message === message) return;
@@ -141,7 +143,7 @@ export class FollowedRunConfig {
     this.#reactions?.refused?.(this.#refused);
   }
 
-  /** The files of a refused document as well, and the marks that are missing, as it is tried again when they change. */
+  /** Includes the files of a refused document and missing digests: a change of them causes a new attempt. */
   #watched(...documents: readonly (LoadedRunConfig | undefined)[]): string[] {
     const names = documents.flatMap((document) => (document === undefined ? [] : namesOf(document)));
     const { file, listed } = this.#options;

@@ -4,24 +4,24 @@ import type { Observer } from '#runtime/observer';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 
-/** What a gateway gets from the process around it. */
+/** Process-wide settings and collaborators of a gateway. */
 export interface GatewayOptions {
   readonly files: SecretFiles;
   readonly log: Log;
   readonly observer: Observer;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
-  /** Addresses of a name; absent: as this machine knows them. */
+  /** Resolves a host name; absent: the resolver of this machine. */
   readonly lookUp?: LookUp | undefined;
-  /** Milliseconds after its opening before which a session is not evicted; absent: a minute. */
+  /** Milliseconds after its opening before which a session is not evicted; absent: one minute. */
   readonly evictableAfter?: number | undefined;
-  /** The environment of this process, read in main.ts. */
+  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where the public port is bound; the port is the real one. */
+  /** Bound address of the public port; the port is the actual one. */
   readonly listening: { readonly host: string; readonly port: number };
 }
 
-/** What of it each backend gets. */
+/** Returns the part of the options that each backend needs. */
 export function backendDeps({ files, log, version, observer, proxy, environment, lookUp }: GatewayOptions) {
   const { exchanged: countExchange, webhookAsked: countWebhook, policy: policyMetrics, record } = observer;
   const counts = { countExchange, countWebhook, policyMetrics, record };

@@ -29,7 +29,7 @@ import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import { UnderWay } from '#runtime/under-way';
 
-/** The rooms in force, and how a new run configuration takes the place of the old one without losing a session. */
+/** Holds the active configuration and replaces it with a new one without losing a session. */
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
@@ -114,14 +114,14 @@ export class Gateway {
     return this.#rooms;
   }
 
-  /** Settles when every backend has been asked once. */
+  /** Settles when every backend has been probed once. */
   get probed(): Promise<void> {
     return this.#inForce.backends.first;
   }
 
   /**
-   * Takes a new run configuration over. All that can fail is made first; then the rooms change in one step.
-   * @throws ConfigError, and then the one in force stays
+   * Applies a new run configuration. It first builds every part that can fail, then swaps all parts at once. @throws ConfigError; then
+   * the former configuration stays in force
    */
   async apply(next: RunConfig): Promise<void> {
     const before = this.#inForce;
@@ -158,7 +158,7 @@ export class Gateway {
     await sharing.finish();
   }
 
-  /** Content of these files, which the configuration names, is another now: keys and certificates are read again. */
+  /** Rereads keys and certificates after the content of these configured files has changed. */
   async filesChanged(files: readonly string[]): Promise<void> {
     for (const { name, config } of this.#inForce.backends.all) {
       const settings = JSON.stringify(config);
@@ -173,7 +173,7 @@ export class Gateway {
     if (this.#inForce.backends.isIncomplete) await this.apply(config);
   }
 
-  /** Ends the streams that clients hold open, so that they connect elsewhere. */
+  /** Ends the open streams of clients, so that the clients reconnect elsewhere. */
   endStreams(): void {
     for (const session of this.#sessions.all()) session.stream?.close();
     this.#announcer.close();
@@ -193,7 +193,7 @@ export class Gateway {
     this.#deadlines.close();
   }
 
-  /** Requests under way finish at the backends that they began with, and are counted where they would have been. */
+  /** Requests in flight finish at their former backends and count in the former limits. */
   #retire(before: InForce, next: InForce): void {
     const begun = this.#running.all().filter(({ req }) => req.method === 'POST');
     const isCall = (trail: Trail) => this.#running.has(trail) && trail.method !== LISTEN;
@@ -267,7 +267,7 @@ export class Gateway {
     return sessionLimits(config, this.#options.evictableAfter);
   }
 
-  /** The credential of this backend is another now: what it listed before may not be for it. */
+  /** Drops the cached lists of a backend whose credential has changed: they may not match the new credential. */
   #forgetLists(backend: string): void {
     this.#lists.drop(backend);
     this.#catalogues.invalidate();
@@ -284,17 +284,17 @@ export class Gateway {
     this.#announcer.announceTo(principal, LIST_KINDS);
   }
 
-  /** What another replica says. */
+  /** Handles an event of another replica. */
   #heard(news: News): void {
     if (news.type === 'lists') this.#announcer.listChanged(news.backend, news.kinds);
     if (news.type === 'links') this.#linksChanged(news.principal);
   }
 }
 
-/** It stays for as long as its client wants it. */
+/** Remains open for as long as its client wants. */
 const LISTEN = 'subscriptions/listen';
 
-/** Before the first configuration is taken over. */
+/** Before the first configuration is applied. */
 const NOTHING = { backends: NO_BACKENDS, rateLimits: NO_LIMITS };
 
-const monotonic = () => performance.now(); // Imported: the global one is looked up by an accessor each time.
+const monotonic = () => performance.now(); // A local function: the global `performance` is an accessor that is evaluated at each use.

@@ -3,15 +3,15 @@ import { ConfigError } from '#runtime/errors';
 interface LastUsableOptions {
   /** Current content of the file. @throws ConfigError */
   readonly read: () => string;
-  /** @throws ConfigError for content that cannot be used; its message never holds the content */
+  /** @throws ConfigError for unusable content; its message never contains the content */
   readonly check: (content: string) => unknown;
-  /** Gets the reason, once for each change. */
+  /** Receives the reason, once for each change. */
   readonly warn: (reason: string) => void;
 }
 
 /**
- * Returns a function that gives the content of a file that changes. Content that cannot be used does not replace the last usable one.
- * @throws ConfigError if the file cannot be read, or its first content cannot be used
+ * Returns a function that reads a changing file. Unusable content does not replace the last usable content. @throws ConfigError if the
+ * file cannot be read, or its first content is unusable
  */
 export function lastUsable({ read, check, warn }: LastUsableOptions): () => string {
   let seen = read();

@@ -1,10 +1,10 @@
-/** A file that a run configuration names, and where it does. */
+/** A file that a run configuration names, and the path of the member that names it. */
 export interface NamedFile {
   readonly file: string;
   readonly path: readonly (string | number)[];
 }
 
-/** Maps whose keys belong to the user, so that a key that ends in `_file` names no file. */
+/** Maps with user-defined keys, so that a key that ends in `_file` names no file. */
 const FOREIGN_KEYS = new Set([
   'add_plaintext_headers',
   'additional_authorization_params',
@@ -20,8 +20,8 @@ const FOREIGN_KEYS = new Set([
 ]);
 
 /**
- * Every file that must exist for this run configuration: members `*_file`, lists `*_files` and maps `*_files`.
- * `logFile` and a database's `file` are made when they are missing, so they are not among them.
+ * Returns every file that must exist for this run configuration: members `*_file`, lists `*_files` and maps `*_files`. It excludes
+ * `logFile` and a database's `file`, which the runtime creates.
  */
 export function listFiles(value: unknown, path: readonly (string | number)[] = []): NamedFile[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => listFiles(item, [...path, index]));
@@ -35,7 +35,7 @@ export function listFiles(value: unknown, path: readonly (string | number)[] = [
   });
 }
 
-/** Returns the value with an empty text for each file name. Two results are equal if the values differ in file names only. */
+/** Returns the value with an empty text for each file name. Two results are equal if the values differ only in file names. */
 export function blankFileNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(blankFileNames);
   if (!isObject(value)) return value;

@@ -4,9 +4,9 @@ import { join, relative } from 'node:path';
 import { ConfigError } from '#runtime/errors';
 
 /**
- * The files of a folder that may be served: for each there is a mark, which is a file in another folder, whose name has the digest of
- * name and content. In a cluster the one folder is a ConfigMap and the other one a Secret: whoever puts another ConfigMap in the place
- * of ours decides nothing.
+ * Checks the files of a folder against allowed digests. Another folder has a file `config.<digest>` for each allowed file; the digest
+ * covers name and content. In a cluster, the first folder is a ConfigMap and the second a Secret, so that replacing the ConfigMap alone
+ * has no effect.
  */
 export class ListedFiles {
   readonly #folder: string;
@@ -18,7 +18,7 @@ export class ListedFiles {
     this.#marks = marks;
   }
 
-  /** @throws ConfigError for a file of the folder that has no mark */
+  /** @throws ConfigError for a file of the folder without an allowed digest */
   check(path: string, bytes: Uint8Array): void {
     const name = relative(this.#folder, path);
     if (name.startsWith('../')) return;
@@ -29,7 +29,7 @@ export class ListedFiles {
     throw new ConfigError(`${path}: it is not what the operator wrote; the Secret of this server has no mark of it`);
   }
 
-  /** Marks that were looked for last, and are not there. */
+  /** Digests that the last checks did not find. */
   get missed(): string[] {
     return [...this.#missed.values()];
   }

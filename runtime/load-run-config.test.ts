@@ -37,8 +37,8 @@ const refusal = (text: string) =>
       error instanceof ConfigError ? error.message.replaceAll(folder, '') : `not a ConfigError: ${String(error)}`,
   );
 
-describe('loading a run configuration', () => {
-  it('reads YAML, fills defaults, and tells the digest of the bytes and the files that it names', async () => {
+describe('loadRunConfig', () => {
+  it('reads YAML, fills defaults, and returns the digest of the bytes and the named files', async () => {
     await writeFile(join(folder, 'key'), 'v');
     const text = `${BEGIN}backends:
   - { name: a, transport: streamable-http, url: "http://127.0.0.1:1/mcp", auth: { type: bearer_token, token_file: key } }
@@ -49,7 +49,7 @@ describe('loading a run configuration', () => {
     expect(files).toEqual([{ file: 'key', path: ['backends', 0, 'auth', 'token_file'] }]);
   });
 
-  it('reads a compressed document, and refuses a torn one; the digest is that of the file', async () => {
+  it('reads a compressed document, refuses a truncated one, and returns the digest of the file', async () => {
     const packed = gzipSync(`${BEGIN}backends: []\n`);
     await writeFile(file, packed);
     const { read } = createSecretFiles({ folder, log: silent });
@@ -115,12 +115,12 @@ describe('loading a run configuration', () => {
     expect(await refusal(text)).toBe('accepted');
   });
 
-  it('names every problem, not only the first', async () => {
+  it('reports every problem, not only the first', async () => {
     const text = `${BEGIN}backends: []\nsealing_secret_files: [one, two]\nstatus_token_file: three\n`;
     expect((await refusal(text)).split('\n')).toHaveLength(3);
   });
 
-  it('refuses aliases that would grow without end', async () => {
+  it('refuses aliases with exponential growth', async () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x,x]',
       ...'bcdefgh'.split('').map(
@@ -133,13 +133,13 @@ describe('loading a run configuration', () => {
     expect(await refusal(bomb.join('\n'))).toMatch(/aliases/);
   });
 
-  it('says that there is no document', async () => {
+  it('reports a missing document', async () => {
     await expect(loadRunConfig(join(folder, 'none.yaml'), ignore)).rejects.toThrow(/none\.yaml: there is no such file/);
   });
 });
 
-describe('the files of a run configuration', () => {
-  it('are its file members, file lists and file maps, and nothing that a user happens to call so', () => {
+describe('listFiles', () => {
+  it('returns file members, file lists and file maps, and no user-defined keys', () => {
     const named = listFiles({
       status_token_file: 'a',
       sealing_secret_files: ['b', 'c'],
@@ -154,7 +154,7 @@ describe('the files of a run configuration', () => {
     expect(named[4]?.path).toEqual(['backends', 1, 'header_forward', 'add_header_files', 'authorization']);
   });
 
-  it('are found by the ending of their member in the whole schema', () => {
+  it('finds files by the suffix of their member in the whole schema', () => {
     const members =
       JSON.stringify(z.toJSONSchema(RunConfig, { io: 'input', unrepresentable: 'any' })).match(/"\w*file\w*":\{/gi) ??
       [];
@@ -162,7 +162,7 @@ describe('the files of a run configuration', () => {
     expect([...other]).toEqual(['"file":{', '"logFile":{']);
   });
 
-  it('do not include files under keys that a user chose', () => {
+  it('ignores files under user-defined keys', () => {
     const maps = mapsIn(z.toJSONSchema(RunConfig, { io: 'input', unrepresentable: 'any' }));
     expect(maps).toEqual(expect.arrayContaining(['env', 'overrides', 'tools_override']));
     for (const field of maps) {
@@ -171,7 +171,7 @@ describe('the files of a run configuration', () => {
   });
 });
 
-/** Fields of maps whose keys a user chooses, apart from those of files. */
+/** Returns the fields of maps with user-defined keys, except those of files. */
 function mapsIn(schema: unknown, field = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const { properties = {}, ...others } = schema as { properties?: object; propertyNames?: unknown };
@@ -183,8 +183,8 @@ function mapsIn(schema: unknown, field = ''): string[] {
   ];
 }
 
-describe('secret files', () => {
-  it('gives the content without trailing line breaks and keeps it until it is refreshed', async () => {
+describe('SecretFiles', () => {
+  it('returns the content without trailing line breaks and keeps it until a refresh', async () => {
     await writeFile(join(folder, 's'), 'one\r\n\n');
     const files = createSecretFiles({ folder, log: silent });
     expect(files.read('s')).toBe('one');
@@ -195,7 +195,7 @@ describe('secret files', () => {
     expect(files.refresh(['s'])).toEqual([]);
   });
 
-  it('keeps what a vanished file held', async () => {
+  it('keeps the content of a deleted file', async () => {
     await writeFile(join(folder, 's'), 'one');
     const files = createSecretFiles({ folder, log: silent });
     files.read('s');
@@ -204,7 +204,7 @@ describe('secret files', () => {
     expect(files.read('s')).toBe('one');
   });
 
-  it('tells keyed fingerprints of the bytes, and only of what is kept', async () => {
+  it('returns keyed fingerprints of the bytes, only of cached files', async () => {
     await writeFile(join(folder, 's'), 'one\n');
     await writeFile(join(folder, 't'), 'one');
     const files = createSecretFiles({ folder, log: silent });
@@ -218,7 +218,7 @@ describe('secret files', () => {
     expect(Object.keys(files.fingerprints('k'))).toEqual(['t']);
   });
 
-  it('refuses a file that is too large, naming it and not its content', async () => {
+  it('refuses a file that is too large, naming the file but not its content', async () => {
     await writeFile(join(folder, 'big'), 'x'.repeat(2_000_000));
     await mkdir(join(folder, 'dir'));
     const { read } = createSecretFiles({ folder, log: silent });

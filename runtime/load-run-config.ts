@@ -12,26 +12,26 @@ import type { ListedFiles } from './listed-files.ts';
 import { type ReadDocument, readDocument } from './read-document.ts';
 import { readProblem } from './secret-files.ts';
 
-/** Some ten times what fits into a ConfigMap. */
+/** About ten times the size limit of a ConfigMap. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface LoadedRunConfig {
   readonly config: RunConfig;
-  /** SHA-256 of the file's bytes, in hex. */
+  /** SHA-256 (hex) of the file's bytes. */
   readonly digest: string;
-  /** The files that it names. */
+  /** The files that the document names. */
   readonly files: readonly NamedFile[];
 }
 
-/** A document that can be served as it is written; whether its files are there is another question. */
+/** A valid document. Its files may be missing. */
 export interface ParsedRunConfig extends LoadedRunConfig {
   /** @throws ConfigError that names each file that `read` cannot read, with its place in the document */
   readonly checkFiles: (read: (file: string) => unknown) => void;
 }
 
 /**
- * Reads a run configuration and checks that every file can be read that it names outside of its backends and providers.
- * @throws ConfigError, one line `file:line path: problem` for each problem
+ * Reads a run configuration. Checks that all files outside of its backends and providers are readable. @throws ConfigError, one line
+ * `file:line path: problem` for each problem
  */
 export async function loadRunConfig(
   file: string,
@@ -43,10 +43,7 @@ export async function loadRunConfig(
   return parsed;
 }
 
-/**
- * Reads a run configuration without looking at the files that it names.
- * @throws ConfigError
- */
+/** Reads a run configuration without reading the files that it names. @throws ConfigError */
 export async function parseRunConfig(file: string, listed?: ListedFiles): Promise<ParsedRunConfig> {
   const bytes = await readBytes(file);
   listed?.check(resolve(file), bytes);
@@ -75,7 +72,7 @@ async function readBytes(file: string): Promise<Buffer> {
   return bytes;
 }
 
-/** A document that is too long for a ConfigMap comes compressed (RFC 1952). */
+/** Decompresses a document (RFC 1952). The operator compresses one that exceeds the size of a ConfigMap. */
 function unpack(bytes: Buffer, file: string): Buffer {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   try {
@@ -85,7 +82,7 @@ function unpack(bytes: Buffer, file: string): Buffer {
   }
 }
 
-/** Before all else, as a document of another version would only give misleading complaints about its members. */
+/** Checks the version first: a document of another version would cause misleading errors about its members. */
 function checkVersion({ value, lineOf }: ReadDocument, file: string): void {
   const version = z.object({ schema_version: z.string() }).safeParse(value);
   if (!version.success) {
@@ -98,7 +95,7 @@ function checkVersion({ value, lineOf }: ReadDocument, file: string): void {
   throw new ConfigError(problemAt(['schema_version'], message, lineOf, file));
 }
 
-/** A file of one backend, of one provider or of the traces takes that part alone out of service. */
+/** An unreadable file of a backend, a provider or the traces disables only that part. */
 const isOfAll = ({ path }: NamedFile) =>
   path[0] !== 'backends' && path[1] !== 'upstreams' && path[0] !== 'telemetry_config';
 

@@ -42,7 +42,7 @@ try {
       process.exit(1);
     }
   };
-  // Before it is ready: whoever is told so may tell it to end at once, and its clients are to be answered.
+  // Before readiness: a ready process may receive the signal at once and must still answer its clients.
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => void stop());
   const runtime = await started;

@@ -11,7 +11,7 @@ import type { Authorizer } from '#runtime/policy/authorizer';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import { openRateLimits, type OpenRateLimits } from '#runtime/rate-limits/open-rate-limits';
 
-/** What a run configuration makes; a reload makes only what has changed. */
+/** The objects that a run configuration creates. A reload creates only the changed ones. */
 export interface InForce {
   readonly config: RunConfig;
   readonly authServer: AuthServer | undefined;
@@ -21,7 +21,7 @@ export interface InForce {
   readonly rateLimits: OpenRateLimits;
 }
 
-/** What outlives each of them. */
+/** Collaborators that outlive each configuration. */
 export interface MakingDeps extends Pick<
   BuildDeps,
   'exchanged' | 'deadlines' | 'keptBytes' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
@@ -29,7 +29,7 @@ export interface MakingDeps extends Pick<
   readonly options: GatewayOptions;
 }
 
-/** What is the same goes on. @throws ConfigError, and then nothing that was made for it is left open */
+/** Builds the objects of a configuration and reuses unchanged ones. @throws ConfigError; then it closes everything that it built */
 export async function makeInForce(
   config: RunConfig,
   before: InForce,
@@ -65,7 +65,7 @@ export async function makeInForce(
   }
 }
 
-/** Builds the authenticator from changed files. Returns the former one if the files cannot be used. */
+/** Builds the authenticator from changed files. Returns the former one if the files are unusable. */
 export function renewAuthenticator(inForce: InForce, options: GatewayOptions): Authenticator {
   try {
     return buildAuthenticator(inForce.config, options, inForce.authServer);
@@ -77,7 +77,7 @@ export function renewAuthenticator(inForce: InForce, options: GatewayOptions): A
   }
 }
 
-/** It is not wanted after all. */
+/** Closes the new objects of a configuration that is not applied. */
 export async function unmakeInForce({ authenticator, backends, rateLimits }: InForce, before: InForce): Promise<void> {
   if (authenticator !== before.authenticator) authenticator.close();
   rateLimits.abandon(before.rateLimits);

@@ -5,7 +5,7 @@ import type { Era } from '#runtime/mcp/era';
 import { RateLimited } from '#runtime/rate-limits/refusals';
 import type { Outcome, Trail } from '#runtime/trail';
 
-/** Remembers what a request turned out to be. */
+/** Records the decoded message of a request. */
 export function noteMessage(trail: Trail, message: DecodedMessage, era: Era): void {
   trail.era = era;
   if (message.kind === 'response') {
@@ -27,7 +27,7 @@ const DENIED: ReadonlySet<string> = new Set([
   'invalid_token',
 ]);
 
-/** Remembers how a request was refused or failed. */
+/** Records how a request was refused or failed. */
 export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): void {
   trail.status = answer.status;
   trail.code = answer.code;
@@ -35,7 +35,7 @@ export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): 
   if (error instanceof RateLimited) trail.limit = error.scope;
 }
 
-/** Records what a backend answered: a JSON-RPC error is a failure, a tool result with `isError` has an outcome of its own. */
+/** Records the backend's answer: a JSON-RPC error is a failure, and a tool result with `isError` has its own outcome. */
 export function noteAnswered(trail: Trail, kind: AnswerKind): void {
   if (kind === 'error') {
     trail.outcome = 'failure';
@@ -45,15 +45,15 @@ export function noteAnswered(trail: Trail, kind: AnswerKind): void {
   }
 }
 
-/** Remembers that the client cancelled its request, which gets no answer. */
+/** Records that the client cancelled its request, which gets no answer. */
 export function noteCancelled(trail: Trail): void {
   trail.outcome = 'failure';
   trail.code = 'cancelled';
 }
 
-/** The call was not made, and can be made again soon. */
+/** The call was not made, and may be retried soon. */
 const NOT_MADE: ReadonlySet<string> = new Set(['backend_restarting', 'backend_state_lost']);
-/** What others failed at: backends, those who give out what backends are called with, and who is asked about calls. */
+/** Failures of backends, token endpoints and webhooks. */
 const FAILED = /^(backend|token_exchange|upstream|aws|webhook)_/;
 
 function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {

@@ -21,52 +21,49 @@ import type { Metrics } from '#runtime/telemetry/metrics';
 import type { Trail } from '#runtime/trail';
 import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 
-/** What the rooms tell of, for audit and metrics. */
+/** Receives events for audit and metrics. */
 export interface Observer {
-  /** How the rooms tell of each request. */
+  /** Records each request. */
   readonly trails: Pick<Rooms, 'begin' | 'finish'>;
-  /** Something that is no MCP request has happened. */
+  /** Records an event other than an MCP request. */
   readonly record: (event: AuditEvent) => void;
-  /** The client's address, by the proxies that are trusted now. */
+  /** Returns the client's address according to the currently trusted proxies. */
   readonly readSource: ReadSource;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
   readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
-  /** An endpoint of the authorization server has answered. */
+  /** Counts an answer of an endpoint of the authorization server. */
   readonly authServerAnswered: (endpoint: string, status: number) => void;
-  /** A session was ended so that another could be opened. */
+  /** Records that one session was evicted for another one. */
   readonly sessionEvicted: (eviction: Eviction) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
-  /** A token was looked for among those that are remembered. */
+  /** Counts a lookup in the token cache. */
   readonly tokenLookedUp: (remembered: boolean) => void;
-  /**
-   * Makes what another configuration needs: to be put in force, or closed again.
-   * @throws ConfigError, and then the former goes on
-   */
+  /** Builds the objects of another configuration: commit or abandon them. @throws ConfigError; then the former ones stay in force */
   prepare(config: RunConfig): Promise<PreparedObserver>;
   readonly traces: Pick<FollowedTracing, 'warnings' | 'filesChanged'>;
-  /** Why the audit log of the configuration in force is not written; undefined: it is. */
+  /** Returns why the configured audit log is not written; undefined: it is written. */
   readonly auditProblem: () => string | undefined;
-  /** Opens the audit file anew, after it was moved away. */
+  /** Reopens the audit file after a rotation. */
   reopen(): void;
   close(): Promise<void>;
 }
 
 interface PreparedObserver {
   commit(): void;
-  /** It is not wanted after all. */
+  /** Discards the prepared objects if the configuration is not applied. */
   abandon(): void;
 }
 
 interface ObserverDeps {
   readonly metrics: Metrics;
   readonly log: Log;
-  /** Where audit lines go when no file is configured. */
+  /** Destination of audit lines if no file is configured. */
   readonly auditStream: Writable;
   readonly version: string;
-  /** The environment of this process, read in main.ts. */
+  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
   readonly proxy: ProxySettings | undefined;
@@ -139,7 +136,7 @@ function noteProblem({ problem }: OpenedAudit, log: Log): string | undefined {
   return problem;
 }
 
-/** An audit log that cannot be opened refuses no other change: the former one goes on. */
+/** Opens the audit log. If that fails, the former one stays open, so that other changes still apply. */
 function openOrKeep(open: () => Audit, former: Audit): OpenedAudit {
   try {
     return { audit: open() };
@@ -171,7 +168,7 @@ function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: Observ
   });
 }
 
-/** How the rooms tell of each request. */
+/** Returns the functions that record each request. */
 function watchTrails(
   { begun, finished }: FollowedTracing,
   note: (trail: Trail, milliseconds: number) => void,
@@ -180,7 +177,7 @@ function watchTrails(
     begin: begun,
     finish(trail) {
       const duration = performance.now() - trail.startedAt;
-      // A request that was refused gets its trace now, and the audit names it.
+      // A refused request gets its trace now, and the audit names it.
       finished(trail, duration);
       note(trail, duration);
     },
@@ -197,7 +194,7 @@ function countersOf(
   };
 }
 
-/** @throws what `make` throws, and then the traces that were prepared are closed again */
+/** @throws the error of `make`; then it closes the prepared traces */
 function orAbandon<T>(make: () => T, traces: { abandon(): void }): T {
   try {
     return make();

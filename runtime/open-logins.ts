@@ -7,8 +7,8 @@ import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
 
 /**
- * Logins at remote servers for all callers, at the private port. Undefined: others than who is at this machine reach that port.
- * `port` is the private port as it is bound.
+ * Returns the shared logins at remote servers, served by the private port. Undefined: other machines can reach that port. `port` is the
+ * bound private port.
  */
 export function openLogins(
   gateway: Gateway,
@@ -24,7 +24,7 @@ export function openLogins(
   });
 }
 
-/** The page at which administrators log in for all callers; undefined: that is done on this machine. */
+/** Returns the page where administrators log in for all callers; undefined: logins are done on this machine. */
 export function loginPage(
   { embedded_auth_server_config: config }: RunConfig,
   { administrators }: SharedLogin,

@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Counts the connections that it gets, and closes each. */
+/** Counts and closes each incoming connection. */
 async function listenAndCount(): Promise<{ port: number; connections: () => number }> {
   let count = 0;
   const server: Server = createServer((socket) => {
@@ -68,7 +68,7 @@ async function start(): Promise<{ runtime: RunningRuntime; check: () => Promise<
   return { runtime, check: () => followed.check(), refused: () => followed.refused?.message };
 }
 
-/** Files of the folder that this process holds open. */
+/** Returns the open files of this process in the folder. */
 async function openFiles(): Promise<string[]> {
   const held: string[] = [];
   for (const fd of await readdir('/proc/self/fd')) {
@@ -78,8 +78,8 @@ async function openFiles(): Promise<string[]> {
   return held.sort();
 }
 
-describe('a process that cannot start', () => {
-  it('leaves nothing open: no port, no probe of a backend', async () => {
+describe('process that cannot start', () => {
+  it('leaves no port and no probe of a backend open', async () => {
     const taken = await listenAndCount();
     const backend = await listenAndCount();
     await write({
@@ -87,16 +87,16 @@ describe('a process that cannot start', () => {
       backends: [{ name: 'a', transport: 'streamable-http', url: `http://127.0.0.1:${backend.port}/mcp` }],
     });
     await expect(start()).rejects.toThrow(/cannot be had/);
-    // Probes under way end first, also on a slow machine.
+    // Wait for pending probes, also on a slow machine.
     await sleep(1_000);
     const probed = backend.connections();
-    // One that answers nothing is probed again after a second.
+    // An unresponsive backend is probed again after a second.
     await sleep(1_300);
     expect(backend.connections()).toBe(probed);
   });
 });
 
-describe('a run configuration that is refused', () => {
+describe('refused run configuration', () => {
   it('leaves its audit file closed', async () => {
     await write({ audit_config: { enabled: true, logFile: join(folder, 'one.log') } });
     const { check, refused } = await start();
@@ -111,8 +111,8 @@ describe('a run configuration that is refused', () => {
   });
 });
 
-describe('a gateway that is closed while it takes a run configuration over', () => {
-  it('refuses it and leaves no backend of it', async () => {
+describe('gateway that is closed while it applies a run configuration', () => {
+  it('refuses the configuration and closes its backends', async () => {
     await write({});
     const { gateway } = (await start()).runtime;
     const backend = await listenAndCount();
@@ -124,7 +124,7 @@ describe('a gateway that is closed while it takes a run configuration over', () 
     const applied = gateway.apply(config).catch((error: unknown) => error);
     await gateway.close();
     expect(await applied).toBeInstanceOf(ConfigError);
-    // Probes under way end first, also on a slow machine.
+    // Wait for pending probes, also on a slow machine.
     await sleep(1_000);
     const probed = backend.connections();
     await sleep(1_300);
@@ -132,8 +132,8 @@ describe('a gateway that is closed while it takes a run configuration over', () 
   });
 });
 
-describe('a key that is renewed before its certificate', () => {
-  it('leaves the former in force, and the other files are taken over all the same', async () => {
+describe('key that is renewed before its certificate', () => {
+  it('keeps the former certificate in force, while other changed files are applied', async () => {
     const testdata = new URL('incoming/testdata/', import.meta.url);
     const certificate = await readFile(new URL('loopback-cert.pem', testdata), 'utf8');
     await writeFile(join(folder, 'cert'), certificate);

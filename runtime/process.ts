@@ -29,35 +29,35 @@ interface RuntimeOptions {
   readonly log: ProcessLog;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
-  /** Addresses of a name; absent: as this machine knows them. */
+  /** Resolves a host name; absent: the resolver of this machine. */
   readonly lookUp?: LookUp;
   /** See `GatewayOptions`. */
   readonly evictableAfter?: number;
-  /** The environment of this process, read in main.ts. */
+  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where audit lines go when no file is configured. */
+  /** Destination of audit lines if no file is configured. */
   readonly auditStream: Writable;
-  /** Milliseconds that calls under way get at the end. */
+  /** Milliseconds for pending calls at shutdown. */
   readonly drain: number;
 }
 
 export interface RunningRuntime {
   readonly gateway: Gateway;
-  /** The ports as they are bound. */
+  /** Bound addresses of the ports. */
   readonly address: { readonly host: string; readonly port: number; readonly privatePort: number };
   readonly draining: boolean;
-  /** Opens log files anew, after they were moved away. */
+  /** Reopens log files after a rotation. */
   reopenLogs(): void;
-  /** Takes no more requests, lets those under way finish, and closes everything. Asked again, it is the same end. */
+  /** Stops accepting requests, finishes pending ones, and closes everything. Later calls return the same promise. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds that what is open gets to close. */
+/** Milliseconds in which open parts must close. */
 const CLOSE_WITHIN = 500;
-/** Milliseconds in which clients with an idle connection may still use it, for the last time. */
+/** Milliseconds in which clients may use an idle connection once more. */
 const IDLE_WITHIN = 5_000;
 
-/** What is open, in the order in which it is closed. */
+/** Open parts, in closing order. */
 interface Parts {
   readonly server: Server;
   readonly gateway: Gateway;
@@ -67,8 +67,8 @@ interface Parts {
 }
 
 /**
- * Serves a run configuration on its public and its private port, and takes its changes over.
- * @throws ConfigError, and then nothing is left open, what follows the configuration neither
+ * Serves a run configuration on its public and its private port, and applies its changes. @throws ConfigError; then everything is closed,
+ * including the watch of the configuration
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const opened: Closing[] = [() => options.followed.close()];
@@ -88,7 +88,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
 
 type Closing = () => Promise<void>;
 
-/** Opens one after the other; `opened` gets how each is closed. */
+/** Opens the parts in order. `opened` receives the close function of each part. */
 async function open(options: RuntimeOptions, opened: Closing[]): Promise<RunningRuntime> {
   const { followed, log, version, proxy, environment, lookUp, evictableAfter } = options;
   const { config } = followed.current;
@@ -145,7 +145,7 @@ function closeAtOnce(server: Server): Promise<void> {
   });
 }
 
-/** Puts a new document in force; what can fail comes first. @throws ConfigError */
+/** Applies a new document. Steps that can fail come first. @throws ConfigError */
 async function takeOver(
   next: RunConfig,
   { followed, log }: RuntimeOptions,
@@ -241,24 +241,24 @@ async function stop(
   gateway.endStreams();
   const began = performance.now();
   const keepsIdle = Math.min(IDLE_WITHIN, drain / 4);
-  // An answer is written before it has arrived: what is open is not idle until then.
+  // A written answer may still be in transit, so its connection is not idle yet.
   while (connections.open && performance.now() < began + drain) {
     if (performance.now() >= began + keepsIdle) {
-      // Those too that came over a connection that was open still.
+      // Also ends streams that began later on a connection that was still open.
       gateway.endStreams();
       server.closeIdleConnections();
     }
     await pause(20);
-    // What has come in meanwhile is read: a connection with a request on it is not idle.
+    // Reads input that has arrived meanwhile: a connection with a pending request is not idle.
     await turn();
   }
   if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
   server.closeAllConnections();
   await gateway.close();
-  // What was being taken over meanwhile finds the gateway closed.
+  // A pending change of the configuration finds the gateway closed.
   await Promise.race([unfollowed, pause(CLOSE_WITHIN)]);
   await closed;
-  // Ends what it watches over besides.
+  // Also stops node's internal connection checks.
   server.close();
   await privatePort.close(CLOSE_WITHIN);
   await observer.close();
@@ -268,7 +268,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Where the process listens is part of its own shape: whoever started it starts it again for that. */
+/** Refuses changed listen settings: they require a restart of the process. */
 function checkSamePlace(next: RunConfig, before: RunConfig): void {
   const placeOf = ({ listen }: RunConfig) => JSON.stringify({ ...listen, tls: listen.tls !== undefined });
   if (placeOf(next) === placeOf(before)) return;

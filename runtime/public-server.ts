@@ -19,7 +19,7 @@ interface Certificate {
   readonly key: string;
 }
 
-/** Reads the certificate of the public port. @throws ConfigError where it cannot be served */
+/** Reads the certificate of the public port. @throws ConfigError if it is unusable */
 export function readCertificate(
   { tls }: RunConfig['listen'],
   { read }: Pick<SecretFiles, 'read'>,
@@ -31,18 +31,18 @@ export function readCertificate(
   throw new ConfigError(`listen.tls: ${tls.cert_file} and ${tls.key_file} cannot be served: ${problem}`);
 }
 
-/** @throws ConfigError for a certificate or key that cannot be served */
+/** @throws ConfigError for an unusable certificate or key */
 export function publicServer({ followed, log }: ServerDeps, route: Route): Server {
   const failed = (error: unknown) => log.error('a request failed without an answer', { error });
   return createListener({ tls: readCertificate(followed.current.config.listen, followed.files), route, failed });
 }
 
-/** Serves the next connections with this certificate. */
+/** Uses this certificate for new connections. */
 export function serveCertificate(server: Server, certificate: Certificate | undefined): void {
   if (certificate && server instanceof TlsServer) server.setSecureContext(certificate);
 }
 
-/** A certificate that was renewed serves the next connections. */
+/** Uses a renewed certificate for new connections. */
 export function renewCertificate(server: Server, { followed, log }: ServerDeps, changed: readonly string[]): void {
   const { current, files } = followed;
   const { tls } = current.config.listen;
@@ -50,7 +50,7 @@ export function renewCertificate(server: Server, { followed, log }: ServerDeps, 
   try {
     serveCertificate(server, readCertificate(current.config.listen, files));
   } catch (error) {
-    // A certificate may come a moment before its key.
+    // The certificate may change a moment before its key.
     log.error('the renewed certificate cannot be served; the former one stays', { error });
   }
 }

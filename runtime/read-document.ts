@@ -5,14 +5,11 @@ type Path = readonly (string | number)[];
 
 export interface ReadDocument {
   readonly value: unknown;
-  /** Line, from 1, of the key or the list item at this path; undefined where it is not written. */
+  /** Returns the line (from 1) of the key or list item at this path; undefined if it is not in the text. */
   readonly lineOf: (path: Path) => number | undefined;
 }
 
-/**
- * Reads one YAML 1.2 or JSON document.
- * @throws ConfigError that names file and line; repeated keys and more than one document are errors
- */
+/** Reads one YAML 1.2 or JSON document. Repeated keys and multiple documents are errors. @throws ConfigError that names file and line */
 export function readDocument(text: string, file: string): ReadDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -37,7 +34,7 @@ function toValue(document: { toJS: (options: { maxAliasCount: number }) => unkno
   }
 }
 
-/** Where in the text the key (or item) at `path` begins. */
+/** Returns the text offset of the key (or item) at `path`. */
 function offsetOf(root: unknown, path: Path): number | undefined {
   let node = root;
   let offset = startOf(root);

@@ -1,4 +1,4 @@
-/** The member of that name, or else (where it is not there, or null) what stands at that dotted path; undefined: there is nothing. */
+/** Returns the member of that name. If it is missing or null, returns the value at that dotted path; undefined: none. */
 export function readPath(document: unknown, path: string): unknown {
   const whole = memberOf(document, path);
   if (whole !== undefined && whole !== null) return whole;

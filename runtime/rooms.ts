@@ -16,15 +16,15 @@ import type { Log } from '#runtime/telemetry/log';
 import type { Trail } from '#runtime/trail';
 import type { UnderWay } from '#runtime/under-way';
 
-/** Everything that a request's way leads through, as it is in force now. A reload replaces single rooms. */
+/** Services that handle a request, as they are in force now. A reload replaces individual services. */
 export interface Rooms {
   readonly config: RunConfig;
   readonly hostOrigin: HostOriginCheck;
   readonly authenticator: Authenticator;
-  /** Undefined: there is none in this process. */
+  /** Undefined: this process has none. */
   readonly authServer: AuthServer | undefined;
   readonly authorizer: Authorizer;
-  /** Undefined: nothing is limited. */
+  /** Undefined: no limits. */
   readonly rateLimits: RateLimits | undefined;
   readonly backends: BackendSet;
   readonly catalogues: Catalogues;
@@ -35,12 +35,12 @@ export interface Rooms {
   readonly announcer: Announcer;
   readonly log: Log;
   readonly version: string;
-  /** The rooms in force at the time of the call: what outlives a reload, as a stream does, asks for them. */
+  /** Returns the services now in force, for code that outlives a reload, such as streams. */
   readonly latest: () => Rooms;
-  /** Requests and streams under way; draining waits for them. */
+  /** Pending requests and open streams. Draining waits for them. */
   readonly running: UnderWay<Trail>;
-  /** Told of each message when it was read: traces. */
+  /** Called for each decoded message: traces. */
   readonly begin: (trail: Trail, message: DecodedMessage) => void;
-  /** Told of each request when it is over: audit, metrics, traces. */
+  /** Called at the end of each request: audit, metrics, traces. */
   readonly finish: (trail: Trail) => void;
 }

@@ -7,8 +7,8 @@ import type { SseEndpoint } from '#runtime/mcp/sse-endpoint/sse-endpoint';
 import { serve } from '#runtime/serve';
 
 /**
- * The paths of the public port: the MCP endpoint, also below its prefix and at the path of `resource_url`, its metadata
- * (RFC 9728), and those of the authorization server where there is one.
+ * Returns the routes of the public port. They serve the MCP endpoint (at its prefix and at the path of `resource_url`, too), its metadata
+ * (RFC 9728), and the authorization server, if any.
  */
 export function createRoutes(
   gateway: Gateway,
@@ -34,7 +34,10 @@ export function createRoutes(
   return (path) => routes.get(path) ?? authServerRoute(path, gateway);
 }
 
-/** The paths of the HTTP+SSE transport. Where one is the endpoint's own, what is no request for a stream of that transport stays there. */
+/**
+ * Adds the paths of the HTTP+SSE transport. If the endpoint has the same path, its handler serves all requests but those for a stream of
+ * that transport.
+ */
 function addSse(
   routes: Map<string, RouteHandler>,
   prefix: string,
@@ -52,7 +55,7 @@ function addSse(
   );
 }
 
-/** Requests that name another host are refused there too: what a browser holds is meant for this one. */
+/** Also checks the host, because cookies of the browser belong to this host. */
 function authServerRoute(path: string, gateway: Gateway): RouteHandler | undefined {
   const handle = gateway.rooms.authServer?.route(path);
   if (!handle) return undefined;
@@ -67,7 +70,7 @@ function authServerRoute(path: string, gateway: Gateway): RouteHandler | undefin
   };
 }
 
-/** The question of a web page's browser whether it may call. */
+/** Answers a CORS preflight request. */
 function preflight(...[req, res, { rooms }]: [...Parameters<RouteHandler>, Gateway]): void {
   try {
     const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { SecondChanceMap } from './second-chance-map.ts';
 
-describe('a map with a second chance', () => {
+describe('SecondChanceMap', () => {
   const entry = () => ({ used: false });
 
-  it('forgets what was not used first, and what was used only after all others had their turn', () => {
+  it('evicts unused entries first, and a used entry only after all others had a second chance', () => {
     const forgotten: unknown[] = [];
     const map = new SecondChanceMap<string, { used: boolean }>(2, (value) => forgotten.push(value));
     const [a, b] = [entry(), entry()];
@@ -18,7 +18,7 @@ describe('a map with a second chance', () => {
     expect([...map.keys()]).toEqual(['c', 'd']);
   });
 
-  it('makes room where all were used, and needs none for a key that is there', () => {
+  it('evicts an entry if all were used, and none for an existing key', () => {
     const map = new SecondChanceMap<string, { used: boolean }>(2);
     map.set('a', { used: true }).set('b', { used: true });
     map.set('a', { used: true });
@@ -27,7 +27,7 @@ describe('a map with a second chance', () => {
     expect([...map.keys()]).toEqual(['a', 'c']);
   });
 
-  it('forgets what is too many when it becomes smaller, first what was not used, and has more room when it grows', () => {
+  it('evicts unused entries first when it shrinks, and accepts more entries when it grows', () => {
     const forgotten: unknown[] = [];
     const map = new SecondChanceMap<string, { used: boolean }>(4, (value) => forgotten.push(value));
     const [a, b, c, d] = [{ used: true }, entry(), { used: true }, entry()];

@@ -1,12 +1,12 @@
 /**
- * A map of at most `capacity` entries. Who uses an entry sets its mark; one that is marked goes to the back of the line once before it
- * is forgotten, so that a hit costs no reordering.
+ * Map of at most `capacity` entries. Users of an entry set `used`. A used entry moves to the end once before it is evicted, so that a hit
+ * needs no reordering.
  */
 export class SecondChanceMap<Key, Value extends { used: boolean }> extends Map<Key, Value> {
   #capacity: number;
   readonly #forgotten: ((value: Value) => void) | undefined;
 
-  /** `forgotten` is told of what has to make room. */
+  /** `forgotten` is called with each evicted value. */
   constructor(capacity: number, forgotten?: (value: Value) => void) {
     super();
     this.#capacity = capacity;
@@ -19,13 +19,13 @@ export class SecondChanceMap<Key, Value extends { used: boolean }> extends Map<K
     return super.set(key, value);
   }
 
-  /** From now on it has at most so many, at least one: those that are too many are forgotten at once. */
+  /** Sets the capacity, at least one, and evicts surplus entries at once. */
   resize(capacity: number): void {
     this.#capacity = capacity;
     if (this.size > capacity) this.#forget(this.size - capacity);
   }
 
-  /** In one pass, which comes to those again that went to the back. */
+  /** Evicts in one pass, which revisits the entries that moved to the end. */
   #forget(count: number): void {
     let left = count;
     for (const [key, value] of this) {

@@ -7,22 +7,20 @@ import type { ListedFiles } from './listed-files.ts';
 
 const MAX_BYTES = 1_048_576;
 
-/** The files that a run configuration names: keys, secrets, certificates. Each is read once and again when it changed. */
+/** Files that a run configuration names: keys, secrets, certificates. Each file is read once, and again after a change. */
 export interface SecretFiles {
   /**
-   * The content in force, without trailing line breaks. Cheap where the file was read before.
-   * @throws ConfigError when it cannot be read; the message holds its name, never its content
+   * Returns the current content without trailing line breaks; cached after the first read. @throws ConfigError if the file is unreadable;
+   * the message contains its name, never its content
    */
   readonly read: (file: string) => string;
-  /** The same, byte for byte. */
+  /** Returns the content byte for byte. */
   readonly readBytes: (file: string) => Uint8Array;
-  /** Reads these again. One that cannot be read keeps its content. Returns those whose content is another now, or that can be read now. */
+  /** Rereads these files. An unreadable file keeps its content. Returns the files that have changed or have become readable. */
   readonly refresh: (files: readonly string[]) => string[];
-  /** Forgets all others. */
+  /** Drops all other files. */
   readonly keep: (files: readonly string[]) => void;
-  /**
-   * For each file a keyed HMAC-SHA256 of its bytes, in hex: who knows key and content can tell that it is in force.
-   */
+  /** Returns a keyed HMAC-SHA256 (hex) of each file's bytes: with key and content, a reader can verify that the content is in force. */
   readonly fingerprints: (key: string) => Record<string, string>;
 }
 
@@ -32,16 +30,16 @@ interface Content {
 }
 
 interface SecretFilesOptions {
-  /** Relative names are taken from there. */
+  /** Base folder of relative names. */
   folder: string;
   log: Log;
-  /** Which files may be read; all, without. */
+  /** Checks which files may be read; absent: all. */
   listed?: ListedFiles | undefined;
 }
 
 export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): SecretFiles {
   const contents = new Map<string, Content>();
-  /** Named files that could not be read. */
+  /** Named files that were unreadable. */
   const missing = new Set<string>();
 
   function load(file: string): Content {
@@ -84,8 +82,8 @@ export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): 
 }
 
 /**
- * Returns a function that reads files as `read` does and remembers what it read. While a file cannot be read, it returns the last
- * content: a part with former settings outlives the files that only those name.
+ * Returns a function that reads files as `read` does and caches their content. While a file is unreadable, it returns the last content: a
+ * part with former settings outlives files that only those settings name.
  */
 export function keepLastRead(read: SecretFiles['read']): SecretFiles['read'] {
   const contents = new Map<string, string>();
@@ -105,7 +103,7 @@ export function keepLastRead(read: SecretFiles['read']): SecretFiles['read'] {
 function readRegularFile(path: string, name: string): Buffer {
   try {
     const stat = statSync(path);
-    // A pipe or a device would block the process or never end.
+    // Reading a pipe or a device would block the process or never end.
     if (!stat.isFile()) throw new Error('it is no regular file');
     if (stat.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
     return readFileSync(path);
@@ -114,7 +112,7 @@ function readRegularFile(path: string, name: string): Buffer {
   }
 }
 
-/** Why a file could not be read, in words and without its content. */
+/** Returns why a file could not be read, without its content. */
 export function readProblem(cause: unknown): string {
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';

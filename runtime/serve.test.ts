@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveGateway, type ServedGateway } from '../e2e/gateway/serve-gateway.ts';
 
-describe('a request that fails as nobody foresaw', () => {
+describe('request with an unexpected failure', () => {
   let gateway: ServedGateway | undefined;
 
   afterEach(() => gateway?.close());
 
-  it('is logged with its reason under the id that its answer names, which says nothing of it', async () => {
+  it('logs the reason under the id in its answer, which does not contain the reason', async () => {
     gateway = await serveGateway({ incoming: { type: 'anonymous' }, backends: [] });
     gateway.runtime.gateway.rooms.sessions.find = () => {
       throw new Error('the reason');

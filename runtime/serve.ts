@@ -24,7 +24,7 @@ type Serve = (
 
 const eras: Record<Era, Serve> = { session: serveSession, stateless: serveStateless };
 
-/** The way of one request to the MCP endpoint, through the rooms in order; docs/internals/lifecycle.md draws it. */
+/** Handles one request to the MCP endpoint with these services; see the diagram in docs/internals/lifecycle.md. */
 export function serve(req: IncomingMessage, res: ServerResponse, rooms: Rooms): Promise<void> {
   return enter(req, res, rooms, async (identity, trail) => {
     if (req.method === 'POST') await servePost(req, res, identity, rooms, trail);

@@ -16,32 +16,32 @@ interface SessionSharingDeps extends Pick<
   readonly files: SecretFiles;
 }
 
-/** Where another configuration keeps sessions, before that is in force. */
+/** Session storage of the next configuration, before that configuration is in force. */
 export interface PreparedSharing {
   commit(): void;
-  /** To be called when the configuration is in force: closes what it does not need any more. */
+  /** Closes unused resources. Call it when the configuration is in force. */
   finish(): Promise<void>;
-  /** The configuration is not wanted after all. */
+  /** Discards the prepared storage. Call it if the configuration is not applied. */
   abandon(): Promise<void>;
 }
 
 interface InForce {
-  /** What it was opened with. */
+  /** Settings of the opened storage. */
   readonly made: string;
   readonly ring: LiveSecretRing;
   readonly sharing: OpenSharing;
 }
 
 interface Opened {
-  /** undefined: sessions are in memory alone. */
+  /** undefined: sessions are only in memory. */
   readonly inForce: InForce | undefined;
-  /** For the operator of the process. */
+  /** Warning for the operator of the process. */
   readonly warning?: string;
 }
 
 type SessionConfig = Pick<RunConfig, 'server' | 'session_storage' | 'sealing_secret_files'>;
 
-/** Where the sessions of a gateway are kept besides its memory, as its configuration says. */
+/** Storage of a gateway's sessions besides its memory, as configured. */
 export class SessionSharing {
   readonly #deps: SessionSharingDeps;
   #inForce: InForce | undefined;
@@ -50,12 +50,12 @@ export class SessionSharing {
     this.#deps = deps;
   }
 
-  /** Told to the other replicas, if there are any. */
+  /** Sends an event to the other replicas, if there are any. */
   tell(news: News): void {
     this.#inForce?.sharing.tell(news);
   }
 
-  /** Opens what is not open yet. @throws ConfigError */
+  /** Opens the storage if it is not open yet. @throws ConfigError */
   async prepare(config: SessionConfig): Promise<PreparedSharing> {
     const before = this.#inForce;
     const made = JSON.stringify(config.session_storage);
@@ -63,7 +63,7 @@ export class SessionSharing {
     const opened: Opened = isSame ? { inForce: before } : await this.#open(config, made);
     const next = opened.inForce;
     const secrets = this.#readSecrets(config);
-    // So that nothing fails any more when it is put in force.
+    // Checks the secrets now, so that the commit cannot fail.
     if (isSame) createSecretRing(secrets, { now: this.#deps.wallClock, random: randomBytes });
     return {
       commit: () => {
@@ -85,7 +85,7 @@ export class SessionSharing {
     };
   }
 
-  /** Content of files that the configuration names is another now. What cannot be used is logged, and the former goes on. */
+  /** Rereads configured files after their content has changed. It logs unusable content and keeps the former content. */
   filesChanged(config: SessionConfig): void {
     try {
       this.#inForce?.ring.update(this.#readSecrets(config));
@@ -104,7 +104,7 @@ export class SessionSharing {
     return names.map((file) => ({ file, content: this.#deps.files.readBytes(file) }));
   }
 
-  /** What it needs is loaded with it. */
+  /** Loads the storage's modules only when they are needed. */
   async #open(config: SessionConfig, made: string): Promise<Opened> {
     const { session_storage: storage, sealing_secret_files: names, server } = config;
     if (storage.type === 'memory') return { inForce: undefined };
@@ -122,7 +122,7 @@ export class SessionSharing {
     return { inForce: { made, ring, sharing } };
   }
 
-  /** A file that cannot be used leaves sessions in memory alone. */
+  /** If the file is unusable, sessions are only in memory. */
   async #openFile(file: string, place: RunConfig['server'], by: Omit<InForce, 'sharing'>): Promise<Opened> {
     const { openKeptSessions } = await import('#runtime/mcp/sessions/open-kept-sessions');
     try {

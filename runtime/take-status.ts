@@ -14,23 +14,23 @@ interface StatusSources {
   readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
   readonly rooms: () => Rooms;
   readonly traces: { readonly warnings: readonly string[] };
-  /** Why the audit log of the configuration in force is not written. */
+  /** Returns why the configured audit log is not written. */
   readonly auditProblem: () => string | undefined;
-  /** Whether the public port takes requests. */
+  /** Whether the public port accepts requests. */
   readonly ready: () => boolean;
   readonly draining: () => boolean;
-  /** Where a login at a remote server begins; undefined: not at this process. */
+  /** Returns the URL at which a login at a remote server begins; undefined: not at this process. */
   readonly loginUrl: (login: SharedLogin) => string | undefined;
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Begins to count the uptime; the function that comes back takes one snapshot for `/status`. */
+/** Starts counting the uptime. Returns a function that takes one snapshot for `/status`. */
 export function createStatus(sources: StatusSources): () => StatusSnapshot {
   const { followed, now, version } = sources;
   const startedAt = now();
-  // Without a token that both sides know, the fingerprints only tell whether a file has changed.
+  // Without a shared token as key, the fingerprints only show whether a file has changed.
   const ownKey = randomBytes(32).toString('hex');
   return () => {
     const rooms = sources.rooms();
@@ -56,7 +56,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
   };
 }
 
-/** What `/status` says of the authorization server. */
+/** Returns the `/status` part of the authorization server. */
 export function authServerSnapshot(status: AuthServerStatus | undefined): RuntimeStatus['auth_server'] {
   if (status === undefined) return null;
   const { storage, signingKeys, secrets, secretsInUse, sizes, unacknowledged, redirectUris } = status;
@@ -71,14 +71,14 @@ export function authServerSnapshot(status: AuthServerStatus | undefined): Runtim
   };
 }
 
-/** Streams that sessions hold open for what is not an answer. */
+/** Counts the open streams of sessions that are not answers to requests. */
 export function openStreams({ sessions }: Rooms): number {
   let open = 0;
   for (const session of sessions.all()) if (session.stream !== undefined) open++;
   return open;
 }
 
-/** Memory for answers that cannot pass as they come. */
+/** Returns the memory for answers that must be buffered. */
 export function bufferedIn({ keptBytes: { used, limit, waiting } }: Rooms): StatusSnapshot['buffered'] {
   return { bytes: used, limit_bytes: limit, waiting };
 }
@@ -95,7 +95,7 @@ function warningsOf(
     refused === undefined
       ? []
       : [`a newer run configuration was refused; an older one is in force: ${refused.message}`];
-  // What an authenticator warns of follows from the run configuration alone: who wrote that says it, and the log.
+  // Warnings of the authenticator are omitted: they follow from the configuration, whose author and the log already report them.
   const rooms = [authServer, sessions].flatMap((room) => room?.warnings ?? []);
   return [
     ...stale,

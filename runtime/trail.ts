@@ -6,32 +6,32 @@ import type { Decision } from '#runtime/policy/authorizer';
 import type { Limit } from '#runtime/rate-limits/limit';
 import type { Entry } from '#runtime/under-way';
 
-/** One thing done for a request, as a span of its own. */
+/** A step of a request, traced as a span of its own. */
 export interface TraceStep {
-  /** `traceparent` and `tracestate` for requests of this step: flat list of names and values. */
+  /** `traceparent` and `tracestate` for a call within the step: flat list of names and values. */
   readonly headers: readonly string[];
-  /** A message with this step in the place of the caller's own `_meta.traceparent`; the same bytes where there is none. */
+  /** Returns a message with this step in place of the caller's `_meta.traceparent`; the same bytes without one. */
   readonly inMeta: (body: Buffer) => Buffer;
-  /** `failure`: a stable word. A second end counts for nothing. */
+  /** `failure`: a stable word. Later calls have no effect. */
   end(failure?: string): void;
 }
 
-/** The trace of one request. It has no tokens, arguments or results. */
+/** Trace of one request. It contains no tokens, arguments or results. */
 export interface RequestTrace {
   /** 32 hexadecimal digits. */
   readonly id: string;
-  /** A decision, a credential: what stays within this process. */
+  /** Begins a step inside this process, e.g. a decision or a credential. */
   begin(name: string): TraceStep;
-  /** A call of this backend. */
+  /** Begins a call of this backend. */
   callBackend(backend: string): TraceStep;
-  /** The request is over, once, whatever is traced by then. */
+  /** Ends the trace at the end of the request. Called once; open steps may remain. */
   finish(trail: Trail, milliseconds: number): void;
 }
 
 /** `tool_error`: the tool answered with `isError`. `failure`: the backend or this gateway answered with an error. */
 export type Outcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
-/** What is known of one request, for audit, metrics and log; filled in as it goes through the rooms. */
+/** Record of one request for audit, metrics and log. Each stage adds its facts. */
 export class Trail implements Entry {
   earlier: this | undefined;
   later: this | undefined;
@@ -47,34 +47,34 @@ export class Trail implements Entry {
   /** JSON-RPC method; undefined before the body was read. */
   method: string | undefined;
   rpcId: string | undefined;
-  /** Advertised name or URI of what is called. */
+  /** Advertised name or URI of the called tool, prompt or resource. */
   target: string | undefined;
   backend: string | undefined;
-  /** Its name in logs, see `sessionLogId`. */
+  /** Name of the session in logs, see `sessionLogId`. */
   session: string | undefined;
   clientName: string | undefined;
   clientVersion: string | undefined;
   decision: Decision | undefined;
-  /** undefined: it is not traced. */
+  /** undefined: the request is not traced. */
   trace: RequestTrace | undefined;
-  /** 32 hexadecimal digits; undefined: it is not traced. */
+  /** 32 hexadecimal digits; undefined: the request is not traced. */
   traceId: string | undefined;
-  /** The webhook that did not let the call through. */
+  /** The webhook that refused the call. */
   webhook: string | undefined;
-  /** The kind of rate limit that did not let it through. */
+  /** Scope of the rate limit that refused the request. */
   limit: Limit['scope'] | undefined;
   outcome: Outcome = 'success';
-  /** Code of the error, where there was one. */
+  /** Error code, if any. */
   code: string | undefined;
   status = 200;
-  /** The client cancelled it before it was sent to a backend. */
+  /** Whether the client cancelled it before it was sent to a backend. */
   isCancelled = false;
-  /** Parsed params, where the audit log asks for request data. */
+  /** Parsed params, if the audit log includes request data. */
   params: unknown;
-  /** JSON text of the answer, where the audit log asks for response data. */
+  /** JSON text of the answer, if the audit log includes response data. */
   answer: string | undefined;
 
-  /** Names the request in log and audit; made when it is asked for. */
+  /** Id of the request in log and audit, generated on first use. */
   get id(): string {
     return (this.#id ??= randomUUID());
   }

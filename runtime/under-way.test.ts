@@ -12,10 +12,10 @@ class Call implements Entry {
 
 const names = (list: UnderWay<Call>) => list.all().map(({ name }) => name);
 
-describe('what is under way', () => {
+describe('UnderWay', () => {
   const [a, b, c] = [new Call('a'), new Call('b'), new Call('c')];
 
-  it('is listed in the order in which it began, wherever something is taken off', () => {
+  it('lists entries in the order of their addition, after any removal', () => {
     const list = new UnderWay<Call>();
     for (const call of [a, b, c]) list.add(call);
     expect(names(list)).toEqual(['a', 'b', 'c']);
@@ -30,7 +30,7 @@ describe('what is under way', () => {
     expect(list.size).toBe(0);
   });
 
-  it('counts an entry once, and forgets once', () => {
+  it('counts an entry once, and removes it once', () => {
     const list = new UnderWay<Call>();
     list.add(a);
     list.add(a);
@@ -42,7 +42,7 @@ describe('what is under way', () => {
     expect(list.has(a)).toBe(false);
   });
 
-  it('leaves no link in what was taken off', () => {
+  it('clears the links of a removed entry', () => {
     const list = new UnderWay<Call>();
     for (const call of [a, b, c]) list.add(call);
     list.delete(b);

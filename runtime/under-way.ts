@@ -1,13 +1,12 @@
-/** What may be entered in one `UnderWay`; the two links are the list's alone. */
+/** An entry of one `UnderWay`. Only the list uses the two links. */
 export interface Entry {
   earlier: this | undefined;
   later: this | undefined;
 }
 
 /**
- * What is under way now, in the order in which it began. A linked list, not a Set: the tables that a busy Set leaves behind point
- * from one to the next, so that one of them in the old generation keeps the requests of all later ones alive until a full
- * collection. What is taken off here points to nothing any more.
+ * Pending entries in the order of their addition. It is a linked list, not a Set: the former tables of a busy Set are chained, and one in
+ * the old generation keeps all later requests alive until a full collection. A removed entry has no links.
  */
 export class UnderWay<T extends Entry> {
   #first: T | undefined;
@@ -43,7 +42,7 @@ export class UnderWay<T extends Entry> {
     this.#size--;
   }
 
-  /** Those that are under way at the time of the call. */
+  /** Returns the entries that are pending at the time of the call. */
   all(): T[] {
     const all: T[] = [];
     for (let entry = this.#first; entry !== undefined; entry = entry.later) all.push(entry);

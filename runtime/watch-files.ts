@@ -5,17 +5,17 @@ import { basename, dirname } from 'node:path';
 import type { Log } from '#runtime/telemetry/log';
 
 interface WatchOptions {
-  /** Gets the files whose content is another than before; missing counts as a content. Never runs twice at once. */
+  /** Called with the files whose content has changed, or that appeared or disappeared. Calls do not overlap. */
   readonly onChange: (files: readonly string[]) => Promise<void> | void;
   readonly log: Log;
-  /** Milliseconds between two looks when nothing is notified; default 5 s. */
+  /** Milliseconds between two checks without a notification; default 5 s. */
   readonly interval?: number;
-  /** Milliseconds of quiet after a notification; default 100. */
+  /** Milliseconds without further notification before a check; default 100. */
   readonly debounce?: number;
 }
 
 interface Seen {
-  /** Identity, size and times: while they stay, a poll does not read the file. */
+  /** Identity, size and times. While they are unchanged, a poll does not read the file. */
   readonly signature: string;
   readonly digest: string;
 }
@@ -23,8 +23,8 @@ interface Seen {
 const MISSING = 'missing';
 
 /**
- * Watches files by content: notices of their folders (which also see a replaced file and Kubernetes' swapped `..data`
- * link), and polling for file systems that notify nobody.
+ * Watches the content of files. Notifications of their folders also show a replaced file and Kubernetes' swapped `..data` link. Polling
+ * covers file systems without notifications.
  */
 export class FileWatch {
   readonly #options: WatchOptions;
@@ -40,7 +40,7 @@ export class FileWatch {
     this.#poll = setInterval(() => void this.#enqueue(false), options.interval ?? 5_000).unref();
   }
 
-  /** Replaces the files that are watched; what a new one holds now counts as seen. */
+  /** Replaces the set of watched files. The present content of a new file counts as seen. */
   async watch(files: readonly string[]): Promise<void> {
     const wanted = new Set(files);
     for (const file of this.#seen.keys()) if (!wanted.has(file)) this.#seen.delete(file);
@@ -52,19 +52,19 @@ export class FileWatch {
     this.#followFolders();
   }
 
-  /** Looks at once. */
+  /** Checks at once. */
   check(): Promise<void> {
     return this.#enqueue(true);
   }
 
-  /** Tells of no file, in turn with the looks. */
+  /** Calls `onChange` without files, between two checks. */
   changed(): Promise<void> {
     return this.#inTurn(async () => {
       if (!this.#closed) await this.#options.onChange([]);
     });
   }
 
-  /** Settles when a look under way is over. */
+  /** Settles when a pending check is finished. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#poll);
@@ -77,7 +77,7 @@ export class FileWatch {
     return this.#inTurn(() => this.#look(readAll));
   }
 
-  /** One look after the other, so that a change is told once and in order. */
+  /** Runs checks one after the other, so that each change is reported once and in order. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     this.#running = this.#running
       .then(work)
@@ -114,11 +114,11 @@ export class FileWatch {
       watcher.on('error', () => this.#unfollow(folder));
       this.#folders.set(folder, watcher);
     } catch {
-      // A folder that is not there, or no watch left in the kernel: polling sees its files all the same.
+      // If the folder is missing, or the kernel has no watch left, polling still detects changes.
     }
   }
 
-  /** Other files of the folder may change all the time, a log among them; Kubernetes swaps `..data`. */
+  /** Other files of the folder, such as a log, may change continuously. Kubernetes swaps `..data`. */
   #concerns(folder: string, name: string | null): boolean {
     if (name === null || name.startsWith('..')) return true;
     for (const file of this.#seen.keys()) if (basename(file) === name && dirname(file) === folder) return true;
@@ -139,7 +139,7 @@ export class FileWatch {
 async function signatureOf(file: string): Promise<string> {
   try {
     const found = await stat(file, { bigint: true });
-    // What is no regular file (a pipe, a folder) is never opened: that could wait for ever.
+    // Opens only regular files: opening a pipe could block forever.
     return found.isFile() ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : MISSING;
   } catch {
     return MISSING;

@@ -72,7 +72,7 @@ function addRegister({ parts, group }: Adding): void {
   });
 }
 
-/** Says what a client has, or what to add to it. */
+/** Prints the registration of a client, or the configuration to add to it. */
 export function tellClient(
   { name, configuration }: RegisteredClient,
   { out, err }: Pick<Context, 'out' | 'err'>,
@@ -109,7 +109,7 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** What one does with clients. */
+/** Adds `vmcp client`. */
 export function addClients(parts: Parts): void {
   const group = parts.program
     .command('client')

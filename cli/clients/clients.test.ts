@@ -18,7 +18,7 @@ describe('vmcp client register in a cluster', () => {
   it.each([
     ['http://vmcp-staff.team-a.svc:4483/mcp', /^Add this .*\nonly pods of the cluster reach http:.*resourceUrl\n$/],
     ['https://mcp.example.com/mcp', /^Add this [^\n]*\n$/],
-  ])('prints what to add, and says of a URL that only pods reach that it is one: %s', (url, told) => {
+  ])('prints the entry to add, and marks a URL that only pods reach: %s', (url, told) => {
     const said = { out: '', err: '' };
     const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
     const configuration = {
@@ -46,7 +46,7 @@ describe('vmcp client', () => {
     expect((await vmcp('list')).out).toMatch(/^CLIENT +GROUPS\ncursor +dev\n$/);
   });
 
-  it('forgets those that are registered, though another of them is not, and ends with the code of that one', async () => {
+  it('removes the registered clients even if another is not registered, and exits with the code of that one', async () => {
     await vmcp('register', 'cursor', 'codex');
     expect(await vmcp('rm', 'cursor', 'zed', 'codex', 'codex')).toMatchObject({
       code: 6,
@@ -55,7 +55,7 @@ describe('vmcp client', () => {
     expect((await vmcp('list', '-o', 'name')).out).toBe('');
   });
 
-  it('ends with the code that fits, and names what there is', async () => {
+  it('exits with the matching code, and lists the known names', async () => {
     expect(await vmcp('register', 'emacs')).toMatchObject({ code: 2, err: expect.stringContaining('claude-code') });
     expect(await vmcp('register', 'zed', '-g', 'no')).toMatchObject({ code: 1, err: expect.stringContaining('dev') });
     expect(await vmcp('rm', 'zed')).toMatchObject({ code: 6 });

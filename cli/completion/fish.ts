@@ -3,7 +3,7 @@ import type { CommandWords, Values } from './words-of.ts';
 
 const quoted = (text: string): string => `'${text.replaceAll("'", '’')}'`;
 
-/** A command is told by the words at its place: `rm` is one, and one below `secret`, too. */
+/** Shell functions that find the command by word position: `rm` and `secret rm` are different commands. */
 const PLACES = `function __vmcp_in
   set -l words (commandline -opc)
   test (count $words) -gt (count $argv); or return 1
@@ -26,7 +26,7 @@ const NAMES = `function __vmcp_names
   $words[1] ${NAMES_COMMAND} $argv[1] $state 2>/dev/null
 end`;
 
-/** The words that fish offers: of a list, of a command, or folders. */
+/** Returns the candidates for fish: a list, the names that a command prints, or folders. */
 function offered({ choices, names, folder }: Values): string {
   const words = choices.length > 0 ? ` -a ${quoted(choices.join(' '))}` : '';
   const asked = names ? ` -a '(__vmcp_names ${names})'` : '';
@@ -47,7 +47,7 @@ function lines({ path, description, options, values, below }: CommandWords): str
   ];
 }
 
-/** The script that completes vmcp in fish. */
+/** Returns the completion script for fish. */
 export function fish(commands: readonly CommandWords[]): string {
   return `# vmcp completion for fish: vmcp completion fish | source\n${PLACES}\n${NAMES}\n${commands.flatMap(lines).join('\n')}\n`;
 }

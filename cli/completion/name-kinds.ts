@@ -1,17 +1,14 @@
-/**
- * Names that are asked from what runs here, by what the help calls an argument: the path of the operation whose answer lists them, or
- * the file of the state folder.
- */
+/** Sources of names by argument name in the help: the path of a list operation, or a file of the state folder. */
 export const NAME_KINDS = {
   workload: '/workloads?all=true',
-  /** The same, to those who call it. */
+  /** The same list, for commands that call a workload a backend. */
   backend: '/workloads?all=true',
   group: '/groups',
   client: '/clients',
   key: '/secrets/default/keys',
   skill: '/skills',
   registry: '/registry',
-  /** Of a registry. */
+  /** Entries of the registry. */
   entry: '/registry/default/servers',
   source: '/registry/default/servers',
   /** Endpoints. */
@@ -21,5 +18,5 @@ export type NameKind = keyof typeof NAME_KINDS;
 
 export const isNameKind = (text: string): text is NameKind => Object.hasOwn(NAME_KINDS, text);
 
-/** The hidden command by which the scripts of shells ask. */
+/** The hidden command that the completion scripts call. */
 export const NAMES_COMMAND = '__names';

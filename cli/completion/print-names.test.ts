@@ -27,14 +27,14 @@ afterEach(() => {
   rmSync(state, { recursive: true });
 });
 
-/** `patience`: longer than the slowest machine takes, unless the answer is meant to be late. */
+/** By default, `patience` exceeds any delay of a slow machine. */
 async function names(kind: string, patience = 60_000): Promise<string> {
   let printed = '';
   await printNames([kind, state], { write: (text: string) => (printed += text) }, patience);
   return printed;
 }
 
-describe('names for the completion of a shell', () => {
+describe('printNames', () => {
   it.each([
     ['workload', '/api/v1beta/workloads?all=true', { workloads: [{ name: 'a' }, { name: 'b' }] }, 'a\nb\n'],
     ['key', '/api/v1beta/secrets/default/keys', { provider_type: 'x', keys: [{ key: 'TOKEN' }] }, 'TOKEN\n'],
@@ -46,13 +46,13 @@ describe('names for the completion of a shell', () => {
       { servers: [{ name: 'io.github.x/y' }], remote_servers: [{ name: 'z' }] },
       'io.github.x/y\nz\n',
     ],
-  ])('are those of the running API: %s', async (kind, path, body, expected) => {
+  ])('prints the names from the running API: %s', async (kind, path, body, expected) => {
     answer = (url, response) => response.writeHead(url === path ? 200 : 404).end(JSON.stringify(body));
     expect(await names(kind)).toBe(expected);
     expect(asked).toEqual(['Bearer the-token']);
   });
 
-  it('are those of the endpoints that run', async () => {
+  it('prints the names of the running endpoints', async () => {
     const resources = [
       { key: { kind: 'VirtualMCPServer', name: 'tools' }, isEndpoint: true },
       { key: { kind: 'MCPServer', name: 'plain' }, isEndpoint: false },
@@ -61,13 +61,13 @@ describe('names for the completion of a shell', () => {
     expect(await names('server')).toBe('tools\n');
   });
 
-  it('hold nothing that a shell would run', async () => {
+  it('prints nothing that a shell would execute', async () => {
     const evil = ['$(touch x)', '`id`', 'a b', '-rf', 'a;b', "a'b", 'ok'].map((name) => ({ name }));
     answer = (_, response) => response.end(JSON.stringify({ workloads: evil }));
     expect(await names('workload')).toBe('ok\n');
   });
 
-  it('are none, in silence, where the answer is late, refused or no answer', async () => {
+  it('prints nothing when the answer is late, refused or invalid', async () => {
     const held: ServerResponse[] = [];
     answer = (_, response) => void held.push(response);
     expect(await names('workload', 50)).toBe('');

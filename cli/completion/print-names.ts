@@ -4,15 +4,15 @@ import { BASE } from '#management/base';
 import type { Output } from '../context.ts';
 import { isNameKind, NAME_KINDS } from './name-kinds.ts';
 
-/** Milliseconds: somebody waits at the keyboard. */
+/** Milliseconds. The limit is short because the user waits at the prompt. */
 const PATIENCE = 300;
-/** Shells expand what they are given as words: nothing that a shell reads as more than a name. */
+/** Names without special characters of a shell, because shells expand completion words. */
 const PLAIN = /^[\w@%+:,./][\w@%+:,./-]*$/;
 const MOST = 1000;
 
 /**
- * Prints the names of one kind, one a line, as what runs on a state folder knows them: `[kind, state folder]`. Prints nothing where
- * nothing answers within `patience` milliseconds. (Loads next to nothing: it runs at each press of the tab key.)
+ * Prints the names of one kind, one a line: `[kind, state folder]`. Prints nothing without an answer within `patience` milliseconds.
+ * Loads few modules, because it runs at each press of the tab key.
  */
 export async function printNames(
   [kind = '', state = '.vmcp']: readonly string[],
@@ -21,7 +21,7 @@ export async function printNames(
 ): Promise<void> {
   if (!isNameKind(kind)) return;
   const from = NAME_KINDS[kind];
-  // A shell would show whatever goes wrong in the middle of the line that is being typed.
+  // Errors are ignored: a shell would print them into the line that the user types.
   const asked = from.startsWith('/') ? ask(from, state, patience) : readResources(state, from);
   const answer = await asked.catch(() => undefined);
   for (const name of namesIn(answer)) out.write(`${name}\n`);
@@ -37,13 +37,13 @@ async function ask(path: string, state: string, patience: number): Promise<unkno
   return answer.ok ? answer.json() : undefined;
 }
 
-/** The resources that a status file tells of; there are processes in it, too. */
+/** Reads the resources from a status file. The file lists processes too. */
 async function readResources(state: string, file: string): Promise<unknown> {
   const status: unknown = JSON.parse(await readFile(join(state, file), 'utf8'));
   return typeof status === 'object' && status !== null && 'resources' in status ? status.resources : undefined;
 }
 
-/** Names of the records of all lists in an answer. */
+/** Returns the names of the records in all lists of an answer. */
 function namesIn(answer: unknown): string[] {
   const lists = (Array.isArray(answer) ? [answer] : valuesOf(answer)).filter((value) => Array.isArray(value));
   const names = lists.flat().flatMap((record: unknown) => nameOf(record) ?? []);
@@ -53,7 +53,7 @@ function namesIn(answer: unknown): string[] {
 const valuesOf = (value: unknown): unknown[] =>
   typeof value === 'object' && value !== null ? Object.values(value) : [];
 
-/** `name` or `key` of a record, or of what describes it; of resources only those that are endpoints. */
+/** Returns `name` or `key` of a record or of its metadata. Resources other than endpoints have no name here. */
 function nameOf(record: unknown): string | undefined {
   if (typeof record !== 'object' || record === null) return undefined;
   const own = new Map<string, unknown>(Object.entries(record));

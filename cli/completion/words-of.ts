@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { isNameKind, type NameKind } from './name-kinds.ts';
 
-/** What may stand somewhere. */
+/** The permitted values of an argument or option. */
 export interface Values {
   choices: readonly string[];
   names: NameKind | undefined;
@@ -9,29 +9,29 @@ export interface Values {
 }
 
 interface OptionWords {
-  /** `--output`, and `-o` where there is one. */
+  /** All flags of the option, e.g. `--output` and `-o`. */
   flags: readonly string[];
   description: string;
-  /** Undefined where no value follows. */
+  /** Undefined for an option without a value. */
   values: Values | undefined;
 }
 
-/** The flags of options that have two hyphens: those that are offered in a list of words. */
+/** Returns the long flags. Word lists offer only these. */
 export const longFlags = (options: readonly OptionWords[]): string[] =>
   options.flatMap(({ flags }) => flags.filter((flag) => flag.startsWith('--')));
 
-/** A command, or one below another, with what may follow it. */
+/** A command or subcommand with its options and arguments. */
 export interface CommandWords {
-  /** `['group', 'create']`. */
+  /** E.g. `['group', 'create']`. */
   path: readonly string[];
   description: string;
   options: readonly OptionWords[];
   values: Values;
-  /** Names of the commands below it. */
+  /** Names of its subcommands. */
   below: readonly string[];
 }
 
-/** What an argument or the value of an option is follows from the name that it has in the help: `<workload>`, `[folder]`, `<group>`. */
+/** Returns the values of an argument or option by its name in the help: `<workload>`, `[folder]`, `<group>`. */
 function valuesOf(name: string, choices: readonly string[] | undefined): Values {
   const isOpen = choices === undefined;
   return {
@@ -59,7 +59,7 @@ function optionWords({ long, short, description, flags, argChoices }: Option): O
   };
 }
 
-/** All commands of a program that its help shows, those above before those below. */
+/** Returns all visible commands of a program, parents before their subcommands. */
 export function wordsOf(program: Command, above: readonly string[] = []): CommandWords[] {
   return program
     .createHelp()

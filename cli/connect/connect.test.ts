@@ -47,7 +47,7 @@ function have(id: string, text: string): string {
 }
 
 describe('vmcp connect', () => {
-  it('lists the clients, and says of each whether it has the endpoint', async () => {
+  it('lists the clients, and reports for each whether it has the endpoint', async () => {
     have('cursor', `{"mcpServers": {"vmcp": {"url": "${URL}"}}}`);
     have('zed', '{"theme": "x"}');
     have('gemini', '{"mcpServers": {"vmcp": {"httpUrl": "http://old/mcp"}}}');
@@ -69,7 +69,7 @@ describe('vmcp connect', () => {
     expect(await vmcp('cursor', '--url', URL, '-o', 'name')).toMatchObject({ code: 2, out: '' });
   });
 
-  it.each(CLIENTS.map(({ id }) => id))('prints what to add to %s, and writes nothing', async (id) => {
+  it.each(CLIENTS.map(({ id }) => id))('prints the entry for %s, and writes nothing', async (id) => {
     const { code, out, err } = await vmcp(id, '--url', URL);
     expect([code, out.includes(URL), err.includes(fileOf(id))]).toEqual([0, true, true]);
     expect(existsSync(fileOf(id))).toBe(false);
@@ -84,7 +84,7 @@ describe('vmcp connect', () => {
     expect(readFileSync(fileOf(id), 'utf8')).toBe(text);
   });
 
-  it('takes the place of another server of that name only when it is told to', async () => {
+  it('replaces another server of that name only on request', async () => {
     const file = have('cursor', '{"mcpServers": {"vmcp": {"command": "x"}, "b": {}}}');
     const refused = await vmcp('cursor', '--url', URL, '--write');
     expect([refused.code, refused.err]).toEqual([7, expect.stringContaining('--replace')]);
@@ -94,19 +94,19 @@ describe('vmcp connect', () => {
     expect(readFileSync(`${file}.vmcp-backup`, 'utf8')).toContain('"command"');
   });
 
-  it('touches no file that it cannot read, and says what to do', async () => {
+  it('changes no unreadable file, and prints the remedy', async () => {
     const file = have('claude-code', '{"a": 1,,}');
     const { code, err } = await vmcp('claude-code', '--url', URL, '--write');
     expect([code, err]).toEqual([5, expect.stringContaining('nothing was written')]);
     expect(readFileSync(file, 'utf8')).toBe('{"a": 1,,}');
   });
 
-  it('knows no other clients, and needs an endpoint', async () => {
+  it('rejects unknown clients and a missing endpoint', async () => {
     expect(await vmcp('emacs', '--url', URL)).toMatchObject({ code: 2, err: expect.stringContaining('claude-code') });
     expect(await vmcp('cursor')).toMatchObject({ code: 3, err: expect.stringContaining("npx vmcp up '<folder") });
   });
 
-  it('prints the command that does it, as it has to be typed', async () => {
+  it('prints the command as the user has to type it', async () => {
     const { err } = await vmcp('cursor', '--url', URL, '--name', "bob's");
     const command = `npx vmcp connect cursor --name '${String.raw`bob'\''s`}' --url ${URL} --state ${join(home, 'state')}`;
     expect(err).toContain(`(${command} --write does it)`);

@@ -16,15 +16,15 @@ import { changeFile, ForeignFile, readClientFile } from '#management/clients/fil
 export interface ConnectOptions extends EndpointOptions {
   write: boolean;
   replace: boolean;
-  /** What the client calls it; default the name of the server. */
+  /** Name of the endpoint in the client; default: the name of the server. */
   name?: string;
-  /** The endpoint; default that of the server. */
+  /** URL of the endpoint; default: the URL of the server. */
   url?: string;
-  /** Names are for the list alone. */
+  /** `name` applies to the list only. */
   output: 'table' | 'json' | 'name';
 }
 
-/** What clients are to be told. */
+/** The endpoint that a client configuration describes. */
 interface Endpoint {
   name: string;
   url: string;
@@ -37,7 +37,7 @@ async function endpointOf(options: ConnectOptions, context: Context): Promise<En
   return { name: name ?? chosen.name, url: urlOf(chosen, options, context) };
 }
 
-/** The URL that a client has under this name; undefined: none. @throws UnreadableConfig */
+/** Returns the URL that a client has under this name, else undefined. @throws UnreadableConfig */
 function knownUrl(client: McpClient, name: string, home: Home): string | undefined {
   const entry = entryIn(readClientFile(client.file(home)) ?? '', client.format, client.table, name);
   if (entry === undefined) return undefined;
@@ -59,7 +59,7 @@ function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home):
   }
 }
 
-/** Prints which clients there are, where each reads its configuration, and whether the endpoint is in it. */
+/** Prints the known clients, their configuration files, and whether each one has the endpoint. */
 export async function listClients(options: ConnectOptions, context: Context): Promise<number> {
   const home = homeOf(context.environment);
   const isNamed = options.url !== undefined || isCluster(options);
@@ -89,7 +89,7 @@ function clientNamed(id: string): McpClient {
   );
 }
 
-/** The command for this client and endpoint. */
+/** Returns the `vmcp connect` command for this client and endpoint. */
 function connecting({ id }: McpClient, { name, url, server }: ConnectOptions, { typed }: Context): string {
   const given = Object.entries({ name, url, server }).flatMap(([option, value]) =>
     value === undefined ? [] : [`--${option} ${quoted(value)}`],
@@ -113,7 +113,7 @@ function printSnippet(client: McpClient, { name, url }: Endpoint, options: Conne
   context.out.write(`${text}\n`);
 }
 
-/** Refuses to take the place of something else. */
+/** Refuses to replace another server of this name. @throws CliError */
 function checkFree(client: McpClient, { name, url }: Endpoint, replace: boolean, home: Home): void {
   const known = knownUrl(client, name, home);
   if (known === undefined || known === url || replace) return;
@@ -146,7 +146,7 @@ function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptio
   }
 }
 
-/** Prints a client's configuration for an endpoint, or writes it. Returns the exit code. */
+/** Prints or writes the configuration of a client for an endpoint. Returns the exit code. */
 export async function connect(id: string, options: ConnectOptions, context: Context): Promise<number> {
   const client = clientNamed(id);
   if (options.output === 'name')

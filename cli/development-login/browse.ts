@@ -12,7 +12,7 @@ export interface Page {
   forms: readonly Form[];
 }
 
-/** Somebody was asked to go to another machine. */
+/** Thrown when a page leads to another machine. */
 export class NotThisMachine extends Error {
   override readonly name = 'NotThisMachine';
   constructor(url: URL) {
@@ -20,7 +20,7 @@ export class NotThisMachine extends Error {
   }
 }
 
-/** Whether a URL is of this machine: names are not trusted, as they can be looked up elsewhere. */
+/** Returns whether a URL points to this machine. Host names are refused, because DNS may resolve them to another machine. */
 export function isOfThisMachine({ protocol, hostname }: URL): boolean {
   return isLoopbackHost(hostname) && (protocol === 'http:' || protocol === 'https:');
 }
@@ -31,13 +31,13 @@ interface Cookie {
   pair: string;
 }
 
-/** A browser without a screen that never leaves this machine: it keeps cookies, follows redirects and submits forms. */
+/** A headless browser limited to this machine. It keeps cookies, follows redirects and submits forms. */
 export class LoopbackBrowser {
   readonly #cookies = new Map<string, Cookie>();
 
   /**
-   * Goes to a URL, or submits to it, and follows redirects until there is a page, or one leads to `end`, which is not
-   * asked for. @throws NotThisMachine
+   * Requests a URL and follows redirects to a page, or to a URL that matches `end`. It does not request the latter. @throws
+   * NotThisMachine
    */
   async go(start: URL, end: (url: URL) => boolean, body?: URLSearchParams): Promise<Page | URL> {
     let [url, sent] = [start, body];

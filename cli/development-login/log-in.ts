@@ -21,7 +21,7 @@ import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } fr
 import { isOfThisMachine, NotThisMachine } from './browse.ts';
 import { type DevelopmentUser, walkThrough } from './walk-through.ts';
 
-/** Nothing listens there: the walk ends before it. */
+/** No process listens at this URL. The login ends before its redirect is requested. */
 const REDIRECT = new URL('http://127.0.0.1:4479/vmcp-token');
 
 const Written = z.object({
@@ -31,7 +31,7 @@ const Written = z.object({
   tokens: z.custom<StoredOAuthTokens>((value) => z.object({ access_token: z.string() }).safeParse(value).success),
 });
 
-/** One file for each user and endpoint: its name tells neither. */
+/** Returns the file for a user and endpoint. The file name reveals neither. */
 function fileOf(state: StateFolder, endpoint: string, user: string): string {
   const name = createHash('sha256')
     .update(JSON.stringify([endpoint, user]))
@@ -49,8 +49,8 @@ function readLogin(file: string): Remembered {
 }
 
 /**
- * An access token of a development user for an endpoint with an authorization server of its own. The first time the user logs in
- * page by page; from then on the login is renewed, as any client does it.
+ * Returns an access token of a development user for an endpoint with its own authorization server. The first login submits the pages;
+ * later calls refresh the token.
  * @throws CliError
  */
 export async function logIn(endpoint: string, user: DevelopmentUser, context: Context): Promise<string> {
@@ -96,12 +96,12 @@ export async function logIn(endpoint: string, user: DevelopmentUser, context: Co
   return tokens.access_token;
 }
 
-/** Answers of a token endpoint after which only another login helps (RFC 6749 §5.2). */
+/** Error codes of a token endpoint that require a new login (RFC 6749 §5.2). */
 const ENDED = new Set<string>(['invalid_grant', 'invalid_client', 'unauthorized_client']);
 
 /**
- * Renews the login that is kept. Where it has ended nothing of it is left; the SDK would go on by itself, but with words of its own.
- * @throws OAuthError, Error: nobody can tell at the moment
+ * Refreshes the stored login, and deletes it if it has ended. The SDK could refresh too, but its messages differ.
+ * @throws OAuthError, Error when the server gives no definite answer
  */
 async function renew(oauth: OAuthClient, { serverUrl, fetchFn }: Asking): Promise<'renewed' | 'ended' | 'none'> {
   const { client: clientInformation, tokens } = oauth.remembered;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { formsIn, linksIn, textIn } from './read-html.ts';
 
-describe('a plain page', () => {
-  it('has its forms and links, with what can be filled and pressed', () => {
+describe('formsIn, linksIn and textIn', () => {
+  it('return the forms and links with their fields and buttons', () => {
     const html = `<!-- <form action="/no"></form> --><form method="post" action="/go?a=1&amp;b=2">
       <input type="hidden" name="ticket" value="a&quot;b"><input type=checkbox name=link value=x checked>
       <button name="decision" value='deny'>No</button></form><a href="/away"><b>Go</b> away</a>`;
@@ -18,7 +18,7 @@ describe('a plain page', () => {
     expect(links).toEqual([{ href: new URL('http://127.0.0.1:5/away'), text: 'Go away' }]);
   });
 
-  it('has the text that a person reads', () => {
+  it('return the visible text', () => {
     const html = '<head><title>T</title></head><h1>A&#32;&lt;b&gt;</h1>\n<p>c&nbsp;&#x2F; &unknown; &#x110000;</p>';
     expect(textIn(html)).toBe('A <b> c / &unknown; &#x110000;');
   });

@@ -1,4 +1,4 @@
-/** One thing of a form that a person can fill or press. */
+/** A field or button of a form. */
 export interface Field {
   readonly name: string;
   readonly value: string;
@@ -11,9 +11,9 @@ export interface Form {
   readonly method: 'GET' | 'POST';
   /** Inputs without buttons. */
   readonly fields: readonly Field[];
-  /** What can be pressed, in the order of the page. */
+  /** The buttons in document order. */
   readonly buttons: readonly Field[];
-  /** What stands in it. */
+  /** Text content of the link. */
   readonly text: string;
 }
 
@@ -22,7 +22,7 @@ export interface Link {
   readonly text: string;
 }
 
-/** The forms of a plain page without scripts; `url` is where it came from. */
+/** Returns the forms of an HTML page without scripts; `url` is the URL of the page. */
 export function formsIn(html: string, url: URL): Form[] {
   return [...withoutComments(html).matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi)].map(([, tag = '', body = '']) => {
     const attributes = attributesOf(tag);
@@ -38,7 +38,7 @@ export function formsIn(html: string, url: URL): Form[] {
   });
 }
 
-/** The links of a plain page. */
+/** Returns the links of an HTML page. */
 export function linksIn(html: string, url: URL): Link[] {
   return [...withoutComments(html).matchAll(/<a\b([^>]*)>([\s\S]*?)<\/a>/gi)].flatMap(([, tag = '', body = '']) => {
     const href = attributesOf(tag).get('href');
@@ -46,7 +46,7 @@ export function linksIn(html: string, url: URL): Link[] {
   });
 }
 
-/** What a person reads, on one line. */
+/** Returns the visible text of a page on one line. */
 export function textIn(html: string): string {
   const shown = html.replaceAll(/<(head|style|script)\b[\s\S]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ');
   return unescapeHtml(shown).replaceAll(/\s+/g, ' ').trim();

@@ -34,8 +34,8 @@ const page = (response: ServerResponse, html: string, headers = {}) =>
 const redirect = (response: ServerResponse, location: string, headers = {}) =>
   response.writeHead(303, { location, ...headers }).end();
 
-describe('a development user who logs in', () => {
-  it('agrees, enters name and password, keeps cookies, and is followed to the redirect, which is not asked for', async () => {
+describe('walkThrough', () => {
+  it('submits consent, name and password with cookies, and stops at the redirect without requesting it', async () => {
     const seen: string[] = [];
     const origin = await serve((path, body, request, response) => {
       seen.push(`${request.method ?? ''} ${path} ${request.headers.cookie ?? ''} ${body.toString()}`.trim());
@@ -62,7 +62,7 @@ describe('a development user who logs in', () => {
     ]);
   });
 
-  it('chooses the form with the own name where a page has one for each user', async () => {
+  it('chooses the form of the user on a page with one form per user', async () => {
     const chosen: string[] = [];
     const origin = await serve((path, body, _request, response) => {
       if (path === '/chosen') {
@@ -96,7 +96,7 @@ describe('a development user who logs in', () => {
     }
   });
 
-  it('is told at which page it ends, without the password', async () => {
+  it('names the page where the login ends, without the password', async () => {
     const origin = await serve((_path, _body, _request, response) => {
       page(
         response,
@@ -108,7 +108,7 @@ describe('a development user who logs in', () => {
     expect(problem).not.toContain('pass word');
   });
 
-  it('does not follow redirects for ever', async () => {
+  it('limits the number of redirects', async () => {
     const origin = await serve((_path, _body, _request, response) => redirect(response, '/again'));
     await expect(walkThrough(new URL(origin), REDIRECT, alice)).rejects.toThrow('more than 20 times');
   });

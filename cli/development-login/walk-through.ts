@@ -4,7 +4,7 @@ import { type Field, type Form, textIn } from './read-html.ts';
 
 const MOST_PAGES = 20;
 
-/** Somebody of an example: name and password at its identity providers. */
+/** A development user: name and password at the example's identity providers. */
 export interface DevelopmentUser {
   name: string;
   password: string;
@@ -12,7 +12,7 @@ export interface DevelopmentUser {
 
 const isNo = ({ name, value }: Field): boolean => /deny|cancel|abort|reject|switch/i.test(`${name} ${value}`);
 
-/** What this user enters and presses at a form: name and password where it asks for them, and yes. */
+/** Fills a form: name and password if it has such fields, and consent. */
 function filled({ fields, buttons }: Form, user: DevelopmentUser): URLSearchParams {
   const body = new URLSearchParams();
   for (const { name, value, type, checked } of fields) {
@@ -25,7 +25,7 @@ function filled({ fields, buttons }: Form, user: DevelopmentUser): URLSearchPara
   return body;
 }
 
-/** Of a page with a form for each user, that of this one; else the first. */
+/** Returns the form of this user if the page has one form for each user, else the first form. */
 function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
   const meant = (text: string): boolean => text === name || text.startsWith(`${name}@`);
   const own = forms.find(
@@ -34,16 +34,16 @@ function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
   return forms.length > 1 ? (own ?? forms[0]) : forms[0];
 }
 
-/** The text of a page that leads nowhere, for people. */
+/** Returns the text of a page without a next step, for an error message. */
 function saidBy({ text, status }: Page): string {
   const body = /<body[^>]*>([\s\S]*)<\/body>/i.exec(text)?.[1] ?? text;
   return `${status} ${shownLine(textIn(body)).slice(0, 300)}`;
 }
 
 /**
- * Logs in page by page, as a person would with a browser: enters name and password, agrees, and follows, on this machine
- * only. Returns the redirect to the client, which is not asked for.
- * @throws NotThisMachine, and an Error that says at which page it ended
+ * Submits the login pages with name, password and consent, on this machine only. Returns the redirect to the client without requesting
+ * it.
+ * @throws NotThisMachine, or an Error that names the last page
  */
 export async function walkThrough(authorizeUrl: URL, redirectUrl: URL, user: DevelopmentUser): Promise<URL> {
   const browser = new LoopbackBrowser();
@@ -53,7 +53,7 @@ export async function walkThrough(authorizeUrl: URL, redirectUrl: URL, user: Dev
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
     if (here instanceof URL) return here;
     const form = formFor(here, user);
-    // The same page again: what was entered was not accepted.
+    // The server shows the same page again when it rejects the input.
     if (!form || here.status >= 400 || here.text === before) break;
     before = here.text;
     const body = filled(form, user);

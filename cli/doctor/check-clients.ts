@@ -5,7 +5,7 @@ import { REGISTRATIONS, TRIED, TRIED_REDIRECT } from './registration-bodies.ts';
 
 const random = (): string => randomBytes(32).toString('base64url');
 
-/** Without registration all clients fail that have no identifier of this server's beforehand. */
+/** Checks dynamic registration. Without it, every client fails that has no pre-registered client id at this server. */
 export async function checkRegistration(examined: Examination): Promise<Finding[]> {
   const { server, register } = examined;
   if (!server) return [];
@@ -98,21 +98,21 @@ function authorizeUrl({ server, url, clientId }: Examination, change: Record<str
   return target.href;
 }
 
-/** Where an answer redirects to, with its parameters. */
+/** Returns the redirect target of an answer, with its parameters. */
 function redirectOf(answer: Answer): URL | undefined {
   const { location } = answer.headers;
   if (answer.status < 300 || answer.status >= 400 || location === undefined) return undefined;
   return URL.canParse(location, answer.url) ? new URL(location, answer.url) : undefined;
 }
 
-/** The error with which an authorization request ended; undefined: the login goes on. */
+/** Returns the error of an authorization request; undefined if the login continues. */
 function errorOf(answer: Answer): string | undefined {
   const code = redirectOf(answer)?.searchParams.get('error');
   if (code !== null && code !== undefined) return code;
   return answer.status >= 400 ? String(answer.status) : undefined;
 }
 
-/** What clients do at the authorization endpoint before anybody logs in. */
+/** Checks the requests that clients make at the authorization endpoint before the user logs in. */
 export async function checkAuthorize(examined: Examination): Promise<Finding[]> {
   const { server, clientId } = examined;
   if (!server) return [];
@@ -123,7 +123,7 @@ export async function checkAuthorize(examined: Examination): Promise<Finding[]> 
   return [...unknown, await checkRepeated(examined), await checkScopes(examined), await checkIss(examined)];
 }
 
-/** One client fetches the URL before the browser does. */
+/** Checks a repeated request: one client fetches the URL before the browser does. */
 async function checkRepeated(examined: Examination): Promise<Finding> {
   const check = 'authorization request, twice';
   const url = authorizeUrl(examined) ?? '';
@@ -150,7 +150,7 @@ async function checkScopes(examined: Examination): Promise<Finding> {
   return failed(check, `the request ends with ${error}`, 'drop scopes that are not known: some clients add their own');
 }
 
-/** RFC 9207: who advertises `iss` must always send it. */
+/** Checks RFC 9207: a server that advertises `iss` must always send it. */
 async function checkIss(examined: Examination): Promise<Finding> {
   const check = 'iss in answers';
   if (examined.server?.authorization_response_iss_parameter_supported !== true) {
@@ -170,7 +170,7 @@ async function checkIss(examined: Examination): Promise<Finding> {
   );
 }
 
-/** Nothing may be redirected to for a client that nobody knows, and a person must read what to do. */
+/** Checks that the server does not redirect for an unknown client, and that its error page tells the user how to proceed. */
 async function checkUnknownClient(examined: Examination): Promise<Finding[]> {
   const check = 'unknown client at authorize';
   const url = authorizeUrl(examined, { client_id: `vmcp-doctor-${random()}` });
@@ -189,8 +189,8 @@ async function checkUnknownClient(examined: Examination): Promise<Finding[]> {
 }
 
 /**
- * A client that the server has forgotten registers again only when it is told so in this way. It comes with a token that the
- * server made once: this one has the form of vmcp's, under a secret that is not in use.
+ * Checks the answer to a token of a deleted client: clients register again only after this exact error. The test token has the format of
+ * vmcp's tokens, but uses an unknown secret.
  */
 export async function checkForgottenClient({ server }: Examination): Promise<Finding[]> {
   const check = 'forgotten client';

@@ -3,7 +3,7 @@ import { type Answer, NoAnswer, objectIn, type Question } from './probe.ts';
 
 const VERSION = '2025-11-25';
 
-/** A JSON-RPC request to an MCP endpoint. */
+/** Returns a JSON-RPC request to an MCP endpoint. */
 function rpc(method: string, params: object, headers: Record<string, string> = {}): Question {
   return {
     method: 'POST',
@@ -39,7 +39,7 @@ function judgeEndpoint({ url, status }: Answer): Finding {
   return failed(check, `it answers initialize with ${status}`, 'see the log of the server');
 }
 
-/** Whether there is an MCP endpoint, and whether it asks for a login. */
+/** Checks that the URL is an MCP endpoint, and whether it requires a login. */
 export async function checkEndpoint(examined: Examination): Promise<Finding[]> {
   const { url } = examined;
   const answer = await tryToAsk(url, initialize());
@@ -62,7 +62,7 @@ function checkTransport(url: string): Finding[] {
   ];
 }
 
-/** RFC 9728 §5.1. */
+/** Checks the challenge (RFC 9728 §5.1). */
 function checkChallenge({ challenge }: Examination): Finding[] {
   const check = 'challenge';
   if (challenge === undefined) return [];
@@ -88,12 +88,12 @@ function checkChallenge({ challenge }: Examination): Finding[] {
   return [ok(check, `it names ${metadata}`)];
 }
 
-/** The URL of the metadata in a challenge. */
+/** Returns the metadata URL of a challenge. */
 export function metadataUrlIn(challenge: string | undefined): string | undefined {
   return /\bresource_metadata="([^"]+)"/i.exec(challenge ?? '')?.[1];
 }
 
-/** What is asked before a session, or beside it, by clients that probe. */
+/** Checks the requests that probing clients make before or outside a session. */
 export async function checkProbes({ url, token }: Examination): Promise<Finding[]> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const discover = await tryToAsk(url, rpc('server/discover', {}, { ...headers, 'mcp-method': 'server/discover' }));
@@ -117,7 +117,7 @@ function judgeProbe(check: string, answer: Answer | NoAnswer, reason: string): F
   return ok(check, `it answers ${answer.status}, which clients understand`);
 }
 
-/** Python clients may hang on a 4xx to a POST, so that refusals of the application are JSON-RPC errors at HTTP 200. */
+/** Checks that application errors are JSON-RPC errors at HTTP 200, because Python clients may hang on a 4xx to a POST. */
 async function checkRefusals(
   url: string,
   token: string | undefined,
@@ -162,7 +162,7 @@ function judgeRefusal(check: string, answer: Answer | NoAnswer): Finding {
   return ok(check, 'a call of an unknown tool is an error at HTTP 200');
 }
 
-/** DNS rebinding: a page of another site must not reach a server on this machine or network. */
+/** Checks protection against DNS rebinding: a page of another site must not reach a server on this machine or network. */
 export async function checkHostAndOrigin({ url }: Examination): Promise<Finding[]> {
   const host = await tryToAsk(url, initialize({ host: 'rebinding.example' }));
   const origin = await tryToAsk(url, initialize({ origin: 'https://rebinding.example' }));

@@ -27,7 +27,7 @@ async function look(
 const marked = (findings: Finding[], ...verdicts: Finding['verdict'][]) =>
   findings.filter(({ verdict }) => verdicts.includes(verdict)).map(({ check }) => check);
 
-/** The usual JSON answer with other members. */
+/** Returns the usual JSON answer with other members. */
 const changed = (usual: Said, members: object): Said =>
   json({ ...(JSON.parse(usual.body ?? '{}') as object), ...members });
 const at =
@@ -39,15 +39,15 @@ const server =
   (asked, origin, usual) =>
     /oauth-authorization-server|openid-configuration/.test(asked.path) ? changed(usual, say(origin)) : undefined;
 
-describe('an endpoint as clients want it', () => {
-  it('passes every check, with a login and a client registered', async () => {
+describe('vmcp doctor at a correct endpoint', () => {
+  it('passes every check, with a login and a registered client', async () => {
     const { findings, registered } = await look(undefined, { register: true, token: 'good' });
     expect(findings.filter(({ verdict }) => verdict !== 'ok')).toEqual([]);
     expect(findings.length).toBeGreaterThan(25);
     expect(registered).toBe(4);
   });
 
-  it('is left as it is unless registering was asked for, and what was not tried is said', async () => {
+  it('registers no client without --register, and reports the skipped checks', async () => {
     const { findings, registered } = await look();
     expect(registered).toBe(0);
     expect(marked(findings, 'failed', 'warning')).toEqual([]);
@@ -58,7 +58,7 @@ describe('an endpoint as clients want it', () => {
   });
 });
 
-describe('what would stop clients', () => {
+describe('vmcp doctor at an endpoint that no client can use', () => {
   it.each<[what: string, check: string, why: RegExp, flaw: Flaw]>([
     ['a wrong path', 'endpoint answers', /no MCP endpoint/, at('/mcp', () => ({ status: 404 }))],
     ['a redirect', 'endpoint answers', /redirects/, at('/mcp', () => ({ status: 301, headers: { location: '/x' } }))],
@@ -204,13 +204,13 @@ describe('what would stop clients', () => {
     });
   });
 
-  it('a token that is refused', async () => {
+  it('fails for a refused token', async () => {
     const { findings } = await look(undefined, { token: 'bad' });
     expect(findings.find(({ check }) => check === 'token')).toMatchObject({ verdict: 'failed' });
   });
 
   it('another name of this machine than the endpoint knows', async () => {
-    // The fake answers to this name too, as a server does that is bound to loopback.
+    // The fake answers to this name too, like a server that is bound to loopback.
     const flaw: Flaw = (asked, origin, usual) =>
       asked.path === '/mcp' && asked.headers.host?.startsWith('localhost') === true
         ? {
@@ -227,7 +227,7 @@ describe('what would stop clients', () => {
     });
   });
 
-  it.each(['file:///etc/passwd', 'mailto:a@b.example'])('endpoints that are no web pages: %s', async (endpoint) => {
+  it.each(['file:///etc/passwd', 'mailto:a@b.example'])('rejects a URL that is no web page: %s', async (endpoint) => {
     const flaw = server(() => ({
       authorization_endpoint: endpoint,
       jwks_uri: endpoint,
@@ -238,7 +238,7 @@ describe('what would stop clients', () => {
     expect(said).toContainEqual(expect.stringContaining('it is no http or https URL'));
   });
 
-  it('nothing that listens', async () => {
+  it('fails if nothing listens', async () => {
     const findings = await examine({ url: 'http://127.0.0.1:1/mcp', token: undefined, register: false });
     expect(findings).toEqual([
       expect.objectContaining({ verdict: 'failed', why: expect.stringContaining('nothing listens there') }),
@@ -246,7 +246,7 @@ describe('what would stop clients', () => {
   });
 });
 
-describe('what some clients fail on', () => {
+describe('vmcp doctor at an endpoint that some clients cannot use', () => {
   it.each<[what: string, check: string, flaw: Flaw]>([
     [
       'metadata at one of the places only',

@@ -18,11 +18,11 @@ export interface DoctorOptions extends EndpointOptions {
 
 type Check = (examined: Examination) => Promise<Finding[]>;
 
-/** What clients do, in their order. Each check leaves for the next what it found. */
+/** Checks in the order of a client's requests. Each check adds its results for the next one. */
 const LOGIN: Check[] = [checkResource, checkServer, checkKeys, checkRegistration, checkAuthorize, checkForgottenClient];
 const ALWAYS: Check[] = [checkProbes, checkHostAndOrigin];
 
-/** Looks at an endpoint as clients do. @throws nothing: what goes wrong is a finding */
+/** Runs all checks of a client against an endpoint. Never throws: a failure becomes a finding. */
 export async function examine(examined: Examination): Promise<Finding[]> {
   const findings = await checkEndpoint(examined);
   if (findings[0]?.verdict !== 'ok') return findings;
@@ -32,7 +32,7 @@ export async function examine(examined: Examination): Promise<Finding[]> {
   return findings;
 }
 
-/** Longer than any token that a request can carry. */
+/** Characters. Longer than any token that fits into a request. */
 const LONGEST_TOKEN = 65_536;
 
 async function readToken(file: string | undefined, context: Pick<Context, 'input'>): Promise<string | undefined> {
@@ -56,7 +56,7 @@ function printFindings(url: string, findings: Finding[], { out }: Context): void
   out.write(`${[url, ...printTable(rows), ...advice, '', sum].join('\n')}\n`);
 }
 
-/** Replays what clients demand of an endpoint, and explains each failure. Returns the exit code: 1 when one failed. */
+/** Runs the requirements of MCP clients against an endpoint, and explains each failure. Returns exit code 1 if a check fails. */
 export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
   const url = await chooseUrl(typed, options, context);
   const token = await readToken(options.tokenFile, context);

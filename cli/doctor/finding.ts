@@ -1,29 +1,29 @@
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
 
-/** warning: some clients fail; skipped: could not be looked at. */
+/** warning: some clients fail; skipped: the check could not run. */
 type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
 
-/** One check, as people read it. */
+/** The result of one check. */
 export interface Finding {
   check: string;
   verdict: Verdict;
-  /** What was seen. */
+  /** The observation. */
   why: string;
-  /** What to do. */
+  /** How to fix it. */
   remedy?: string;
 }
 
-/** What is looked at, and what was found out on the way. */
+/** The endpoint under test, and the results of earlier checks. */
 export interface Examination {
-  /** As the user types it. */
+  /** The URL as the user entered it. */
   url: string;
   token: string | undefined;
-  /** Whether clients may be registered, which cannot be undone. */
+  /** Whether the checks may register clients. A registration cannot be undone. */
   register: boolean;
   challenge?: string;
   resource?: Record<string, unknown>;
-  /** As the metadata of the resource name it. */
+  /** The issuer that the resource metadata names. */
   issuer?: string;
   server?: Record<string, unknown>;
   clientId?: string;
@@ -45,19 +45,19 @@ export const warning = (check: string, why: string, remedy: string): Finding => 
 export const skipped = (check: string, why: string, remedy?: string): Finding =>
   remedy === undefined ? { check, verdict: 'skipped', why } : { check, verdict: 'skipped', why, remedy };
 
-/** A text member of a document. */
+/** Returns a string member of a document. */
 export function textIn(document: Record<string, unknown> | undefined, member: string): string | undefined {
   const value = document?.[member];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A member that is a list of texts; undefined where it is not there. */
+/** Returns a member that is a list of strings, else undefined. */
 export function listIn(document: Record<string, unknown> | undefined, member: string): string[] | undefined {
   const value = document?.[member];
   return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : undefined;
 }
 
-/** An answer, or in its place why there is none. */
+/** Returns an answer, or the reason for its absence. */
 export async function tryToAsk(url: string, question: Question = {}): Promise<Answer | NoAnswer> {
   try {
     return await ask(url, question);
@@ -67,13 +67,13 @@ export async function tryToAsk(url: string, question: Question = {}): Promise<An
   }
 }
 
-/** Whether secrets may go there: https, or http on this machine. */
+/** Returns whether a URL may receive secrets: https, or http on this machine. */
 export function isSecure(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || isLoopbackHost(hostname);
 }
 
-/** In which way two identifiers that should be the same text differ. */
+/** Describes how two identifiers differ that should be equal. */
 export function differenceOf(a: string, b: string): string {
   if (a.replace(/\/$/, '') === b.replace(/\/$/, '')) return 'they differ by a slash at the end';
   if (!URL.canParse(a) || !URL.canParse(b)) return 'they differ';

@@ -6,12 +6,12 @@ const LARGEST = 1_048_576;
 
 export interface Question {
   method?: 'GET' | 'POST' | 'DELETE';
-  /** `Host` may be another one than that of the URL. */
+  /** `Host` may differ from the URL. */
   headers?: Record<string, string>;
   body?: string;
 }
 
-/** An answer as it came: redirects are not followed, of an event stream only the beginning is read. */
+/** A raw answer. Redirects are not followed; only the beginning of an event stream is read. */
 export interface Answer {
   url: string;
   status: number;
@@ -19,12 +19,12 @@ export interface Answer {
   text: string;
 }
 
-/** Nobody answered. The message says so in people's words. */
+/** Thrown without an answer. The message names the reason in plain words. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** Why there is no connection, by the code of the error. */
+/** Reasons for a failed connection, by error code. */
 export const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was broken off',
@@ -57,7 +57,7 @@ function singleValues(headers: NodeJS.Dict<string | string[]>): Record<string, s
 
 const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
-/** Asks once. @throws NoAnswer, also after 5 s or beyond 1 MiB */
+/** Sends one request. @throws NoAnswer, also after 5 s or beyond 1 MiB */
 export function ask(url: string, { method = 'GET', headers = {}, body }: Question = {}): Promise<Answer> {
   if (!isHttp(url)) return Promise.reject(new NoAnswer(`${url}: it is no http or https URL`));
   const target = new URL(url);
@@ -87,7 +87,7 @@ export function ask(url: string, { method = 'GET', headers = {}, body }: Questio
   });
 }
 
-/** The JSON object in an answer, also as the first message of an event stream; undefined where there is none. */
+/** Returns the JSON object of an answer or of the first message of an event stream, else undefined. */
 export function objectIn({ text, headers }: Answer): Record<string, unknown> | undefined {
   const stream = headers['content-type']?.startsWith('text/event-stream') === true;
   const json = stream ? (/^data: ?(.+)$/m.exec(text)?.[1] ?? '') : text;

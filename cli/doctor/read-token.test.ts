@@ -5,7 +5,7 @@ import { doctor } from './doctor.ts';
 import { serveFakeEndpoint } from './testdata/fake-endpoint.ts';
 import { contextWith } from '../testdata/context-with.ts';
 
-/** What `vmcp doctor --token-file -` says of the token that comes in these parts, one after the other. */
+/** Returns the output of `vmcp doctor --token-file -` for a token that arrives in these parts. */
 async function verdictOn(parts: readonly string[]) {
   const fake = await serveFakeEndpoint();
   let printed = '';
@@ -28,12 +28,12 @@ async function* late(parts: readonly string[]) {
   }
 }
 
-it('a token is waited for, as it comes through a pipe', async () => {
+it('waits for a token that comes through a pipe', async () => {
   expect(await verdictOn(['go', 'od\n'])).toBe('ok');
   expect(await verdictOn(['ba', 'd\n'])).toBe('failed');
 });
 
-it('without a token in the pipe, that is said', async () => {
+it('reports a pipe without a token', async () => {
   await expect(verdictOn(['\n'])).rejects.toMatchObject({
     exitCode: 1,
     message: expect.stringContaining('standard input is empty'),

@@ -1,6 +1,6 @@
 const GRANTS = ['authorization_code', 'refresh_token'];
 
-/** What clients send when they register, as they were seen to; names say who asked. */
+/** Observed registration requests, by client. */
 export const REGISTRATIONS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'Claude Code': {
     client_name: 'vmcp doctor (as Claude Code)',
@@ -43,6 +43,6 @@ export const REGISTRATIONS: Readonly<Record<string, Readonly<Record<string, unkn
   },
 };
 
-/** The one with whose registration the authorization endpoint is tried. */
+/** The client whose registration the authorization checks use. */
 export const TRIED = 'Claude Code';
 export const TRIED_REDIRECT = 'http://localhost:54212/callback';

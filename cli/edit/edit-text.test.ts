@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** An editor that runs one line of a shell for each time that it is opened; what it was shown is kept. */
+/** Returns an editor that runs one shell line each time it is opened, and records its input. */
 function editor(...lines: string[]): NodeJS.ProcessEnv {
   const path = join(folder, 'my editor');
   const cases = lines.map((line, index) => `${index + 1}) ${line} ;;`).join('\n');
@@ -42,8 +42,8 @@ function edit(
   return editText({ name: 'cup', text: 'size: 1\n', about, environment, hasTerminal, apply, mends });
 }
 
-describe('editing', () => {
-  it('shows the text with its comment, does what the new one says, and leaves no file', async () => {
+describe('editText', () => {
+  it('shows the text with its comment, applies the edited text, and leaves no file', async () => {
     const applied: string[] = [];
     const done = await edit(editor('echo "size: 2 # big" > "$1"'), (text) => {
       applied.push(text);
@@ -59,25 +59,25 @@ describe('editing', () => {
   it.each([
     ['is closed as it was', 'true'],
     ['is emptied', ': > "$1"'],
-  ])('does nothing where the text %s', async (_, line) => {
+  ])('does nothing if the text %s', async (_, line) => {
     const apply = () => Promise.reject(new Error('not to be called'));
     expect(await edit(editor(line), apply)).toBe(false);
     expect(existsSync(path())).toBe(false);
   });
 
-  it('opens again with what is wrong, until it is right', async () => {
+  it('opens again with the error until the text is valid', async () => {
     const applied: string[] = [];
     const done = await edit(editor('echo "size: x" > "$1"', 'echo "size: 3" > "$1"'), (text) => {
       applied.push(text);
       return text.includes('x') ? Promise.reject(new CliError(1, 'size: no number\nwrite one')) : Promise.resolve();
     });
     expect(done).toBe(true);
-    // By the lines of what is shown, in which the comment is above.
+    // Line numbers count the comment above the text.
     expect(shown(2)).toBe('# Edit it.\n#\n# Twice.\n#\n# line 7: size: no number\n# write one\nsize: x\n');
     expect(applied).toEqual(['size: x\n', 'size: 3\n']);
   });
 
-  it('keeps the text of somebody who gives up, and ends with the code of the refusal', async () => {
+  it('keeps the text when the user gives up, and rejects with the code of the refusal', async () => {
     const failing = edit(editor('echo "size: x" > "$1"', 'true'), () => Promise.reject(new CliError(1, 'no number')));
     await expect(failing).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('your text is in /') });
     await expect(failing).rejects.toThrow(path());
@@ -85,7 +85,7 @@ describe('editing', () => {
     rmSync(join(path(), '..'), { recursive: true });
   });
 
-  it('keeps the text where the editor fails when it is opened again', async () => {
+  it('keeps the text if the editor fails when it opens again', async () => {
     const failing = edit(editor('echo "size: x" > "$1"', 'exit 3'), () => Promise.reject(new CliError(1, 'no number')));
     await expect(failing).rejects.toThrow('ended with 3');
     await expect(failing).rejects.toThrow(`your text is in ${path()}`);
@@ -93,20 +93,20 @@ describe('editing', () => {
     rmSync(join(path(), '..'), { recursive: true });
   });
 
-  it('does not open again where editing mends nothing', async () => {
+  it('does not open again if editing cannot fix the error', async () => {
     const failing = edit(editor('echo "size: 2" > "$1"'), () => Promise.reject(new CliError(7, 'it has changed')));
     await expect(failing).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('your text is in') });
     expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('1\n');
     rmSync(join(path(), '..'), { recursive: true });
   });
 
-  it('is given up where the editor fails, or is not there', async () => {
+  it('rejects if the editor fails or is missing', async () => {
     await expect(edit(editor('exit 3'))).rejects.toThrow('ended with 3');
     expect(existsSync(path())).toBe(false);
     await expect(edit({ PATH: '/usr/bin:/bin', EDITOR: '/nowhere/edit' })).rejects.toThrow('it is not there');
   });
 
-  it('opens vi on a terminal alone, and says what else there is', async () => {
+  it('opens vi only on a terminal, and names the alternatives', async () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'vi'), `#!/bin/sh\necho "size: 2" > "$1"\n`, { mode: 0o755 });
@@ -116,7 +116,7 @@ describe('editing', () => {
   });
 });
 
-describe('what is wrong in a text', () => {
+describe('tellLines', () => {
   const text = 'name: cups\nsecrets:\n  - name: a/b\n    target: KEY\ngroup: dev\nsame: dev\n';
 
   it.each([
@@ -129,11 +129,11 @@ describe('what is wrong in a text', () => {
     ['there is no group "dev", which stands there twice', 'there is no group "dev", which stands there twice'],
     ['nothing that stands there: "x"', 'nothing that stands there: "x"'],
     ['name: one\ngroup: two', 'line 1: name: one\nline 5: group: two'],
-  ])('is told with its line: %s', (message, told) => {
+  ])('adds the line to a message: %s', (message, told) => {
     expect(tellLines(message, text)).toBe(told);
   });
 
-  it('is told with its line also where it is no YAML, and where a comment stands above', () => {
+  it('adds the line in a text that is no YAML, and below a comment', () => {
     expect(tellLines('not YAML: odd at line 2, column 3:', 'a: [\n', 4)).toBe('not YAML: odd at line 6, column 3:');
     expect(tellLines('group: no', text, 3)).toBe('line 8: group: no');
   });

@@ -6,20 +6,20 @@ import { type EditorPlace, runEditor } from './run-editor.ts';
 import { tellLines } from './tell-lines.ts';
 
 interface Editing extends EditorPlace {
-  /** Ends in the file's name. */
+  /** Suffix of the file name. */
   name: string;
-  /** What is edited. */
+  /** The text to edit. */
   text: string;
-  /** Lines of a comment above it. */
+  /** Comment lines above the text. */
   about: readonly string[];
-  /** Does what the text says. @throws CliError; the text is shown again with its message where `mends` says so */
+  /** Applies the text. @throws CliError; if `mends` applies, the editor opens again with the message */
   apply: (text: string) => Promise<void>;
   mends: (problem: CliError) => boolean;
 }
 
 /**
- * Lets somebody edit a text until what it says is done. Whoever closes it unchanged, or empty, wants nothing done. A text that was refused
- * and is not changed any more is kept, and its file told. Returns whether anything was done. @throws CliError
+ * Opens the editor until the edited text is applied. An unchanged or empty text cancels. A rejected text that the user leaves unchanged
+ * is kept in a file, which the message names. Returns whether the text was applied. @throws CliError
  */
 export async function editText(editing: Editing): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-edit-'));
@@ -40,9 +40,9 @@ export async function editText(editing: Editing): Promise<boolean> {
 }
 
 interface Progress {
-  /** As somebody wrote it last. */
+  /** The last version from the editor. */
   text: string;
-  /** What was said against it. */
+  /** The error for that version. */
   refused: CliError | undefined;
 }
 
@@ -67,7 +67,7 @@ async function editIn(file: string, { about, apply, mends, ...place }: Editing, 
   }
 }
 
-/** With lines of the file, in which the comment stands above the text. */
+/** Returns the error as comment lines. Line numbers count from the start of the file, including the comment. */
 function tellRefusal({ message }: CliError, text: string, above: number): string[] {
   const { length } = message.split('\n');
   return tellLines(message, text, above + length).split('\n');
@@ -76,7 +76,7 @@ function tellRefusal({ message }: CliError, text: string, above: number): string
 const comment = (lines: readonly string[]): string =>
   lines.map((line) => (line === '' ? '#\n' : `# ${line}\n`)).join('');
 
-/** The comment above is ours, and no part of the text. */
+/** Removes the generated comment above the text. */
 function withoutAbove(text: string): string {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const first = lines.findIndex((line) => !line.startsWith('#'));

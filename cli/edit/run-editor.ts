@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Where an editor is opened. */
+/** Environment in which the editor starts. */
 export interface EditorPlace {
   environment: NodeJS.ProcessEnv;
-  /** Whether somebody is there who types. */
+  /** Whether the process has a terminal. */
   hasTerminal: boolean;
 }
 
-/** Opens a file in the person's editor (VISUAL, EDITOR, else on a terminal vi), and waits for its end. @throws CliError where it fails */
+/**
+ * Opens a file in the user's editor (VISUAL, EDITOR, or vi on a terminal) and waits for its exit. @throws CliError when the editor fails
+ */
 export async function runEditor(file: string, { environment, hasTerminal }: EditorPlace): Promise<void> {
   const named = [environment.VISUAL, environment.EDITOR].find((one) => one !== undefined && one !== '');
   if (named === undefined && !hasTerminal) {
@@ -17,7 +19,7 @@ export async function runEditor(file: string, { environment, hasTerminal }: Edit
     throw new CliError(EXIT_CODES.usage, `there is no terminal for an editor: ${remedy}`);
   }
   const chosen = named ?? 'vi';
-  // Editors are written with options, and in quotes where their path has spaces: as a shell reads them.
+  // A shell parses the setting, because it may contain options, and quotes around a path with spaces.
   const child = spawn('sh', ['-c', `${chosen} "$1"`, 'sh', file], { stdio: 'inherit', env: environment });
   const code = await new Promise<number | null>((resolve) => {
     child.once('error', () => resolve(127));

@@ -1,12 +1,12 @@
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { readYamlDocuments } from '#local/yaml-documents';
 
-/** `transport: …`, `secrets[0].name: …`, also with an index as a field: `secrets.0.name: …`. */
+/** Matches `transport: …` and `secrets[0].name: …`, also with an index as a field: `secrets.0.name: …`. */
 const FIELD = /^([A-Za-z_][\w-]*(?:[.[][\w-]+\]?)*): /;
 
 /**
- * Each line of a message with the line of the text that it is about: that of the field which it begins with, or of what it quotes.
- * `above`: lines of the file before the text. What is about no line stays as it is.
+ * Adds the text's line number to each line of a message: the line of its leading field, or of the value that it quotes. `above`: lines of
+ * the file before the text. Lines without a match do not change.
  */
 export function tellLines(message: string, text: string, above = 0): string {
   const [document] = readYamlDocuments({ file: '', text }).documents;
@@ -26,7 +26,7 @@ export function tellLines(message: string, text: string, above = 0): string {
 
 type LineOf = (path: (string | number)[]) => number | undefined;
 
-/** A field that is missing would stand in the one that should have it. */
+/** Returns the line of a field; for a missing field, the line of its parent. */
 function lineOfField(lineOf: LineOf | undefined, path: string[]): number | undefined {
   const keys = path.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
   for (let length = keys.length; length > 0; length--) {
@@ -36,7 +36,7 @@ function lineOfField(lineOf: LineOf | undefined, path: string[]): number | undef
   return undefined;
 }
 
-/** Of a key or a value that stands there once. */
+/** Returns the line of a quoted key or value that occurs once. */
 function lineOfQuoted(text: string, message: string): number | undefined {
   const quoted = /"([^"]+)"/.exec(message)?.[1];
   if (quoted === undefined) return undefined;

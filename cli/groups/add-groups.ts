@@ -95,7 +95,7 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** What one does with groups. */
+/** Adds `vmcp group`. */
 export function addGroups(parts: Parts): void {
   const group = parts.program
     .command('group')

@@ -1,8 +1,8 @@
 import { CliError } from '../exit-codes.ts';
 
 /**
- * Does something with each of some names, each once. What fails keeps none of the others away.
- * @throws CliError with the words of all failures and the code of the first, after all were tried
+ * Applies a change to each distinct name. A failure does not stop the others.
+ * @throws CliError after all attempts, with all messages and the code of the first failure
  */
 export async function changeEach(names: readonly string[], change: (name: string) => Promise<unknown>): Promise<void> {
   const failures: CliError[] = [];

@@ -6,7 +6,7 @@ import type { ManagementApi } from './management-api.ts';
 import { withApi } from './open-api.ts';
 import { addTarget, type TargetOptions } from './target.ts';
 
-/** What a command that goes through the management API is given. */
+/** Input of a command that uses the management API. */
 interface Task<O> {
   api: ManagementApi;
   options: O;
@@ -14,10 +14,10 @@ interface Task<O> {
   stop: AbortSignal;
 }
 
-/** What a command does with the words of its arguments. */
+/** Runs a command with the words of its arguments. */
 type Work<O> = (words: string[], task: Task<O & TargetOptions>) => Promise<void>;
 
-/** By what the help calls an argument: the command that shows what there is. */
+/** List commands by argument name in the help. */
 const LISTS = new Map([
   ['workload', 'list --all'],
   ['group', 'group list'],
@@ -27,14 +27,14 @@ const LISTS = new Map([
   ['entry', 'registry search'],
 ]);
 
-/** What was named and is not there, with what shows what is. */
+/** Adds the matching list command to a not-found error. */
 function withList(problem: unknown, command: Command, { typed }: Pick<Context, 'typed'>): unknown {
   const list = LISTS.get(command.registeredArguments[0]?.name() ?? '');
   if (list === undefined || !(problem instanceof CliError) || problem.exitCode !== EXIT_CODES.notFound) return problem;
   return new CliError(problem.exitCode, `${problem.message}; "${typed(list)}" shows what there is`, { cause: problem });
 }
 
-/** Ends the making of a command that goes through the management API: its target options, and what it does with its words. */
+/** Completes a command that uses the management API: adds target options and the action. */
 export function throughApi<O extends object>(
   { around, stop, finish }: Parts,
   command: Command,
@@ -42,7 +42,7 @@ export function throughApi<O extends object>(
   needs: Pick<TargetOptions, 'withoutFolder'> = {},
 ): Command {
   return addTarget(command).action(async (...given: unknown[]) => {
-    // Commander gives a word for each argument, words for one that takes several, and after them its own.
+    // Commander passes a string for each argument, an array for a variadic one, and then its own objects.
     const words = given
       .slice(0, command.registeredArguments.length)
       .flat()
@@ -58,10 +58,10 @@ export function throughApi<O extends object>(
   });
 }
 
-/** The same for what is no matter of manifests: where nothing runs it works without a folder, too. */
+/** Completes a command that needs no manifests. If no server runs, it works without a folder. */
 export const withoutFolder = <O extends object>(parts: Parts, command: Command, work: Work<O>): Command =>
   throughApi(parts, command, work, { withoutFolder: true });
 
-/** Said of a change where nothing runs. */
+/** Returns the suffix of a change message while no server runs. */
 export const later = ({ running }: Pick<ManagementApi, 'running'>): string =>
   running ? '' : '; it is taken over when vmcp runs';

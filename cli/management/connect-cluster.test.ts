@@ -22,7 +22,7 @@ afterEach(() => home.close());
 describe.each([[['list']], [['purge', 'tools', '--yes']]])('vmcp %j on a cluster', (command) => {
   const vmcp = (...more: string[]) => home.withoutFolder([...command, ...more]);
 
-  it('says what to do where it does not answer', async () => {
+  it('prints the remedy for a cluster that does not answer', async () => {
     const told = await vmcp('--kubeconfig', kubeconfig);
     expect([told.code, told.out, told.err]).toEqual([
       3,
@@ -40,7 +40,7 @@ describe.each([[['list']], [['purge', 'tools', '--yes']]])('vmcp %j on a cluster
   });
 });
 
-it('vmcp diff says what to do about a cluster that does not answer', async () => {
+it('vmcp diff prints the remedy for a cluster that does not answer', async () => {
   const folder = join(home.path, 'wanted');
   mkdirSync(folder);
   const group = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: dev}\nspec: {}\n';

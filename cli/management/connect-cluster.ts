@@ -3,7 +3,7 @@ import { connect, type Connection, loadKubeConfig } from '#operator/kubernetes/a
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { TargetOptions } from './target.ts';
 
-/** The way to the cluster that options name. Opens nothing. @throws CliError where the kubeconfig cannot be used */
+/** Returns a connection to the cluster of the options, without opening it. @throws CliError when the kubeconfig is unusable */
 export function connectCluster(options: Pick<TargetOptions, 'kubeconfig' | 'context'>): Connection {
   try {
     return connect(loadKubeConfig(options));
@@ -12,18 +12,18 @@ export function connectCluster(options: Pick<TargetOptions, 'kubeconfig' | 'cont
   }
 }
 
-/** Where somebody asked. */
+/** Target of a request. */
 interface Asked {
   /** URL of the API server. */
   server: string;
   namespace: string;
 }
 
-/** What is to be done where this account may not do it. */
+/** Returns the remedy for missing permissions. */
 export const rightsRemedy = ({ namespace }: Pick<Asked, 'namespace'>): string =>
   `"kubectl auth can-i --list -n ${namespace}" says what this account may do; an administrator gives it more, e.g. by the role edit`;
 
-/** What is to be done about a cluster that does not answer; undefined where it did. */
+/** Returns the error for a cluster that does not answer; undefined for other problems. */
 export function explainAway(problem: unknown, { server }: Pick<Asked, 'server'>): CliError | undefined {
   if (!(problem instanceof ApiError) || problem.status !== 0) return undefined;
   const remedy = 'see whether it runs and can be reached from here, or name another context with --context';
@@ -32,7 +32,7 @@ export function explainAway(problem: unknown, { server }: Pick<Asked, 'server'>)
   });
 }
 
-/** The same, also of what this account may not do; other problems as they are. */
+/** Like `explainAway`, and also explains missing permissions. Returns other problems unchanged. */
 export function explainFailure(problem: unknown, asked: Asked): unknown {
   if (!isStatus(problem, 403)) return explainAway(problem, asked) ?? problem;
   return new CliError(EXIT_CODES.forbidden, `${problem.message}\n${rightsRemedy(asked)}`, { cause: problem });

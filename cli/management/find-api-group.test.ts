@@ -6,13 +6,13 @@ import { stringify } from 'yaml';
 import { FakeApiServer, statusBody } from '#operator/kubernetes/testdata/fake-api-server';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
 
-/** A group with its versions, and what it serves in v1alpha1; a number is the status that discovery of it answers. */
+/** A group with its versions and the resources of v1alpha1. A number is the status of its discovery. */
 interface Served {
   versions: string[];
   categories: string[] | number;
 }
 
-/** Discovery as an API server answers it to whoever does not ask for the aggregated form, and no objects. */
+/** An API server with discovery in the unaggregated form, and without objects. */
 class Discovery extends FakeApiServer {
   readonly groups = new Map<string, Served>();
   readonly asked: string[] = [];
@@ -67,7 +67,7 @@ afterEach(async () => {
 });
 
 const vmcp = (...args: string[]) => home.withoutFolder([...args, '--kubeconfig', join(home.path, 'kubeconfig')]);
-/** Groups whose objects were asked for. */
+/** Returns the groups of the requested objects. */
 const usedGroups = () => {
   const paths = server.asked.filter((path) => path.startsWith('/apis/') && path.split('/').length > 4);
   return [...new Set(paths.map((path) => path.split('/')[2]))];
@@ -93,7 +93,7 @@ describe.each([[['group', 'list']], [['purge', 'tools', '--yes']]])('vmcp %j on 
     expect(usedGroups()).toEqual([used]);
   });
 
-  it('asks which one is meant where there are several, and works with the one that is named', async () => {
+  it('asks for a group if there are several, and accepts a named one', async () => {
     for (const name of ['vmcp.dev', 'mcp.example.com']) server.groups.set(name, OURS);
     expect(await vmcp(...command)).toMatchObject({
       code: 1,
@@ -105,14 +105,14 @@ describe.each([[['group', 'list']], [['purge', 'tools', '--yes']]])('vmcp %j on 
     expect(usedGroups()).toEqual(['vmcp.dev']);
   });
 
-  it('says what to do where discovery is not for this account', async () => {
+  it('prints the remedy for an account that may not read discovery', async () => {
     server.status = 403;
     expect(await vmcp(...command)).toMatchObject({ code: 8, err: expect.stringContaining('no discovery for you') });
     expect(usedGroups()).toEqual([]);
   });
 });
 
-it('refuses a group where no cluster is named', async () => {
+it('rejects a group without a cluster', async () => {
   const told = await home.withoutFolder(['group', 'list', '--api-group', 'mcp.example.com']);
   expect(told).toMatchObject({ code: 1, err: expect.stringContaining('--context') });
 });

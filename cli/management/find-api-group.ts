@@ -11,27 +11,27 @@ const Resources = z.object({
   resources: z.array(z.object({ name: z.string(), categories: z.array(z.string()).optional() })),
 });
 
-/** Groups of Kubernetes itself: the API server takes no definition there that its project has not approved. */
+/** Groups reserved for Kubernetes. The API server accepts definitions there only with approval of the project. */
 const THEIRS = /(^|\.)k8s\.io$/;
 const PLURAL = KIND_NAMES.VirtualMCPServer.plural;
 
-/** Other products have kinds of the same names, in other categories. */
+/** Returns whether a group serves vmcp's kinds. Other products have kinds of the same names, in other categories. */
 async function servesOurs(api: KubeApi, group: string): Promise<boolean> {
   try {
     const { resources } = Resources.parse(await api.getPath(`/apis/${group}/${VERSION}`));
     return resources.some(({ name, categories = [] }) => name === PLURAL && categories.includes(CATEGORY));
   } catch (problem) {
-    // Gone meanwhile, or served by a program that is down: definitions are served by the API server itself.
+    // The definition was deleted, or an aggregated API server is down. vmcp's definitions are served by the API server itself.
     if (isStatus(problem, 404, 503)) return false;
     throw problem;
   }
 }
 
 /**
- * API group of the kinds in a cluster: `named`, else the only one by which the cluster serves them, as its discovery says, which every
- * account may read; the usual one where there is none.
- * @throws CliError where there are several
- * @throws ApiError where the cluster does not answer
+ * Returns the API group of the kinds in a cluster: `named`, else the only group that discovery lists, else the default. Every account may
+ * read discovery.
+ * @throws CliError when there are several groups
+ * @throws ApiError when the cluster does not answer
  */
 export async function findApiGroup(api: KubeApi, named: string | undefined): Promise<string> {
   if (named !== undefined) return named;

@@ -13,7 +13,7 @@ interface HttpApiOptions {
   token: string;
   namespace: string | undefined;
   place: string;
-  /** Milliseconds for an answer, of lines for its beginning: more than the server takes for itself. */
+  /** Milliseconds until an answer, or until the start of a stream. Longer than the server's own limit. */
   deadline?: number;
   stop: AbortSignal;
 }
@@ -26,10 +26,10 @@ interface Asked {
 }
 
 const DEADLINE = 70_000;
-/** Characters of an answer that is none of ours. */
+/** Characters shown of an answer that is not from vmcp. */
 const SHOWN = 200;
 
-/** The management API of what runs here. */
+/** Returns a client for the management API of the local `vmcp up`. */
 export function httpApi(options: HttpApiOptions): ManagementApi {
   const { place, deadline = DEADLINE } = options;
   return {
@@ -61,7 +61,7 @@ export function httpApi(options: HttpApiOptions): ManagementApi {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Path and query of a request. */
+/** Returns path and query of a request. */
 function renderPath({ path }: Pick<Operation, 'path'>, { params, query }: Asked, namespace?: string): string {
   const values = new Map<string, unknown>(Object.entries(params ?? {}));
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(values.get(name))));
@@ -104,7 +104,7 @@ function refusalOf(status: number, text: string): CliError {
   return new CliError(EXIT_CODES.failed, `the management API answered ${status}: ${text.slice(0, SHOWN)}`);
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON; returns undefined for other text. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -113,7 +113,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What keeps an answer away is told in words. */
+/** Turns connection failures into messages for the user. */
 async function answered<T>(
   { address, deadline = DEADLINE, stop }: HttpApiOptions,
   late: AbortSignal,
@@ -131,6 +131,6 @@ async function answered<T>(
   }
 }
 
-/** fetch tells what the system says one level below. */
+/** Returns the inner error. fetch puts the system error one level below. */
 const innerOf = (problem: unknown): unknown =>
   typeof problem === 'object' && problem !== null && 'cause' in problem ? problem.cause : undefined;

@@ -10,18 +10,18 @@ interface InProcessOptions {
   rooms: Rooms;
   place: string;
   running: boolean;
-  /** Told of what failed inside, as nobody keeps a log of it. */
+  /** Receives internal failures, because this process has no log. */
   onFailure: (problem: Error) => void;
-  /** What the command ends with in place of the API's own words; undefined: these. */
+  /** Returns the error that replaces the API's message; undefined keeps the message. */
   explain?: (problem: Problem) => CliError | undefined;
   close: () => Promise<void>;
   stop: AbortSignal;
 }
 
-/** Whoever runs the command may do what its own files and credentials let it do: nothing here gives it more. */
+/** The local caller. Files and credentials already limit its permissions; the API grants no further ones. */
 const MYSELF: Caller = { name: 'local', check: () => Promise.resolve() };
 
-/** The operations themselves, where nothing runs that could be asked. */
+/** Returns the operations, run in this process. It is used if no server runs. */
 export function inProcessApi(options: InProcessOptions): ManagementApi {
   const { rooms, place, running, onFailure, explain, close, stop } = options;
   const refused = (error: unknown): CliError => {
@@ -29,7 +29,7 @@ export function inProcessApi(options: InProcessOptions): ManagementApi {
     const explained = explain?.(problem);
     if (explained) return explained;
     const { cause, message } = problem;
-    // Where both say the same, once is enough.
+    // Skips a cause whose message equals the answer's.
     if (problem.status >= 500 && cause instanceof Error && cause.message !== message) onFailure(cause);
     return new Refusal(problem.body, { cause: error });
   };

@@ -1,7 +1,7 @@
 import { quoted } from '../name-program.ts';
 import type { TargetOptions } from './target.ts';
 
-/** How kubectl is called for a namespace of the cluster that options name. */
+/** Returns the kubectl command line for a namespace of the cluster that the options name. */
 export function kubectlFor(
   { kubeconfig, context }: Pick<TargetOptions, 'kubeconfig' | 'context'>,
   namespace: string,

@@ -4,13 +4,13 @@ import { manifestOf } from '#operator/kubernetes/api/manifest-of';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind, Manifest } from '#operator/world';
 
-/** An API server, and the API group by which it serves the kinds. */
+/** An API server and the API group of the kinds. */
 export interface Installation {
   api: KubeApi;
   apiGroup: string;
 }
 
-/** All resources of a kind, of a namespace or of all. @throws ApiError */
+/** Returns all resources of a kind, in one namespace or in all. @throws ApiError */
 export async function listManifests(
   { api, apiGroup }: Installation,
   kind: Kind,

@@ -114,10 +114,10 @@ const inProcess = (stop: AbortSignal): ManagementApi =>
 describe.each([
   ['over HTTP', overHttp],
   ['in this process', inProcess],
-])('an operation that is called %s', (_, open) => {
+])('an operation called %s', (_, open) => {
   const api = () => open(new AbortController().signal);
 
-  it('gets path, query, body and version, and its answer has the shape of the row', async () => {
+  it('passes path, query, body and version, and returns the declared result', async () => {
     const name = 'a/b c?ü';
     const { body, etag } = await api().call(getThing, { params: { name }, query: { all: 'true', limit: 3 } });
     expect(body).toEqual({ name, all: true, limit: 3 });
@@ -127,7 +127,7 @@ describe.each([
     expect((await api().call(dropThing, { params: { name: 'a' } })).body).toBeUndefined();
   });
 
-  it('gives the version that it answers', async () => {
+  it('returns the version of the answer', async () => {
     expect((await api().call(getThing, { params: { name: 'cup' } })).etag).toBe('version-of-cup');
   });
 
@@ -154,7 +154,7 @@ describe.each([
     expect(refused).toMatchObject({ code, exitCode, message: `refused as ${code}` });
   });
 
-  it('is told which field is wrong', async () => {
+  it('reports which field is invalid', async () => {
     const body = { size: 1.5 };
     await expect(api().call(editThing, { params: { name: 'a' }, body })).rejects.toMatchObject({
       exitCode: 1,
@@ -162,7 +162,7 @@ describe.each([
     });
   });
 
-  it('gives its lines as they come, until it is stopped', async () => {
+  it('yields lines as they arrive, until it is stopped', async () => {
     const stop = new AbortController();
     const reading = open(stop.signal).read(readLines);
     let text = '';
@@ -174,7 +174,7 @@ describe.each([
     expect(text).toBe('first €\nsecond\n');
   });
 
-  it('whose lines are refused keeps no timer: the command ends', async () => {
+  it('leaves no timer after a refused stream, so that the command ends', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const read = () =>
       api()
@@ -187,7 +187,7 @@ describe.each([
     expect(timers()).toBe(before);
   });
 
-  it('says so where what answers is of another version', async () => {
+  it('reports an answer of another version', async () => {
     const here = { ...otherShape, result: z.strictObject({ older: z.string() }) };
     await expect(api().call(here)).rejects.toMatchObject({
       exitCode: 5,
@@ -196,13 +196,13 @@ describe.each([
   });
 });
 
-describe('the management API of what runs here', () => {
+describe('httpApi', () => {
   let silent: Server;
   let port: number;
   beforeAll(async () => {
     silent = createServer((request, response) => {
       if (request.url?.includes('/other') === true) response.writeHead(418).end('<html>teapot');
-      // To what would answer.
+      // This path redirects to a server that would answer.
       if (request.url?.includes('/things/elsewhere') === true)
         response.writeHead(307, { location: `http://127.0.0.1:${served.port}${request.url}` }).end();
     });
@@ -216,21 +216,21 @@ describe('the management API of what runs here', () => {
   const open = (at: number, stop = new AbortController().signal) =>
     httpApi({ address: `http://127.0.0.1:${at}`, token: TOKEN, namespace: undefined, place: '', deadline: 200, stop });
 
-  it('is not waited for without an end', async () => {
+  it('limits the time for an answer', async () => {
     await expect(open(port).call(getThing, { params: { name: 'a' } })).rejects.toMatchObject({
       exitCode: 5,
       message: expect.stringContaining('did not answer within 0.2 s'),
     });
   });
 
-  it('is given up when the command is stopped', async () => {
+  it('rejects when the command is stopped', async () => {
     const stop = new AbortController();
     const calling = open(port, stop.signal).call(getThing, { params: { name: 'a' } });
     stop.abort();
     await expect(calling).rejects.toMatchObject({ message: 'stopped' });
   });
 
-  it('is told not to be there, with code 3', async () => {
+  it('rejects with code 3 if nothing answers', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
     const { port: closed } = free.address() as AddressInfo;
@@ -241,14 +241,14 @@ describe('the management API of what runs here', () => {
     });
   });
 
-  it('is told to have answered something else', async () => {
+  it('reports an answer of another server', async () => {
     await expect(open(port).call(otherShape)).rejects.toMatchObject({
       exitCode: 5,
       message: 'the management API answered 418: <html>teapot',
     });
   });
 
-  it('is not followed elsewhere: what answers there has not made the file of the token', async () => {
+  it('does not follow redirects, because the target did not create the token file', async () => {
     const { exitCode, message } = await open(port)
       .call(getThing, { params: { name: 'elsewhere' } })
       .then(() => ({ exitCode: 0, message: '' }))
@@ -256,7 +256,7 @@ describe('the management API of what runs here', () => {
     expect([exitCode, message]).toEqual([3, expect.stringContaining('does not answer')]);
   });
 
-  it('is asked with the token of its file, and told the namespace', async () => {
+  it('sends the token of the file and the namespace', async () => {
     const wrong = httpApi({
       address: `http://127.0.0.1:${served.port}`,
       token: 'another',
@@ -268,7 +268,7 @@ describe('the management API of what runs here', () => {
   });
 });
 
-it('tells a refusal in the words of commands', () => {
+it('translates a refusal into command-line words', () => {
   const detail = 'body name: no name; write another. body secrets[0].target: no name; write another';
   const told = (text: string) => new Refusal({ code: 'bad_request', detail: text }).message;
   expect(told(detail)).toBe('name: no name; write another\nsecrets[0].target: no name; write another');

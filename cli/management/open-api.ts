@@ -10,8 +10,8 @@ import type { ManagementApi } from './management-api.ts';
 import { checkNamesCluster, isCluster, type TargetOptions, USUAL_FOLDER } from './target.ts';
 
 /**
- * The management API of what an invocation means: a cluster where one is named, else what runs on the state folder, else the folder of
- * manifests alone. @throws CliError where there is none
+ * Opens the management API: of a named cluster, else of the server on the state folder, else of the folder of manifests. @throws CliError
+ * when none exists
  */
 async function openApi(options: TargetOptions, context: Context, stop: AbortSignal): Promise<ManagementApi> {
   if (isCluster(options)) {
@@ -25,7 +25,7 @@ async function openApi(options: TargetOptions, context: Context, stop: AbortSign
   return openFolderApi(folderOf(options, context), options, context, stop);
 }
 
-/** Opens it, works with it, and closes it. */
+/** Opens the API, runs the work, and closes the API. */
 export async function withApi<T>(
   options: TargetOptions,
   context: Context,
@@ -40,7 +40,7 @@ export async function withApi<T>(
   }
 }
 
-/** What runs on the state folder; undefined where nothing does. */
+/** Returns the API of the server on the state folder; undefined if none runs. */
 function openRunning(
   { folder, namespace }: TargetOptions,
   { state, typed }: Context,
@@ -63,7 +63,7 @@ function openRunning(
   return httpApi({ address, token, namespace, place: shownPath(lock.folder), stop });
 }
 
-/** Absolute path of the folder that is meant where nothing runs. */
+/** Returns the absolute path of the folder to use while no server runs. */
 function folderOf({ folder, withoutFolder = false }: TargetOptions, context: Context): string {
   const chosen = folder ?? readIfThere(context.state.lastFolder) ?? (withoutFolder ? USUAL_FOLDER : undefined);
   if (chosen !== undefined) return resolve(chosen);

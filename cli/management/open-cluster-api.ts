@@ -12,8 +12,8 @@ import { Refusal } from './refusal.ts';
 import type { TargetOptions } from './target.ts';
 
 /**
- * The operations on a namespace of a cluster, with the rights of the kubeconfig and no others.
- * @throws CliError where the kubeconfig cannot be used, or the cluster does not answer, or has several installations and none is named
+ * Opens the operations on a namespace of a cluster, with only the rights of the kubeconfig.
+ * @throws CliError when the kubeconfig is unusable, the cluster does not answer, or several installations exist and none is named
  */
 export async function openClusterApi(
   options: TargetOptions,
@@ -29,7 +29,7 @@ export async function openClusterApi(
     streams: kube,
     apiGroup,
     environment,
-    // From this machine, by its own user.
+    // The user of this machine makes these requests.
     privateAddresses: true,
     sigstoreRoots: environment[ROOTS_VARIABLE],
     version,
@@ -50,7 +50,7 @@ export async function openClusterApi(
   });
 }
 
-/** API group of the installation. Where there is none to work with, the connections are closed. */
+/** Returns the API group of the installation. On failure, it closes the connections. */
 async function groupOf(
   kube: KubeApi,
   { apiGroup }: TargetOptions,
@@ -64,7 +64,7 @@ async function groupOf(
   }
 }
 
-/** What is to be done about a cluster that does not answer, or does not let this account do it. */
+/** Explains a cluster that does not answer, or that refuses this account. */
 function explain(
   { code, message, cause }: Problem,
   asked: { server: string; namespace: string },

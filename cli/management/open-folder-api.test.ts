@@ -7,7 +7,7 @@ import { deleteWorkloads } from '#management/operations/workloads';
 import { openFolderApi } from './open-folder-api.ts';
 import { contextWith } from '../testdata/context-with.ts';
 
-it('a command that works without a server ends after the work that it began', async () => {
+it('completes background work before a command without a server ends', async () => {
   const path = mkdtempSync(join(tmpdir(), 'vmcp-folder-api-'));
   const folder = join(path, 'manifests');
   mkdirSync(folder);

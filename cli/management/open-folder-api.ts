@@ -8,7 +8,7 @@ import { inProcessApi } from './in-process-api.ts';
 import type { ManagementApi } from './management-api.ts';
 import type { TargetOptions } from './target.ts';
 
-/** The operations on a folder of manifests and a state folder on which nothing runs. @throws CliError where there is no folder */
+/** Opens the operations on a folder of manifests and an idle state folder. @throws CliError when the folder does not exist */
 export function openFolderApi(
   folder: string,
   { namespace = 'default', withoutFolder = false }: TargetOptions,
@@ -35,7 +35,7 @@ export function openFolderApi(
     running: false,
     onFailure: ({ message }) => void err.write(`${message}\n`),
     async close() {
-      // Nobody else would do what was begun.
+      // Waits for background operations, because no other process would complete them.
       await rooms.operations.idle();
       await rooms.registries.close();
     },

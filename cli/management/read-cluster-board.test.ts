@@ -41,10 +41,10 @@ const BACKENDS = ['near', 'far', 'alone'].map((name) =>
   serverCalled(name, { phase: name === 'near' ? 'Ready' : 'Pending', conditions: [WAITING] }),
 );
 
-/** Discovery, and objects of the namespace team, by plural. */
+/** A cluster with discovery and the objects of namespace team, by plural. */
 class Cluster extends FakeApiServer {
   objects: Record<string, object[]> = {};
-  /** By path: what is refused. */
+  /** Refused requests: path to status. */
   readonly refused = new Map<string, number>();
 
   protected override serve({ url = '' }: IncomingMessage, response: ServerResponse): void {
@@ -86,20 +86,20 @@ const vmcp = (...args: string[]) => home.withoutFolder([...args, '--kubeconfig',
 const clientFile = () => join(home.path, '.cursor/mcp.json');
 
 describe('vmcp status of a cluster', () => {
-  it('shows endpoints with their backends and why they are away, and what no endpoint tells of', async () => {
+  it('shows endpoints with backends and their faults, and servers without an endpoint', async () => {
     const { code, out, err } = await vmcp('status');
     expect([code, err]).toEqual([3, '']);
     expect(out).toMatch(new RegExp(`^demo  Degraded  ${INSIDE}  2 tools$`, 'm'));
     expect(out).toMatch(/^ {2}near +Ready +2 +none$/m);
     expect(out).toContain(`Unavailable  -      none  ${AWAY}`);
-    // vmcp login is for what runs on this machine.
+    // vmcp login supports only servers on this machine.
     expect(out).toContain(`\n  ! log in at far: open ${LOGIN}\n`);
     expect(out).toMatch(/^open {2}Ready {2}https:\/\/mcp\.example\.com\/mcp$/m);
     expect(out).toContain(`MCPServer/alone  Pending\n  ! NoPods: ${WAITING.message}`);
     expect(out).not.toMatch(/MCPServer\/(near|far)/);
   });
 
-  it('shows one that is named, for programs too, with the code of that one', async () => {
+  it('shows a named endpoint, also for programs, and exits with its code', async () => {
     const { code, out } = await vmcp('status', 'demo', '-o', 'json');
     const told = JSON.parse(out) as { backends: object[]; servers: { name: string }[] };
     expect([code, told.servers.map(({ name }) => name)]).toEqual([0, ['demo', 'open', 'alone']]);
@@ -113,7 +113,7 @@ describe('vmcp status of a cluster', () => {
     });
   });
 
-  it('says where no operator has seen a server, and where there is nothing', async () => {
+  it('reports a server without an operator status, and an empty namespace', async () => {
     cluster.objects = { virtualmcpservers: [serverCalled('new')] };
     const told = await vmcp('status');
     expect(told).toMatchObject({ code: 3, out: expect.stringContaining('new  Pending\n  ! NotSeen: no operator') });
@@ -127,14 +127,14 @@ describe('vmcp status of a cluster', () => {
   it.each([
     [403, 8, 'kubectl auth can-i --list -n team'],
     [404, 3, 'vmcp is not installed in http'],
-  ])('says what to do where the API server answers %i', async (status, code, said) => {
+  ])('prints the remedy when the API server answers %i', async (status, code, said) => {
     cluster.refused.set(`${BASE}/namespaces/team/virtualmcpservers`, status);
     expect(await vmcp('status')).toMatchObject({ code, out: '', err: expect.stringContaining(said) });
   });
 });
 
-describe('an endpoint of a cluster', () => {
-  it('is what clients are told, by the URL that they reach', async () => {
+describe('the endpoint of a cluster', () => {
+  it('appears in client configurations with its public URL', async () => {
     expect(await vmcp('connect', 'cursor', '--server', 'open', '--write')).toMatchObject({ code: 0 });
     expect(JSON.parse(readFileSync(clientFile(), 'utf8'))).toMatchObject({
       mcpServers: { open: { url: 'https://mcp.example.com/mcp' } },
@@ -156,7 +156,7 @@ describe('an endpoint of a cluster', () => {
     },
   );
 
-  it('is told to have no URL yet', async () => {
+  it('reports a missing URL', async () => {
     cluster.objects = { virtualmcpservers: [serverCalled('new')] };
     expect(await vmcp('connect', 'cursor')).toMatchObject({
       code: 3,
@@ -173,7 +173,7 @@ describe('an endpoint of a cluster', () => {
     expect(await vmcp(...args)).toMatchObject({ code: 2, out: '' });
   });
 
-  it('needs a cluster where an API group is named', async () => {
+  it('rejects an API group without a cluster', async () => {
     const told = await home.withoutFolder(['status', '--api-group', 'mcp.example.com']);
     expect(told).toMatchObject({ code: 1, err: expect.stringContaining('--context') });
   });

@@ -11,7 +11,7 @@ import { findApiGroup } from './find-api-group.ts';
 import { listManifests } from './list-manifests.ts';
 import type { PlaceOptions } from './target.ts';
 
-/** Of a resource of which no operator has said anything that this program understands. */
+/** Returns the status of a resource without an operator status that this program can read. */
 const unseen = ({ metadata: { namespace, creationTimestamp } }: Manifest): Status => ({
   phase: 'Pending',
   conditions: [
@@ -34,8 +34,8 @@ function shownOf(manifests: Manifest[]): ShownBoard['resources'] {
 }
 
 /**
- * What the operator says of the VirtualMCPServers and MCPServers of a namespace, read with the rights of the kubeconfig.
- * @throws CliError where the cluster does not answer, does not let this account read it, or has no vmcp
+ * Returns the operator's status of VirtualMCPServers and MCPServers in a namespace, with the rights of the kubeconfig.
+ * @throws CliError when the cluster does not answer, does not let this account read, or has no vmcp
  */
 export async function readClusterBoard(options: PlaceOptions): Promise<ShownBoard> {
   const connection = connectCluster(options);

@@ -13,14 +13,14 @@ const BY_STATUS: Readonly<Record<number, number>> = {
   415: EXIT_CODES.input,
 };
 
-/** What the API calls the body of a request is what somebody wrote here, and what it calls a query is an option. */
+/** Replaces API words for command-line words: the request body is the input, a query parameter is an option. */
 const asCommands = (detail: string): string =>
   detail
     .replaceAll(/(^|\. )body (?=[\w.[\]]+: )/g, (_, before: string) => (before === '' ? '' : '\n'))
     .replaceAll('force=true', '--force')
     .replaceAll(/\((?:GET|POST|PUT|DELETE) \/\S*, or (vmcp [^)]+)\)/g, '($1)');
 
-/** An operation that was refused, in the words of the API, but for what only requests have. */
+/** A refused operation, with the API's message. Terms of HTTP requests are replaced. */
 export class Refusal extends CliError {
   readonly code: ProblemCode;
   constructor({ code, detail }: Pick<ProblemBody, 'code' | 'detail'>, options?: ErrorOptions) {

@@ -2,27 +2,27 @@ import { type Command, Option } from 'commander';
 import { stateOption } from '../command-parts.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Where a command about workloads, secrets and the like does its work. */
+/** Target of commands about workloads, secrets and similar records. */
 export interface TargetOptions {
   state: string;
-  /** Folder with manifests, where nothing runs. */
+  /** Folder with manifests, if no server runs. */
   folder?: string;
   kubeconfig?: string;
   context?: string;
   namespace?: string;
-  /** Of the kinds in a cluster; without, the only one that is there. */
+  /** API group of the kinds in a cluster; default: the only installed one. */
   apiGroup?: string;
-  /** What is asked for is no matter of manifests: no folder has to be there. */
+  /** The command needs no manifests, so the folder may be missing. */
   withoutFolder?: boolean;
 }
 
-/** Where a command about endpoints looks. */
+/** Target of commands about endpoints. */
 export type PlaceOptions = Pick<TargetOptions, 'kubeconfig' | 'context' | 'namespace' | 'apiGroup'>;
 
-/** Folder that `vmcp run` makes where nothing runs and none is named. */
+/** The folder that `vmcp run` creates by default if no server runs. */
 export const USUAL_FOLDER = './vmcp';
 
-/** What runs here, a folder, or a cluster: options of every command that goes through the management API. */
+/** Adds the options for a local server, a folder or a cluster. Every management command has them. */
 export function addTarget(command: Command): Command {
   command
     .addOption(stateOption())
@@ -32,7 +32,7 @@ export function addTarget(command: Command): Command {
   return addCluster(command, 'namespace; default that of the context, on one machine "default"');
 }
 
-/** What runs here, or a cluster: options of the commands that look at endpoints. */
+/** Adds the options for a local server or a cluster. Commands about endpoints have them. */
 export function addPlace(command: Command): Command {
   return addCluster(command.addOption(stateOption()), 'namespace; default that of the context, on one machine all');
 }
@@ -55,11 +55,11 @@ function addCluster(command: Command, namespace: string): Command {
     .addOption(new Option('-n, --namespace <name>', namespace));
 }
 
-/** Whether a cluster is meant. */
+/** Returns whether the options name a cluster. */
 export const isCluster = ({ context, kubeconfig }: Pick<TargetOptions, 'context' | 'kubeconfig'>): boolean =>
   context !== undefined || kubeconfig !== undefined;
 
-/** @throws CliError where an API group is named, and no cluster */
+/** Verifies that options with an API group name a cluster. @throws CliError */
 export function checkNamesCluster(options: PlaceOptions): void {
   if (options.apiGroup === undefined || isCluster(options)) return;
   throw new CliError(EXIT_CODES.input, '--api-group is for a cluster: name it with --context or --kubeconfig as well');

@@ -12,7 +12,7 @@ afterEach(() => {
 
 const typed = (command: string) => `vmcp ${command}`;
 
-/** What somebody is told who asked there in vain. */
+/** Returns the error for a failed request to this URL. */
 async function toldAt(url: string): Promise<[number, string]> {
   const problem: unknown = await fetch(url).then(
     () => undefined,
@@ -22,13 +22,13 @@ async function toldAt(url: string): Promise<[number, string]> {
   return [exitCode, message];
 }
 
-it('says that nothing listens at a port', async () => {
+it('reports a port where nothing listens', async () => {
   const origin = `http://127.0.0.1:${await findFreePort()}`;
   const told = `${origin} does not answer (nothing listens there): start it, or check the URL`;
   expect(await toldAt(`${origin}/mcp`)).toEqual([3, told]);
 });
 
-it('says what is in the way where something answers, but not in TLS', async () => {
+it('reports a server that answers without TLS', async () => {
   server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server?.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
@@ -36,7 +36,7 @@ it('says what is in the way where something answers, but not in TLS', async () =
   expect(await toldAt(`https://127.0.0.1:${port}/mcp`)).toEqual([5, told]);
 });
 
-it('says why a port is not asked at all, and not only that it failed', async () => {
+it('reports why a port is blocked', async () => {
   expect(await toldAt('http://127.0.0.1:9/mcp')).toEqual([
     5,
     'fetch failed: bad port ("vmcp doctor http://127.0.0.1:9/mcp" looks closer)',

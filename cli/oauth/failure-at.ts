@@ -5,7 +5,7 @@ import { quoted } from '../name-program.ts';
 import { shownLine } from '../shown-output.ts';
 import { NotReceived } from './receive-callback.ts';
 
-/** The code of a failed connection, wherever it is wrapped. */
+/** Returns the code of a failed connection from an error or its causes. */
 function codeIn(problem: unknown): string | undefined {
   if (typeof problem !== 'object' || problem === null) return undefined;
   const code = 'code' in problem && typeof problem.code === 'string' ? problem.code : '';
@@ -13,14 +13,14 @@ function codeIn(problem: unknown): string | undefined {
   return 'cause' in problem ? codeIn(problem.cause) : undefined;
 }
 
-/** What is wrapped says more than what is around it: "fetch failed" has a cause. */
+/** Returns the innermost message: "fetch failed" has a cause with more detail. */
 function messageOf(problem: unknown): string {
   if (typeof problem !== 'object' || problem === null || !('message' in problem)) return String(problem);
   const { message } = problem;
   return 'cause' in problem && problem.cause ? `${String(message)}: ${messageOf(problem.cause)}` : String(message);
 }
 
-/** What went wrong, in people's words; the text of a server never gets into the terminal as it is. */
+/** Returns an error in plain words. Escapes server text before it reaches the terminal. */
 export function failureAt(url: URL, problem: unknown, { typed }: Pick<Context, 'typed'>): CliError {
   if (problem instanceof CliError) return problem;
   const options = { cause: problem };
@@ -28,7 +28,7 @@ export function failureAt(url: URL, problem: unknown, { typed }: Pick<Context, '
   const code = codeIn(problem);
   if (code !== undefined) {
     const reason = REASONS[code] ?? code;
-    // It is there, and its certificate or its protocol is in the way.
+    // The server answers, but its certificate or protocol is wrong.
     if (code === 'EPROTO' || !/^E[A-Z]+(_AGAIN)?$/.test(code))
       return new CliError(EXIT_CODES.failed, `${url.origin}: ${reason}`, options);
     const message = `${url.origin} does not answer (${reason}): start it, or check the URL`;

@@ -6,9 +6,9 @@ import { z } from 'zod';
 import { openState, type StateFolder } from '#local/state-folder';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
-/** A client as it registered once at an endpoint's authorization server: so that it need not register each time. */
+/** A stored client registration at an authorization server, reused between runs. */
 const KeptClient = z.object({
-  /** A server may take no other one: with another port the client registers anew. */
+  /** Some servers require the exact redirect URI. With another port, the client registers again. */
   redirectUrl: z.url(),
   client: z.custom<StoredOAuthClientInformation>(
     (value) => z.object({ client_id: z.string() }).safeParse(value).success,
@@ -16,12 +16,12 @@ const KeptClient = z.object({
 });
 type KeptClient = z.infer<typeof KeptClient>;
 
-/** Its name does not tell the endpoint. */
+/** Returns the file of a client. The file name does not reveal the endpoint. */
 function fileOf(state: StateFolder, endpoint: string): string {
   return join(state.clients, `${createHash('sha256').update(endpoint).digest('hex').slice(0, 32)}.json`);
 }
 
-/** Undefined: there is none, or it cannot be read. */
+/** Returns the stored client; undefined if the file is missing or unreadable. */
 export function readClient(state: StateFolder, endpoint: string): KeptClient | undefined {
   try {
     return KeptClient.parse(JSON.parse(readIfThere(fileOf(state, endpoint)) ?? ''));
@@ -44,8 +44,8 @@ export function forgetClient(state: StateFolder, endpoint: string): void {
 const DEADLINE = 5000;
 
 /**
- * Whether an authorization server still knows the client of this authorization request, which it is asked without showing anything to
- * anybody. One that does not redirects nobody back, and a person would wait in vain (RFC 6749 §4.1.2.1).
+ * Returns whether an authorization server still knows the client of a request, without showing a page. A server that does not know it
+ * never redirects, so the user would wait in vain (RFC 6749 §4.1.2.1).
  */
 export async function isClientKnown(authorizeUrl: URL): Promise<boolean> {
   const url = new URL(authorizeUrl);

@@ -8,26 +8,24 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
 
-/** What a client of an authorization server has to remember from run to run. */
+/** OAuth client data to keep between runs. */
 export interface Remembered {
   client?: StoredOAuthClientInformation | undefined;
   tokens?: StoredOAuthTokens | undefined;
 }
 
-/** The OAuth side of one login. */
+/** The OAuth client of one login. */
 export interface OAuthClient {
-  /** For the SDK. */
+  /** Provider for the MCP SDK. */
   provider: OAuthClientProvider;
-  /** What the answer to the present login must carry; undefined before one began. */
+  /** Returns the `state` that the answer must carry; undefined before the login starts. */
   state: () => string | undefined;
   remembered: Readonly<Remembered>;
-  /** What the authorization server says of itself; undefined before it was asked. */
+  /** Returns the authorization server metadata; undefined before discovery. */
   metadata: () => AuthorizationServerMetadata | undefined;
 }
 
-/**
- * A public client of whatever authorization server an endpoint names. `open` gets the URL where a person logs in.
- */
+/** Creates a public client for the authorization server that an endpoint names. `open` receives the login URL. */
 export function createOAuthClient(
   redirectUrl: string,
   clientName: string,
@@ -80,7 +78,7 @@ export function createOAuthClient(
 /** Milliseconds for one request to an authorization server. */
 const REQUEST = 10_000;
 
-/** Fetches, with a deadline for all but the endpoint itself, whose streams stay open. */
+/** Returns a fetch with a deadline. Requests to the endpoint have none, because its streams stay open. */
 export function boundedFetch(endpoint: URL): FetchLike {
   return (url, init) => {
     if (new URL(url).pathname === endpoint.pathname) return fetch(url, init);

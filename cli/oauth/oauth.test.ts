@@ -11,8 +11,8 @@ afterEach(() => receiver.close());
 
 const come = (query: string, path = '') => fetch(`${receiver.redirectUrl}${path}?${query}`);
 
-describe('a browser that comes back from a login', () => {
-  it('is taken where it carries the state of this login, and gets a page that says so', async () => {
+describe('openCallback', () => {
+  it('accepts the callback with the state of this login, and shows a page', async () => {
     const answer = receiver.receive(() => 'mine', 5000, never);
     const page = await come('code=c&state=mine&iss=i');
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('You are logged in')]);
@@ -29,18 +29,18 @@ describe('a browser that comes back from a login', () => {
     },
   );
 
-  it('is told where the login did not succeed', async () => {
+  it('reports a failed login', async () => {
     const answer = receiver.receive(() => 'mine', 5000, never);
     expect(await (await come('error=access_denied&state=mine')).text()).toContain('did not succeed');
     expect((await answer).get('error')).toBe('access_denied');
   });
 
-  it('finds nothing at other paths, and before anybody waits', async () => {
+  it('answers not found at other paths and before a login waits', async () => {
     expect((await come('code=c&state=x')).status).toBe(404);
     expect((await come('', '/other')).status).toBe(404);
   });
 
-  it('is not waited for longer than the deadline, nor when the command is stopped', async () => {
+  it('rejects after the deadline, or when the command is stopped', async () => {
     await expect(receiver.receive(() => 'mine', 20, never)).rejects.toThrow('try again');
     const stop = new AbortController();
     const answer = receiver.receive(() => 'mine', 5000, stop.signal);
@@ -49,7 +49,7 @@ describe('a browser that comes back from a login', () => {
   });
 });
 
-describe('the browser', () => {
+describe('browserCommand', () => {
   it.each([
     ['what BROWSER names', { BROWSER: 'firefox' }, 'linux', ['firefox', 'http://x/?a=1&b=2']],
     [

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 
-/** How long an opener that cannot work takes at most to say so. */
+/** Milliseconds within which a failing opener exits. */
 const PATIENCE = 1500;
 
-/** The command that shows a URL: what BROWSER names, else what the system has for it. */
+/** Returns the command that opens a URL: BROWSER, else the default of the platform. */
 export function browserCommand(url: string, platform: NodeJS.Platform, environment: NodeJS.ProcessEnv): string[] {
   const chosen = environment.BROWSER?.split(':').find((entry) => entry !== '');
   if (chosen !== undefined) {
@@ -17,7 +17,7 @@ export function browserCommand(url: string, platform: NodeJS.Platform, environme
   return ['xdg-open', url];
 }
 
-/** Shows a URL in the person's browser. False: there is none, or it fails at once. */
+/** Opens a URL in the user's browser. Returns false without a browser, or if it fails at once. */
 export function openBrowser(url: string, environment: NodeJS.ProcessEnv): Promise<boolean> {
   const [command = '', ...args] = browserCommand(url, process.platform, environment);
   return new Promise((resolve) => {

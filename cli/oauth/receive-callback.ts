@@ -2,18 +2,18 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { timingSafeEqual } from 'node:crypto';
 
-/** Waits on loopback for a browser that comes back from a login (RFC 8252 §7.3). */
+/** Receives the login redirect on loopback (RFC 8252 §7.3). */
 export interface CallbackReceiver {
   redirectUrl: string;
   /**
-   * The parameters of the answer that carries this state; other requests get a page that says so. Rejects after `deadline`
-   * milliseconds, or when `stop` says so.
+   * Returns the parameters of the callback with this state; other requests get an error page. Rejects after `deadline` milliseconds, or
+   * when `stop` aborts.
    */
   receive(state: () => string | undefined, deadline: number, stop: AbortSignal): Promise<URLSearchParams>;
   close(): void;
 }
 
-/** No login came back. The message is for people. */
+/** Thrown without a callback. The message is for the user. */
 export class NotReceived extends Error {
   override readonly name = 'NotReceived';
 }
@@ -51,7 +51,7 @@ function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-/** Listens on this machine: at the port of this redirect URL where it is free, else at any. */
+/** Listens on loopback: at the port of `preferred` if it is free, else at any port. */
 export async function openCallback(preferred?: string): Promise<CallbackReceiver> {
   let arrived: (request: URL, response: ServerResponse) => void = (_url, response) =>
     answer(response, 404, 'Not found', 'Nobody waits for a login here.');

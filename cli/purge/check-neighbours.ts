@@ -4,8 +4,8 @@ import type { Neighbour } from './stored.ts';
 import { placeText } from './written-places.ts';
 
 /**
- * Longer prefixes below this one, which are of other servers. Two that share one prefix cannot be told apart: nothing is deleted then,
- * unless they are in two Redis, as whoever says `--force` knows. @throws CliError
+ * Returns the longer prefixes of other servers below this one. Two servers with the same prefix cannot be told apart. Nothing is deleted
+ * then, unless `--force` confirms that they use different Redis servers. @throws CliError
  */
 export function checkNeighbours(
   { config }: Place,

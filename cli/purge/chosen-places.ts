@@ -6,9 +6,9 @@ import { defined } from '#operator/plan/defined';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { CONTENTS, type Content, type WrittenPlace } from './written-places.ts';
 
-/** What a person says of the Redis, beside what the manifest says, or in its place. */
+/** Redis options that extend or replace the manifest. */
 export interface RedisOptions {
-  /** host:port; with sentinelMaster those of the Sentinels. */
+  /** host:port; with sentinelMaster, the addresses of the Sentinels. */
   redisAddress?: string[];
   sentinelMaster?: string;
   db?: number;
@@ -22,27 +22,27 @@ export interface RedisOptions {
   only?: Content;
 }
 
-/** A Redis with keys of the server. */
+/** A Redis that holds keys of the server. */
 export interface Place extends KeyAccess {
   contents: readonly Content[];
-  /** For people. */
+  /** Name for messages. */
   shown: string;
 }
 
-/** Names of files that options give; a Secret's have a slash inside. */
+/** File names by option. File names of Secrets contain a slash. */
 const FILES = { password: '--password-file', user: '--username', ca: '--ca-file' } as const;
 
 interface Choosing {
   written: readonly WrittenPlace[];
-  /** Of a server whose manifest is gone. */
+  /** Key prefix of a server without a manifest. */
   prefix: string;
-  /** Value of a file of a written place. */
+  /** Returns the value of a file that the manifest names. */
   readSecret: (file: string) => string;
-  /** Text of a file of this machine. */
+  /** Returns the text of a local file. */
   readFile: (path: string) => string;
 }
 
-/** Host of an address, an IPv6 literal without its brackets; undefined where none is written. */
+/** Returns the host of an address, IPv6 without brackets; undefined without a host. */
 export function hostOf(address = ''): string | undefined {
   const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return host === '' ? undefined : host;
@@ -53,7 +53,7 @@ function target({ redisAddress: addresses = [], sentinelMaster }: RedisOptions, 
   return { sentinel_config: { master_name: sentinelMaster, sentinel_addrs: addresses, db } };
 }
 
-/** What options say of who signs in, and how. */
+/** Returns user, password and TLS settings from the options. */
 function accessOf({ passwordFile, username, caFile, tls, sentinelTls }: RedisOptions) {
   const trusted = { ca_cert_file: caFile === undefined ? undefined : FILES.ca };
   const user = username === undefined ? {} : { username_file: FILES.user };
@@ -64,7 +64,7 @@ function accessOf({ passwordFile, username, caFile, tls, sentinelTls }: RedisOpt
   };
 }
 
-/** What a file holds that options give; undefined for others. */
+/** Returns the text of a file that an option names; undefined for other files. */
 function givenText(file: string, options: RedisOptions, { readFile }: Choosing): string | undefined {
   const { username = '', passwordFile = '', caFile = '' } = options;
   if (file === FILES.user) return username;
@@ -72,7 +72,7 @@ function givenText(file: string, options: RedisOptions, { readFile }: Choosing):
   return file === FILES.password ? readFile(passwordFile) : undefined;
 }
 
-/** The address that options say, else the one that the manifest says. */
+/** Returns the address from the options, else from the manifest. */
 function addressOf({ addr, db = 0, sentinel_config, sentinel_tls }: Partial<RedisConfig>, options: RedisOptions) {
   const { redisAddress, db: number = sentinel_config?.db ?? db } = options;
   if (redisAddress !== undefined) return target(options, number);
@@ -80,7 +80,7 @@ function addressOf({ addr, db = 0, sentinel_config, sentinel_tls }: Partial<Redi
   return { addr, db: number };
 }
 
-/** The place that options say, on the ground of the one that the manifest says. */
+/** Returns the place of the manifest with the changes of the options. */
 function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing: Choosing) {
   const ground: Partial<RedisConfig> = base?.config ?? { key_prefix: choosing.prefix };
   const { redisAddress, keyPrefix = ground.key_prefix, tlsName } = options;
@@ -94,9 +94,9 @@ function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing
   return {
     contents: base?.contents ?? CONTENTS,
     config: { ...parsed, ...defined({ dial_timeout, read_timeout }) },
-    // Through a forwarded port it has another address, and the certificate is still that of the one which is meant.
+    // Through a forwarded port the address differs, but the certificate still names the original host.
     tlsName: tlsName ?? (redisAddress === undefined ? undefined : hostOf(addr)),
-    // As servers read such files: a line break at the end is no part of a password.
+    // A trailing line break does not belong to a password. The servers read such files the same way.
     readSecret: (file: string) =>
       (givenText(file, options, choosing) ?? choosing.readSecret(file)).replace(/[\r\n]+$/, ''),
   };
@@ -121,13 +121,13 @@ function checkAccess({ username, passwordFile, caFile, tls, sentinelTls }: Redis
     throw wrong('--ca-file: write --tls or --sentinel-tls, for which it is');
 }
 
-/** @throws CliError where options do not fit together */
+/** Verifies that options are compatible. @throws CliError */
 export function checkOptions(options: RedisOptions): void {
   checkAddress(options);
   checkAccess(options);
 }
 
-/** Where keys of the server are to be deleted. @throws CliError where options fit two places */
+/** Returns the places to delete keys from. @throws CliError when options match two places */
 export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[] {
   const { redisAddress, keyPrefix, only } = options;
   const written = choosing.written.filter(({ contents }) => only === undefined || contents.includes(only));
@@ -144,7 +144,7 @@ export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[]
   });
 }
 
-/** Where it is, without anything secret. */
+/** Describes a place without secrets. */
 function shownPlace({ addr, db, sentinel_config: sentinel, key_prefix }: Place['config']): string {
   const where = sentinel ? `${sentinel.master_name} of ${sentinel.sentinel_addrs.join(', ')}` : (addr ?? '');
   const number = sentinel?.db ?? db;

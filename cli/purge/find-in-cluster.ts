@@ -35,7 +35,7 @@ async function placesOf(place: Installation, manifest: Manifest): Promise<Writte
   return writtenPlaces(manifest, config);
 }
 
-/** Whether its pods still run: they would write anew what is deleted. */
+/** Returns whether pods still run. Running pods would write deleted keys again. */
 async function hasPods(api: KubeApi, { kind, namespace, name }: ServerKey): Promise<boolean | undefined> {
   const labelSelector = selectorText(runtimeSelector({ kind, metadata: { name } }));
   try {
@@ -54,7 +54,7 @@ async function whyStanding(api: KubeApi, key: ServerKey, manifest: Manifest | un
   return pods ? `pods of ${name} still run: wait until they have ended` : undefined;
 }
 
-/** Of all namespaces, of this one where others may not be seen; none where the definitions are gone. */
+/** Returns resources of all namespaces, or of this one if the account may not list others; none without the definitions. */
 async function listOf(place: Installation, kind: Kind, namespace: string): Promise<Manifest[]> {
   try {
     return await listManifests(place, kind, undefined);
@@ -83,7 +83,7 @@ async function findNeighbours(place: Installation, key: ServerKey): Promise<Neig
     });
 }
 
-/** Values of the Secrets that the places name, and of no others. */
+/** Reads only the Secrets that the places name. */
 async function readValues(api: KubeApi, namespace: string, places: readonly WrittenPlace[]) {
   const values = new Map<string, string>();
   const refused = new Set<string>();
@@ -108,7 +108,7 @@ async function readValues(api: KubeApi, namespace: string, places: readonly Writ
   };
 }
 
-/** Which Service it would be, and how it is reached from here. */
+/** Returns a function that names the Service and the command to reach it from this machine. */
 function remedyFor(options: TargetOptions, home: string): (host: string) => string {
   return (host) => {
     const [service = host, namespace = home] = isIP(host) !== 0 ? ['<redis>'] : host.split('.');
@@ -119,7 +119,7 @@ function remedyFor(options: TargetOptions, home: string): (host: string) => stri
   };
 }
 
-/** What a server of a cluster stored, as its kubeconfig's own rights let it be seen. `close` ends the connections. @throws CliError */
+/** Returns the data that a cluster's server stored, as far as the kubeconfig permits. `close` ends the connections. @throws CliError */
 export async function findInCluster(
   server: string,
   options: TargetOptions,

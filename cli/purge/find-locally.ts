@@ -14,7 +14,7 @@ import type { TargetOptions } from '../management/target.ts';
 import { type Amount, isServer, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
 
-/** The manifests that run here, ran last, or are named; none where their folder is gone. */
+/** Loads the running, the last or the named folder; empty if the folder is missing. */
 function readFolder(folder: string | undefined): Snapshot {
   if (folder === undefined) return EMPTY;
   try {
@@ -53,7 +53,7 @@ function whyStanding(key: ServerKey, { manifest, snapshot, folder = '', isRunnin
   return `${shownPath(problem.file)}:${problem.line} cannot be read, so nobody knows whether ${name} is still there`;
 }
 
-/** Values of the Secrets of the folder, and of those that `vmcp secret` stored. */
+/** Reads the Secrets of the folder and those that `vmcp secret` stored. */
 async function readSecrets(
   { secrets }: Snapshot,
   places: readonly WrittenPlace[],
@@ -83,7 +83,7 @@ async function readSecrets(
   };
 }
 
-/** What a server of this machine stored. */
+/** Returns the data that a local server stored. */
 export async function findLocally(key: ServerKey, options: TargetOptions, context: Context): Promise<Stored> {
   const { state } = context;
   const lock = readLock(state);
@@ -110,7 +110,7 @@ export async function findLocally(key: ServerKey, options: TargetOptions, contex
   };
 }
 
-/** A server that runs has its files open, and needs its keys. */
+/** Counts the local files. A running server has its files open, and needs its keys. */
 function amountsOf(state: Context['state'], key: ServerKey, isRunning: boolean): Amount[] {
   return keptFiles(state, key).flatMap(({ path, rows }) => {
     const where = shownPath(path);
@@ -133,7 +133,7 @@ function removeFiles(
 
 function removeAll(state: Context['state'], key: ServerKey, folder: string): void {
   if (!existsSync(state.path)) return;
-  // So that nothing begins to run on them meanwhile.
+  // The lock keeps a server from starting during the purge.
   const giveBack = takeLock(state, folder, '');
   try {
     removeKeptFiles(state, key);

@@ -1,4 +1,4 @@
-/** What a key is, by what follows the prefix: docs/storage-schema.md has the same table. */
+/** Key kinds by the text after the prefix. docs/storage-schema.md has the same table. */
 const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'answers', 'sessions', 'linked', 'mcps', 'mark'] as const;
 const OF_MANY = [
   'client',
@@ -17,15 +17,15 @@ const OF_MANY = [
   'rate',
 ] as const;
 
-/** Logins at remote servers are rows of the same kinds below this. */
+/** Prefix of logins at remote servers; the same kinds follow. */
 const REMOTE = 'remote:';
 
-/** Each kind of key: as the page names it. */
+/** All key kinds, named as in the docs page. */
 export const KEY_KINDS: readonly string[] = [...SINGLE, ...OF_MANY.map((kind) => `${kind}:`)];
 
 /**
- * Kind of a key of the server whose keys have this prefix; undefined for a key of somebody else: one that no server writes, or one below the
- * longer prefix of another server.
+ * Returns the kind of a key of the server with this prefix. Returns undefined for unknown keys, and for keys below a longer prefix of
+ * another server.
  */
 export function kindOfKey(key: string, prefix: string, others: readonly string[]): string | undefined {
   if (!key.startsWith(prefix) || others.some((other) => other.startsWith(prefix) && key.startsWith(other)))

@@ -15,7 +15,7 @@ function readNumber(text: string): number {
   return Number(text);
 }
 
-/** `vmcp purge`. */
+/** Adds `vmcp purge`. */
 export function addPurge({ program, around, stop, finish }: Parts): void {
   const command = program
     .command('purge')

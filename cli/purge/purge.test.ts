@@ -37,7 +37,7 @@ spec:
 `;
 }
 
-/** Below the state folder, as a server that ran has it. */
+/** Creates the files of a server that ran, below the state folder. */
 function storeFiles(server: string): string[] {
   const state = locateState(home.state);
   openState(state);
@@ -51,8 +51,8 @@ function storeFiles(server: string): string[] {
   return [...new Set(kept)];
 }
 
-describe('the keys of a server', () => {
-  it('are of the kinds that the page of the storage has, and of no others', () => {
+describe('KEY_KINDS', () => {
+  it('equals the key kinds of the docs page', () => {
     const table = PAGE.slice(PAGE.indexOf('## Keys in Redis'), PAGE.indexOf('## The user in Redis'));
     const documented = [...table.matchAll(/^\| `([a-z-]+:?)`/gm)].map(([, kind]) => kind);
     expect([...KEY_KINDS].sort()).toEqual(documented.sort());
@@ -60,13 +60,13 @@ describe('the keys of a server', () => {
 });
 
 describe('vmcp purge on one machine', () => {
-  it('reads standard input for one file alone, and says so', async () => {
+  it('rejects standard input for two files', async () => {
     const flags = ['--redis-address', '127.0.0.1:1', '--tls', '--password-file', '-', '--ca-file', '-', '--yes'];
     const { code, err } = await purge(['demo', ...flags], 'a password');
     expect([code, err]).toEqual([2, expect.stringMatching(/--password-file and --ca-file are both -.*name a file/)]);
   });
 
-  it('takes away files, keys and the identity of a server that is gone, and of no other', async () => {
+  it('deletes files, keys and identity of a deleted server, and of no other', async () => {
     const [gone, other] = [storeFiles('demo'), storeFiles('demo-2')];
     const state = locateState(home.state);
     const uids = { 'default/demo': 'u1', 'default/demo-2': 'u2', 'team/demo': 'u3' };
@@ -86,11 +86,11 @@ describe('vmcp purge on one machine', () => {
     expect(existsSync(state.lock)).toBe(false);
   });
 
-  it('says that nothing is known of a server, with what to do', async () => {
+  it('reports an unknown server with the remedy', async () => {
     expect(await purge(['demo', '--yes'])).toMatchObject({ code: 6, err: expect.stringContaining('--redis-address') });
   });
 
-  it('refuses one that is still there, unless it is forced, and one of which nobody can tell', async () => {
+  it('refuses an existing server without --force, and one of unknown state', async () => {
     storeFiles('tools');
     writeFileSync(join(home.folder, 'tools.yaml'), manifest('{}'));
     const refused = await purge(['tools', '--yes']);
@@ -102,7 +102,7 @@ describe('vmcp purge on one machine', () => {
     expect(await purge(['demo', '--yes'])).toMatchObject({ code: 7, err: expect.stringContaining('broken.yaml:1') });
   });
 
-  it('asks, and without anybody who could answer changes nothing', async () => {
+  it('asks for confirmation, and changes nothing without a terminal', async () => {
     const [folder = ''] = storeFiles('demo');
     expect(await purge(['demo'])).toMatchObject({ code: 2, err: expect.stringContaining('write --yes') });
     expect(existsSync(folder)).toBe(true);
@@ -133,7 +133,7 @@ describe('vmcp purge on one machine', () => {
     [['demo', '--redis-address', '127.0.0.1:1', '--ca-file', 'x'], '--tls'],
     [['demo', '--redis-address', 'redis://127.0.0.1:1'], 'write host:port'],
     [['demo', '--db', 'x'], 'Write a number'],
-  ])('refuses %j as written wrongly', async (args, message) => {
+  ])('rejects %j as wrong usage', async (args, message) => {
     expect(await purge([...args, '--yes'])).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });
 });
@@ -159,7 +159,7 @@ describeWithRedis('vmcp purge in Redis', () => {
   };
   const at = (...more: string[]) => ['--redis-address', redis.address, ...more];
 
-  it('deletes every key of a server that is gone, whatever their number, and none of another', async () => {
+  it('deletes any number of keys of a deleted server, and none of another', async () => {
     const foreign = [
       ...keysBelow('vmcp:default/tools-2:'),
       ...keysBelow('vmcp:default2/tools:'),
@@ -199,7 +199,7 @@ describeWithRedis('vmcp purge in Redis', () => {
     },
   );
 
-  it('finds the Redis, its database and its password by the manifest of a server that is to begin anew', async () => {
+  it('finds Redis, database and password in the manifest of an existing server with --force', async () => {
     const user =
       'aclUserConfig: {usernameSecretRef: {name: redis, key: user}, passwordSecretRef: {name: redis, key: password}}';
     const secret = (password: string) => `---
@@ -224,10 +224,10 @@ stringData: {user: all, password: "${password}\\n"}
     });
   });
 
-  it('leaves alone what is below the longer prefix of another server, and all where two share one', async () => {
+  it('keeps the keys below a longer prefix of another server, and all keys if two servers share a prefix', async () => {
     const storage = (prefix: string) => `{provider: redis, address: "${redis.address}", keyPrefix: "${prefix}"}`;
     writeFileSync(join(home.folder, 'other.yaml'), manifest(storage(`${PREFIX}user:`), 'other'));
-    // One of its own looks like those of the other, too.
+    // A key of this server may have the same form as those of the other server.
     const others = [...keysBelow(`${PREFIX}user:`), `${PREFIX}user:a-b_1`];
     await store([...keysBelow(PREFIX), ...others]);
     expect((await purge(['tools', '--yes', ...at()])).code).toBe(0);
@@ -243,7 +243,7 @@ stringData: {user: all, password: "${password}\\n"}
     expect(await left()).toEqual(others.sort());
   });
 
-  it('works as the user that the page tells to make, and says what another one lacks', async () => {
+  it('works as the user from the docs page, and reports missing permissions of another user', async () => {
     await store([...keysBelow(PREFIX), 'vmcp:default/other:session:1']);
     const narrow = at('--username', 'narrow', '--password-file', file('secret'));
     expect(await purge(['tools', '--yes', ...narrow])).toMatchObject({
@@ -258,7 +258,7 @@ stringData: {user: all, password: "${password}\\n"}
     expect(await left()).toEqual(['vmcp:default/other:session:1']);
   });
 
-  it('ends in time, and says how far it came', async () => {
+  it('ends within the timeout, and reports its progress', async () => {
     await store(Array.from({ length: 20_000 }, (_, i) => `${PREFIX}session:s${i}`));
     expect(await purge(['tools', '--yes', '--timeout', '1ms', ...at()])).toMatchObject({
       code: 5,
@@ -266,14 +266,14 @@ stringData: {user: all, password: "${password}\\n"}
     });
   });
 
-  it('says what to do where no Redis is reached', async () => {
+  it('prints the remedy for an unreachable Redis', async () => {
     expect(await purge(['tools', '--yes', '--redis-address', '127.0.0.1:1'])).toMatchObject({
       code: 5,
       err: expect.stringMatching(/127\.0\.0\.1:1.*ECONNREFUSED.*--redis-address/),
     });
   });
 
-  it('speaks TLS to the name that is meant, also through a forwarded port', async () => {
+  it('uses TLS with the original host name, also through a forwarded port', async () => {
     const certificates = makeCertificates();
     const server = await startRedis({ certificates });
     try {
@@ -293,14 +293,14 @@ stringData: {user: all, password: "${password}\\n"}
     }
   });
 
-  describe('behind Sentinels', () => {
+  describe('vmcp purge behind Sentinels', () => {
     let group: RedisGroup;
     beforeAll(async () => {
       group = await startRedisGroup();
     }, 60_000);
     afterAll(() => group.stop());
 
-    it('deletes at the master that they name, also after a failover', async () => {
+    it('deletes at the current master, also after a failover', async () => {
       const where = ['--redis-address', ...group.sentinels, '--sentinel-master', group.masterName];
       await store(keysBelow(PREFIX), group.master);
       expect((await purge(['tools', '--yes', ...where])).code).toBe(0);

@@ -28,20 +28,20 @@ const AMOUNTS: Listing<Amount> = {
   none: () => 'nothing is stored',
 };
 
-/** A connection to a place, and the keys of the server there. */
+/** An open connection with the server's keys. */
 interface OpenPlace {
   place: Place;
   keys: RedisKeys;
-  /** Longer prefixes of others. */
+  /** Longer prefixes of other servers. */
   others: readonly string[];
 }
 
-/** Bytes of a file that an option names: bundles of certificates are long. */
+/** Bytes of a file that an option names. Certificate bundles are long. */
 const LONGEST_FILE = 1_048_576;
 
 const REFUSED = new Set(['NOAUTH', 'WRONGPASS', 'NOPERM']);
 
-/** What a failure of Redis means for a person. */
+/** Explains a Redis failure to the user. */
 function explained(problem: unknown, { shown, config }: Place, remedy: (host: string) => string): unknown {
   if (problem instanceof UnusableRedisSettings)
     return new CliError(EXIT_CODES.usage, problem.message, { cause: problem });
@@ -60,7 +60,7 @@ function explained(problem: unknown, { shown, config }: Place, remedy: (host: st
   return new CliError(EXIT_CODES.forbidden, `${shown}: Redis answered ${word}: ${rights}`, { cause: problem });
 }
 
-/** What is deleted so far, and the time that is left. */
+/** Deleted amounts and remaining time. */
 interface Progress {
   deleted: number;
   signal: AbortSignal;
@@ -74,7 +74,7 @@ function goOn({ signal, deleted }: Progress): void {
   );
 }
 
-/** Walks through the keys of the server once. */
+/** Iterates once over the keys of the server. */
 async function walk(
   { place, keys, others }: OpenPlace,
   progress: Progress,
@@ -109,7 +109,7 @@ async function remove(open: OpenPlace, progress: Progress): Promise<void> {
   });
 }
 
-/** Deletes, after it was shown and agreed to, what a server stored. Returns the exit code. @throws CliError */
+/** Shows what a server stored, asks for confirmation, and deletes it. Returns the exit code. @throws CliError */
 export async function purge(
   server: string,
   options: PurgeOptions,
@@ -127,7 +127,7 @@ export async function purge(
   return purgeStored(key, await findLocally(key, options, context), options, context, stop);
 }
 
-/** @throws CliError where it is not to be taken from under the server, or nothing is known of one */
+/** Verifies that the server may be purged and that its data are known. @throws CliError */
 function check(key: ServerKey, { standing, files }: Stored, places: readonly Place[], options: PurgeOptions): void {
   const { force, dryRun, redisAddress } = options;
   if (standing !== undefined && !force && !dryRun) {
@@ -139,7 +139,7 @@ function check(key: ServerKey, { standing, files }: Stored, places: readonly Pla
   throw new CliError(EXIT_CODES.notFound, `there is no ${shownServer(key)}, and nothing of it here: ${remedy}`);
 }
 
-/** Texts of the files that options name. @throws CliError */
+/** Reads the files that options name. @throws CliError */
 async function readFiles({ passwordFile, caFile }: PurgeOptions, context: Context): Promise<Map<string, string>> {
   if (passwordFile === '-' && caFile === '-') {
     const both = '--password-file and --ca-file are both -, and standard input is read once';
@@ -191,7 +191,7 @@ async function purgeStored(
   }
 }
 
-/** Does it at a place; what fails there is said so that a person knows what to do. */
+/** Runs work at a place, and adds a remedy to its failures. */
 async function at<T>(place: Place, { remedy }: Stored, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -4,11 +4,11 @@ import { DnsLabel } from '#crds/parts/primitives';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { WrittenPlace } from './written-places.ts';
 
-/** Kinds that have a runtime, which stores something. */
+/** Kinds with a runtime that stores data. */
 export const SERVER_KINDS = ['VirtualMCPServer', 'MCPServer'] as const;
 type ServerKind = (typeof SERVER_KINDS)[number];
 
-/** A server by its kind, namespace and name. */
+/** A server by kind, namespace and name. */
 export interface ServerKey extends ResourceKey {
   kind: ServerKind;
 }
@@ -18,37 +18,37 @@ export const isServer = ({ kind }: Pick<ResourceKey, 'kind'>): boolean => SERVER
 export const shownServer = ({ namespace, ...key }: ServerKey): string =>
   `${runtimeName(key)} of namespace ${namespace}`;
 
-/** A server beside it that may keep its own in the same Redis. */
+/** Another server that may use the same Redis. */
 export interface Neighbour {
   shown: string;
   places: readonly WrittenPlace[];
 }
 
-/** A number of things of one kind at one place. */
+/** A count of objects of one kind at one place. */
 export interface Amount {
   where: string;
   what: string;
   count: number;
 }
 
-/** What is known of a server and of what it stored. */
+/** A server and its stored data. */
 export interface Stored {
-  /** Why nothing is to be taken from under it: it is still there, or ends only now. Undefined: it is gone. */
+  /** Why the data must stay: the server exists or still ends. Undefined: it is gone. */
   standing: string | undefined;
-  /** Places that its manifest names; none where that is gone. */
+  /** Places that the manifest names; empty without a manifest. */
   written: readonly WrittenPlace[];
   neighbours: readonly Neighbour[];
-  /** Value of a file of a written place: see `secretFile`. @throws CliError */
+  /** Returns the value of a file that a place names; see `secretFile`. @throws CliError */
   readSecret: (file: string) => string;
-  /** What lies on this machine. */
+  /** Data on this machine. */
   files: readonly Amount[];
-  /** Deletes that. */
+  /** Deletes `files`. */
   removeFiles: () => void;
-  /** Said where its Redis is not reached. */
+  /** Returns the advice for an unreachable Redis. */
   remedy: (host: string) => string;
 }
 
-/** `tools`, or `MCPServer/github` for the endpoint of an MCPServer by itself. @throws CliError */
+/** Parses `tools`, or `MCPServer/github` for the own endpoint of an MCPServer. @throws CliError */
 export function readServer(text: string, namespace: string): ServerKey {
   if (!DnsLabel.safeParse(namespace).success)
     throw new CliError(EXIT_CODES.usage, `--namespace ${JSON.stringify(namespace)}: no namespace has such a name`);

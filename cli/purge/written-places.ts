@@ -8,22 +8,22 @@ import { renderAuthServerStorage, renderSessionStorage } from '#operator/plan/re
 import type { Manifest } from '#operator/world';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** What of a server is in a Redis. */
+/** Data that a server keeps in Redis. */
 export const CONTENTS = ['sessions', 'logins'] as const;
 export type Content = (typeof CONTENTS)[number];
 
-/** A Redis as a resource names it. */
+/** A Redis that a resource names. */
 export interface WrittenPlace {
   contents: readonly Content[];
-  /** Its files are `<name of the Secret>/<key>`. */
+  /** File names have the form `<name of the Secret>/<key>`. */
   config: RedisConfig;
   references: readonly KeyReference[];
 }
 
-/** How `WrittenPlace.config` names the value of a Secret. */
+/** Returns the file name of a Secret value in `WrittenPlace.config`. */
 export const secretFile = ({ name, key }: KeyReference): string => `${name}/${key}`;
 
-/** The authorization server of an MCPServer stands in a resource of its own. */
+/** Returns the name of the resource that holds the authorization server of an MCPServer. */
 export function authConfigNameOf({ kind, spec }: Manifest): string | undefined {
   const name = kind === 'MCPServer' ? valueAt(spec, ['externalAuthConfigRef', 'name']) : undefined;
   return typeof name === 'string' ? name : undefined;
@@ -38,8 +38,8 @@ function parsed<T>(schema: { safeParse(value: unknown): { data?: T | undefined }
 }
 
 /**
- * Where a server keeps what it stores, as its manifest says it; none: in its own memory. `authConfig`: the resource that
- * `authConfigNameOf` names. @throws CliError where that is not valid
+ * Returns the Redis places of a server from its manifest; empty for in-memory storage. `authConfig`: the resource that `authConfigNameOf`
+ * names. @throws CliError when it is invalid
  */
 export function writtenPlaces(manifest: Manifest, authConfig?: Manifest): WrittenPlace[] {
   const { spec, metadata } = manifest;
@@ -76,20 +76,20 @@ function place(
   return [{ contents: [content], config: Redis.parse(storage.redis), references }];
 }
 
-/** Text that is the same for two that mean the same keys. */
+/** Returns a text that is equal for places with the same keys. */
 export function placeText({ addr, db, sentinel_config: sentinel, key_prefix }: RedisConfig): string {
   const addresses = sentinel ? [...sentinel.sentinel_addrs].sort() : [addr];
   return JSON.stringify([sentinel?.master_name, addresses, sentinel?.db ?? db, key_prefix]);
 }
 
-/** Sessions and logins are often at the same place. */
+/** Merges equal places. Sessions and logins often share one. */
 function merged(places: WrittenPlace[]): WrittenPlace[] {
   const [first, second] = places;
   if (!first || !second || placeText(first.config) !== placeText(second.config)) return places;
   return [{ ...first, contents: CONTENTS, references: [...first.references, ...second.references] }];
 }
 
-/** One whose manifest is not valid keeps its keys where nobody can tell. */
+/** Returns the places of another server; none if its manifest is invalid. */
 export function placesOfNeighbour(manifest: Manifest, config: Manifest | undefined): WrittenPlace[] {
   try {
     return writtenPlaces(manifest, config);

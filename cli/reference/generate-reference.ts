@@ -2,5 +2,5 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderReference } from './render-reference.ts';
 
-// Writes the page of the command line.
+// Writes the command-line reference page.
 writeFileSync(join(import.meta.dirname, '../../docs/cli.md'), renderReference());

@@ -6,15 +6,15 @@ import { renderReference } from './render-reference.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 
-describe('the page of the command line', () => {
-  it('is committed as the program helps', () => {
+describe('docs/cli.md', () => {
+  it('equals the help of the program', () => {
     expect(page).toBe(renderReference());
   });
 
   it('has an example for each command, and names every exit code', () => {
     const sections = page.split('\n### ').slice(1);
     expect(sections.filter((text) => !text.includes('Examples:'))).toEqual([]);
-    // Each list can be watched and printed as names, and no option tells a default that is no, none or nothing.
+    // Every list has --watch and --output name. No option shows a default of false, none or nothing.
     const lists = sections.filter((text) => /Usage: vmcp .*list\|ls/.test(text));
     expect(lists.map((text) => text.includes('--watch') && text.includes('"name"'))).toEqual(Array(6).fill(true));
     expect(page).not.toMatch(/default:\s+(false|\[\]|"")/);

@@ -39,7 +39,7 @@ workloads, groups, clients, secrets, skills and endpoints are asked from what ru
 ## Commands
 `;
 
-/** The page of all commands, as their help is. The same program, the same page. */
+/** Renders the page of all commands from their help. The output is deterministic. */
 export function renderReference(): string {
   let text = '';
   const silent = { write: () => true };

@@ -132,7 +132,7 @@ function addRemove({ parts, group }: Adding): void {
   });
 }
 
-/** What one does with registries. */
+/** Adds `vmcp registry`. */
 export function addRegistries(parts: Parts): void {
   const group = parts.program
     .command('registry')

@@ -38,7 +38,7 @@ function registryFile(): string {
 }
 
 describe('vmcp registry', () => {
-  it('finds entries of what vmcp brings along before anything was ever started', async () => {
+  it('finds built-in entries before the first start', async () => {
     const { code, out } = await vmcp('search', 'github', 'ISSUES');
     expect([code, out]).toEqual([0, expect.stringMatching(/^NAME +RUNS +TIER +DESCRIPTION\ngithub +image +Official /)]);
     expect((await vmcp('search', '-o', 'name')).out.split('\n')).toEqual(expect.arrayContaining(['time', 'github']));
@@ -47,7 +47,7 @@ describe('vmcp registry', () => {
     expect(await vmcp('info', 'nope')).toMatchObject({ code: 6, err: expect.stringContaining('"nope"') });
   });
 
-  it('reads another one from a file, and that of vmcp again', async () => {
+  it('reads another registry from a file, and the built-in one again', async () => {
     expect(await vmcp('set', registryFile())).toMatchObject({ code: 0, err: expect.stringContaining(': 3 servers') });
     expect((await vmcp('search', '-o', 'name')).out).toBe('cups\nfar\nold\n');
     expect((await vmcp('list')).out).toMatch(/^default +file +3 +2026-01-02T03:04:05Z +- +\/.*servers.json$/m);
@@ -68,7 +68,7 @@ describe('vmcp registry', () => {
     expect(JSON.parse((await vmcp('info', 'cups', '-o', 'json')).out)).toMatchObject({ image: 'npx://cups@1' });
   });
 
-  it('takes nothing over that it cannot read, and ends with the code that fits', async () => {
+  it('rejects unreadable sources with the matching code', async () => {
     await vmcp('set', registryFile());
     writeFileSync(join(home.path, 'broken.json'), '{');
     expect((await vmcp('set', join(home.path, 'broken.json'))).code).toBe(1);
@@ -84,10 +84,10 @@ describe('vmcp registry', () => {
   });
 });
 
-describe('a registry behind a login of a person', () => {
+describe('vmcp registry with a registry that requires a login', () => {
   let issuer: Server;
   let url: string;
-  /** How often a token is refused before somebody has logged in. */
+  /** Number of refused tokens before the login completes. */
   let pending: number;
   beforeEach(async () => {
     pending = 1;
@@ -127,13 +127,13 @@ describe('a registry behind a login of a person', () => {
     return vmcp('set', `${url}/servers.json`, ...login, ...more);
   };
 
-  it('at a private address is refused with the flag that allows it', async () => {
+  it('rejects a private address and names the flag that allows it', async () => {
     const { code, err } = await vmcp('set', 'https://127.0.0.1/servers.json');
     expect([code === 0, err]).toEqual([false, expect.stringContaining('give --allow-private-ip to allow it')]);
     expect(err).not.toContain('allow_private_ip');
   });
 
-  it('is waited for, and served from its copy by later commands', async () => {
+  it('waits for the login, and serves later commands from its copy', async () => {
     const { code, err } = await set();
     expect([code, err]).toEqual([
       0,
@@ -143,7 +143,7 @@ describe('a registry behind a login of a person', () => {
     expect((await vmcp('list')).out).toMatch(/ configured /);
   });
 
-  it('is given up in time, with code 3', async () => {
+  it('gives up after the timeout with code 3', async () => {
     pending = 1_000_000;
     expect(await set('--timeout', '500ms')).toMatchObject({
       code: 3,

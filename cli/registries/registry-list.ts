@@ -16,7 +16,7 @@ export const REGISTRIES: Listing<RegistryInfo> = {
   none: (typed) => `there is no registry: ${typed('registry rm')} brings the one of vmcp back`,
 };
 
-/** A server as a registry lists it. */
+/** A server entry of a registry. */
 export type Entry = ImageServer | RemoteServer;
 
 export const ENTRIES: Listing<Entry> = {

@@ -9,12 +9,12 @@ import type { ManagementApi } from '../management/management-api.ts';
 import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
 import { showProgress } from '../show-progress.ts';
 
-/** The one that can be configured. */
+/** The only registry that can be configured. */
 const DEFAULT = 'default';
 const LOOK = 500;
 
 export interface SourceOptions {
-  /** The source speaks the API of the official registry. */
+  /** The source implements the API of the official registry. */
   api: boolean;
   allowPrivateIp: boolean;
   issuer?: string;
@@ -31,7 +31,7 @@ interface SetOptions extends SourceOptions {
   timeout: number;
 }
 
-/** Where a registry is read from, as it is written in a command line. @throws CliError */
+/** Parses the registry source of a command line. @throws CliError */
 function settingsOf(source: string, options: SourceOptions): RegistrySettings {
   const { api, allowPrivateIp } = options;
   const isUrl = /^https?:\/\//i.test(source);
@@ -59,7 +59,7 @@ function authOf(options: SourceOptions): RegistrySettings['auth'] {
   };
 }
 
-/** Reads the registry from somewhere else; a login by a person is told and waited for. @throws CliError */
+/** Sets the source of the registry. If it needs a login, prints the URL and waits. @throws CliError */
 export async function setRegistry(
   api: ManagementApi,
   source: string,
@@ -82,7 +82,7 @@ export async function setRegistry(
   err.write(`logged in: ${await waitForLogin(api, options.timeout, context, stop)} servers\n`);
 }
 
-/** Returns how many servers there are then. @throws CliError with code 3 where nobody logs in in time */
+/** Waits for the login and returns the number of servers. @throws CliError with code 3 on timeout */
 async function waitForLogin(
   api: ManagementApi,
   patience: number,

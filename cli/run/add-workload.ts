@@ -12,7 +12,7 @@ import { findSource, type Found } from './find-source.ts';
 import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
 import { storeSecrets } from './store-secrets.ts';
 
-/** What somebody wants to run. */
+/** Request to add a workload. */
 export interface Wish {
   source: string;
   /** Arguments of the program. */
@@ -20,23 +20,23 @@ export interface Wish {
   name?: string;
   group?: string;
   transport?: NewWorkload['transport'];
-  /** Port that the program listens on. */
+  /** Port on which the program listens. */
   port?: number;
   variables: Given;
   headers: Given;
-  /** What is set up where no secrets provider is. */
+  /** The secrets provider to set up if there is none. */
   provider: ProviderType;
-  /** It runs in a cluster. */
+  /** The workload runs in a cluster. */
   inCluster: boolean;
 }
 
-/** A workload that was added. */
+/** An added workload. */
 export interface Added {
   name: string;
   group: Group;
 }
 
-/** Adds a workload with what it needs. Where it cannot be, nothing is left behind. @throws CliError */
+/** Adds a workload with its secrets and group. A failure leaves nothing behind. @throws CliError */
 export async function addWorkload(api: ManagementApi, wish: Wish, context: Context): Promise<Added> {
   const found = await findSource(api, wish, context);
   const { name } = found;
@@ -48,7 +48,7 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   await checkFree(api, name, context);
   for (const note of found.notes) context.err.write(`${note}\n`);
   const variables = await gatherValues(found.remote ? [] : found.wanted, wish.variables, context);
-  // Whoever wrote the entry could name any variable, and would be sent its value.
+  // The environment is not used here: the author of an entry could name any variable and receive its value.
   const outside = { ...context, environment: {}, options: HEADERS };
   const headers = await gatherValues(found.remote ? found.wanted : [], wish.headers, outside);
   const group = await chooseGroup(api, wish.group);
@@ -66,7 +66,7 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   }
 }
 
-/** The secrets of a workload that is there already must not be changed. */
+/** Verifies that the name is free, because an existing workload's secrets must not change. @throws CliError */
 async function checkFree(api: ManagementApi, name: string, { typed }: Pick<Context, 'typed'>): Promise<void> {
   try {
     await api.call(getWorkload, { params: { name } });
@@ -93,12 +93,12 @@ function bodyOf(
   const plain = Object.fromEntries(headers.plain);
   const fromSecret = Object.fromEntries(referencesOf(headers));
   const { oauth_config: login, stdio_process, ...others } = body;
-  // Neither a cluster nor another transport has processes of sessions.
+  // Only local stdio workloads have one process per session.
   const hasProcesses = !inCluster && (transport ?? body.transport) === 'stdio';
   const carriesToken = [...headers.plain.keys(), ...headers.secrets.keys()].some((one) => /^authorization$/i.test(one));
   return {
     ...others,
-    // Whoever brings a token needs no login.
+    // With a token, no login is needed.
     ...(login && !carriesToken && { oauth_config: login }),
     ...(transport && { transport }),
     ...processOf(hasProcesses, stdio_process),

@@ -2,17 +2,17 @@ import { createGroup, listGroups } from '#management/operations/groups';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 
-/** Group of a folder that `vmcp run` makes. */
+/** The group of a folder that `vmcp run` creates. */
 export const USUAL_GROUP = 'tools';
 
-/** The group that a new workload joins. */
+/** The group of a new workload. */
 export interface Group {
   name: string;
-  /** It was just made: no endpoint offers it yet. */
+  /** The group is new, so no endpoint offers it yet. */
   isNew: boolean;
 }
 
-/** The one that is named, the only one, the usual one. It is made where it is not there. @throws CliError */
+/** Returns the named, the only or the default group. Creates it if it is missing. @throws CliError */
 export async function chooseGroup(api: ManagementApi, wanted: string | undefined): Promise<Group> {
   const names = (await api.call(listGroups)).body.groups.map(({ name }) => name);
   const group = wanted ?? (names.length === 1 ? names[0] : USUAL_GROUP) ?? USUAL_GROUP;

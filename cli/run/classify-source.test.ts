@@ -3,7 +3,7 @@ import { classifySource, nameOf } from './classify-source.ts';
 
 const isEntry = (name: string) => ['memory', 'io.github.x/weather'].includes(name);
 
-describe('what vmcp run is given', () => {
+describe('classifySource', () => {
   it.each([
     ['memory', { kind: 'entry', name: 'memory' }, 'memory'],
     ['io.github.x/weather', { kind: 'entry', name: 'io.github.x/weather' }, 'weather'],
@@ -18,14 +18,14 @@ describe('what vmcp run is given', () => {
     ['ghcr.io/x/y-server:1.0', { kind: 'image', image: 'ghcr.io/x/y-server:1.0' }, 'y'],
     ['localhost:5000/img', { kind: 'image', image: 'localhost:5000/img' }, 'img'],
     ['mcp/fetch', { kind: 'image', image: 'mcp/fetch' }, 'fetch'],
-  ])('%s is told by its form', (text, source, name) => {
+  ])('classifies %s by its form', (text, source, name) => {
     const found = classifySource(text, isEntry);
     expect(found).toEqual(source);
     if (name === undefined) expect(() => nameOf(found)).toThrow('--name');
     else expect(nameOf(found)).toBe(name);
   });
 
-  it.each(['', 'a b', '-rf', 'a\nb', 'x'.repeat(3000)])('is refused as wrong usage: %j', (text) => {
+  it.each(['', 'a b', '-rf', 'a\nb', 'x'.repeat(3000)])('rejects as wrong usage: %j', (text) => {
     expect(() => classifySource(text, isEntry)).toThrow('is no entry, package, URL or image');
   });
 
@@ -36,7 +36,7 @@ describe('what vmcp run is given', () => {
     },
   );
 
-  it('may hold no password, and the refusal does not repeat it', () => {
+  it('rejects a URL with a password without repeating it', () => {
     const attempt = () => classifySource('https://user:hunter2@mcp.example.com/', isEntry);
     expect(attempt).toThrow('holds a password');
     expect(attempt).not.toThrow('hunter2');

@@ -1,22 +1,22 @@
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** What `vmcp run` was given, as far as its form says. */
+/** The source of `vmcp run`, classified by its form. */
 export type Source =
   | { kind: 'url'; url: string }
-  /** As a workload's `image` writes it: a reference, or `npx://` or `uvx://` and a package. */
+  /** The `image` of a workload: a reference, or `npx://` or `uvx://` with a package. */
   | { kind: 'image'; image: string }
-  /** An entry of the registry, and nothing else: a name that is misspelt must not become a package of somebody else's. */
+  /** Only a registry entry: a misspelt name must not install a stranger's package. */
   | { kind: 'entry'; name: string };
 
 const PACKAGE = /^(npx|uvx):\/\//;
-/** `@scope/name`, `@scope/name@1.2`, `name@1.2`. */
+/** Matches `@scope/name`, `@scope/name@1.2` and `name@1.2`. */
 const NPM = /^(@[\w.~-]+\/[\w.~-]+(@[\w.+~-]+)?|[\w.~-]+@[\w.+~-]+)$/;
 const MOST = 2048;
 
 /**
- * Tells by its form what it is: a URL, a package (`npx://`, `uvx://`, an npm name with scope or version), an image (with a slash, tag
- * or digest), else an entry of the registry. Entries may have slashes: `isEntry` says whether the registry has one.
- * @throws CliError where it can be none of them
+ * Classifies a source by its form: a URL, a package (`npx://`, `uvx://`, an npm name with scope or version), an image (with a slash, tag
+ * or digest), else a registry entry. Entry names may contain slashes: `isEntry` checks the registry.
+ * @throws CliError when no form matches
  */
 export function classifySource(text: string, isEntry: (name: string) => boolean): Source {
   if (text === '' || text.length > MOST || /[\s\u0000-\u001f]/.test(text) || text.startsWith('-'))
@@ -46,7 +46,7 @@ function readUrl(text: string): string {
 
 const LONGEST = 45;
 
-/** A name for the workload: the last part of what it is, as the name of a resource. */
+/** Returns a resource name from the last part of a source. */
 export function nameOf(source: Source): string {
   const text = textOf(source)
     .toLowerCase()

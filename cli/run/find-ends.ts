@@ -7,20 +7,20 @@ import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import { shownLine, shownText } from '../shown-output.ts';
 import type { ServerSummary } from '../summarise-board.ts';
 
-/** How the program of a workload last ended, and how often it has. */
+/** The number of exits of a workload's program, and the last one. */
 export interface Ends {
   times: number;
   how: string;
-  /** The last that it said. */
+  /** Last output of the program. */
   said: string;
 }
 
-/** Letters of what a program said last. */
+/** Characters shown of the last output. */
 const SHOWN = 300;
-/** Lines of a log in which ends are looked for. */
+/** Lines of a log to search for exits. */
 const LINES = 500;
 
-/** What the log of a runtime says of a program on standard input and output that ended. */
+/** Runtime log entry about the exit of a stdio program. */
 const Gone = z.object({
   time: z.string(),
   message: z.literal('the process of a backend is gone'),
@@ -37,7 +37,10 @@ function goneIn(line: string): z.infer<typeof Gone> | undefined {
   }
 }
 
-/** A program with an address runs beside its server, one on standard input and output inside. `since`: milliseconds since 1970. */
+/**
+ * Returns the exits of a program since `since` (milliseconds since 1970). Programs with an address have own logs; stdio programs use
+ * their server's log.
+ */
 export function findEnds(
   workload: string,
   server: Pick<ServerSummary, 'kind' | 'name'>,
@@ -59,7 +62,7 @@ export function findEnds(
   return last && { times: ends.length, how: last.reason, said: shownText(last.said).trim() };
 }
 
-/** For people. What is said in several lines stands below. */
+/** Describes the exits for the user. Output of several lines follows below. */
 export function tellEnds({ times, how, said }: Ends): string {
   const often = times > 1 ? `, ${times} times` : '';
   if (said === '') return `its program ${how}${often}`;

@@ -12,9 +12,9 @@ import { shownLine } from '../shown-output.ts';
 import { classifySource, nameOf, type Source } from './classify-source.ts';
 import type { Wanted } from './gather-values.ts';
 
-/** What would run, before anybody was asked for anything. */
+/** The source to run, before any questions to the user. */
 export interface Found {
-  /** What the workload would be called. */
+  /** The name of the workload. */
   name: string;
   body: Pick<
     NewWorkload,
@@ -29,10 +29,10 @@ export interface Found {
     | 'registry_url'
     | 'registry_api_url'
   >;
-  /** Variables, or headers of what runs elsewhere, that it takes. */
+  /** Its variables, or the headers of a remote server. */
   wanted: readonly Wanted[];
   remote: boolean;
-  /** What a person should know. */
+  /** Notes for the user. */
   notes: string[];
 }
 
@@ -43,11 +43,11 @@ interface Entry {
 
 interface NamedSource {
   source: string;
-  /** What the workload is to be called; without, a name is made of the source. */
+  /** The workload's name; default: derived from the source. */
   name?: string;
 }
 
-/** Finds what was named: in the registry, or by its form. @throws CliError where it is nothing that can be run */
+/** Finds a source in the registry or by its form. @throws CliError when it cannot be run */
 export async function findSource(
   api: ManagementApi,
   { source: text, name }: NamedSource,
@@ -79,13 +79,13 @@ async function entryOf(api: ManagementApi, serverName: string): Promise<Entry | 
 
 type Origin = Pick<NewWorkload, 'registry_url' | 'registry_api_url'>;
 
-/** Where the entries come from; nothing for those that vmcp brings along. */
+/** Returns the origin of the entries; empty for the built-in registry. */
 async function originOf(api: ManagementApi): Promise<Origin> {
   const { registries } = (await api.call(listRegistries)).body;
   const { type, source = '' } = registries.find(({ name }) => name === 'default') ?? {};
   if (type === 'file') return { registry_url: pathToFileURL(source).href };
   if (type !== 'url' && type !== 'api') return {};
-  // A query may hold what lets one in.
+  // The query is omitted, because it may contain credentials.
   const { origin, pathname } = new URL(source);
   return { [type === 'api' ? 'registry_api_url' : 'registry_url']: `${origin}${pathname}` };
 }
@@ -139,7 +139,7 @@ function ofRemote(entryName: string, remote: RemoteServer): Omit<Found, 'name'> 
   return { body, wanted, remote: true, notes: notesOf(remote) };
 }
 
-/** An entry says what runs by its image or package alone. */
+/** Removes variables that decide what runs. For an entry, only image or package decide. */
 function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld: string[] } {
   const isHarmless = ({ name }: Wanted) => !decidesWhatRuns(name);
   const withheld = named.filter((one) => !isHarmless(one)).map(({ name }) => shownLine(name));
@@ -149,7 +149,7 @@ function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld
 const noteOf = (variable: string): string =>
   `The registry names ${variable}, which decides what runs: it gets no value; write --env ${variable}=VALUE if you want it`;
 
-/** What an entry says of arguments and rights is told and never applied: whoever runs it decides. */
+/** Prints the arguments and permissions of an entry without applying them. The user decides. */
 function notesOf(entry: ImageServer | RemoteServer): string[] {
   const args = 'args' in entry ? (entry.args ?? []) : [];
   return [

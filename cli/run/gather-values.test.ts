@@ -44,13 +44,13 @@ async function gather(wanted: Wanted[], { secrets = [], plain = [], environment 
   return { plain: Object.fromEntries(values.plain), secrets: Object.fromEntries(values.secrets), shown: shown.text };
 }
 
-describe('the values that a server needs', () => {
-  it('are not what every object has by that name', () => {
+describe('gatherValues', () => {
+  it('ignores inherited properties of objects', () => {
     for (const name of ['constructor', 'toString', '__proto__'])
       expect(() => readPlain([name], '--header')).toThrow('--header: write --header NAME=VALUE');
   });
 
-  it('are asked for on a terminal, secrets without being shown, what has a default not', async () => {
+  it('asks on a terminal, hides secrets, and skips values with a default', async () => {
     const found = await gather(WANTED, { typed: ['hunter2', 'http://x'] });
     expect(found).toMatchObject({
       plain: { URL: 'http://x', MODE: 'fast' },
@@ -60,7 +60,7 @@ describe('the values that a server needs', () => {
     expect(found.shown).not.toContain('hunter2');
   });
 
-  it('come from files, from what is stored, and by their names from the environment, which is told of secrets', async () => {
+  it('reads files, stored secrets and named environment variables, and reports secrets from the environment', async () => {
     writeFileSync(join(folder, 'token'), 'in a file\n');
     const environment = { URL: 'http://env', TOKEN: 'not this one', OTHER: 'hunter2' };
     const secrets = [`TOKEN=@${join(folder, 'token')}`, 'EXTRA=key:stored.before', 'OTHER'];
@@ -73,7 +73,7 @@ describe('the values that a server needs', () => {
     await expect(gather(WANTED, { plain: ['URL'], environment: {} })).rejects.toThrow('--env NAME=VALUE');
   });
 
-  it('are not taken from the environment because a registry names them, unless somebody says yes', async () => {
+  it('reads no environment variable that only a registry names, unless the user agrees', async () => {
     const environment = { URL: 'http://env', TOKEN: 'hunter2', MODE: 'slow' };
     await expect(gather(WANTED, { environment })).rejects.toMatchObject({
       message: expect.stringMatching(/TOKEN.*URL/s),
@@ -87,12 +87,12 @@ describe('the values that a server needs', () => {
     expect(found.shown).not.toContain('hunter2');
   });
 
-  it('may be more than it says', async () => {
+  it('accepts values that the server does not declare', async () => {
     const found = await gather([], { secrets: ['OTHER'], plain: ['A=b=c'], environment: { OTHER: 'x' } });
     expect(found).toMatchObject({ plain: { A: 'b=c' }, secrets: { OTHER: { value: 'x' } } });
   });
 
-  it('are all named where nobody can be asked', async () => {
+  it('names all missing values without a terminal', async () => {
     await expect(gather(WANTED, {})).rejects.toMatchObject({
       exitCode: 2,
       message: expect.stringMatching(
@@ -101,12 +101,12 @@ describe('the values that a server needs', () => {
     });
   });
 
-  it('are refused when somebody types nothing', async () => {
+  it('rejects an empty answer', async () => {
     await expect(gather([TOKEN], { typed: [''] })).rejects.toThrow('TOKEN is needed');
   });
 });
 
-describe('a secret', () => {
+describe('readSecrets', () => {
   it.each(['--secret', '--header-secret'])(
     'is not taken from the command line by %s, and not repeated',
     async (option) => {
@@ -118,22 +118,22 @@ describe('a secret', () => {
     },
   );
 
-  it('is not taken as a plain value', async () => {
+  it('rejects a secret as a plain value', async () => {
     const attempt = gather([TOKEN], { plain: ['TOKEN=hunter2'] });
     await expect(attempt).rejects.toMatchObject({ exitCode: 2, message: expect.not.stringContaining('hunter2') });
   });
 
-  it.each(['nowhere', 'empty'])('is in a file that can be read and holds something: %s', async (name) => {
+  it.each(['nowhere', 'empty'])('rejects an unreadable or empty file: %s', async (name) => {
     writeFileSync(join(folder, 'empty'), '\n');
     const attempt = readSecrets([`TOKEN=@${join(folder, name)}`], '--secret', { input: Readable.from([]) });
     await expect(attempt).rejects.toThrow(/the file with TOKEN is empty|nowhere cannot be read/);
   });
 
-  it('may be piped in, in parts that come when they will', async () => {
+  it('reads a secret from a pipe in several parts', async () => {
     const input = new PassThrough();
     const bytes = Buffer.from('grün\n');
     const reading = readSecrets(['TOKEN=@-'], '--secret', { input });
-    // The second part begins within a character.
+    // The second part begins within a UTF-8 character.
     for (const part of [bytes.subarray(0, 3), bytes.subarray(3)]) {
       await new Promise(setImmediate);
       input.write(part);

@@ -6,7 +6,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { shownLine } from '../shown-output.ts';
 import type { SecretFrom } from './read-assignments.ts';
 
-/** A variable or header that a server takes. */
+/** A variable or header of a server. */
 export type Wanted = z.infer<typeof EnvVar>;
 
 export interface Given {
@@ -14,14 +14,14 @@ export interface Given {
   secrets: ReadonlyMap<string, SecretFrom>;
 }
 
-/** What a server is to be given, by the name of the variable or header. */
+/** Values for a server, by variable or header name. */
 export interface Values {
   plain: Map<string, string>;
-  /** To be stored, or stored before. */
+  /** New values to store, or keys of stored ones. */
   secrets: Map<string, { value: string } | { key: string }>;
 }
 
-/** By which options values are given. */
+/** Options for plain and secret values. */
 const VARIABLES = { plain: '--env', secret: '--secret' };
 export const HEADERS = { plain: '--header', secret: '--header-secret' };
 
@@ -30,9 +30,9 @@ interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {
 }
 
 /**
- * Finds the values of what a server takes: those that are given, and of what it needs besides by asking. The environment is looked at for
- * what was named by whoever runs it: an entry of a registry could name any variable, and its server would be given the value.
- * Nothing is changed before all of them are there. @throws CliError that names all that are missing
+ * Collects the values of a server from options, then by asking for the missing required ones. The environment is read only for names that
+ * the user passes: a registry entry could otherwise obtain any variable. Nothing changes before all values are known. @throws CliError
+ * that names all missing values
  */
 export async function gatherValues(wanted: readonly Wanted[], given: Given, around: Around): Promise<Values> {
   const { options = VARIABLES } = around;
@@ -47,7 +47,7 @@ export async function gatherValues(wanted: readonly Wanted[], given: Given, arou
   return values;
 }
 
-/** A secret among the plain values would stand in the manifest, and in the list of processes. */
+/** Rejects a secret among the plain values, because it would appear in the manifest and the process list. @throws CliError */
 function checkKinds(wanted: readonly Wanted[], { plain }: Given, options: typeof VARIABLES): void {
   for (const { name, secret } of wanted)
     if (secret === true && plain.has(name))
@@ -93,7 +93,7 @@ async function gather(one: Wanted, { plain, secrets }: Given, around: Around, va
   else values.plain.set(name, value);
 }
 
-/** A value of the environment is told, so that nobody wonders which account it is. */
+/** Finds one value. A value from the environment is reported, so that the user knows which account it is. */
 async function find(
   { name, secret, description, default: usual }: Wanted,
   around: Around,

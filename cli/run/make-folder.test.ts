@@ -15,8 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true }));
 
-describe('the folder that is made', () => {
-  it('is valid: one endpoint on loopback, and its group', async () => {
+describe('makeFolder', () => {
+  it('creates a valid folder with one loopback endpoint and its group', async () => {
     makeFolder(folder, 'tools');
     const context = contextWith({ state: locateState(join(home, 'state')) });
     const { snapshot, problems } = await checkFolder(folder, context);
@@ -27,7 +27,7 @@ describe('the folder that is made', () => {
     ]);
   });
 
-  it('is taken away again with nothing of anybody else', () => {
+  it('removes only its own files', () => {
     makeFolder(folder, 'tools')?.();
     expect(existsSync(folder)).toBe(false);
     mkdirSync(folder);
@@ -36,14 +36,14 @@ describe('the folder that is made', () => {
     expect(readdirSync(folder)).toEqual(['notes.txt']);
   });
 
-  it('is left as it is where it has manifests', () => {
+  it('does not change a folder with manifests', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'own.yaml'), '# mine\n');
     expect(makeFolder(folder, 'tools')).toBeUndefined();
     expect([readdirSync(folder), readFileSync(join(folder, 'own.yaml'), 'utf8')]).toEqual([['own.yaml'], '# mine\n']);
   });
 
-  it('gets one more endpoint for a group that is made later, and none where one of that name is there', async () => {
+  it('adds an endpoint for a later group, unless the name is taken', async () => {
     makeFolder(folder, 'tools');
     const file = join(folder, 'virtualmcpserver-docs.yaml');
     expect(['docs', 'docs', 'tools'].map((group) => addEndpoint(folder, group, 'default'))).toEqual([
@@ -59,7 +59,7 @@ describe('the folder that is made', () => {
     ]);
   });
 
-  it('is refused where it cannot be', () => {
+  it('rejects a folder that cannot be created', () => {
     writeFileSync(join(home, 'file'), '');
     expect(() => makeFolder(join(home, 'file', 'below'), 'tools')).toThrow('--folder');
   });

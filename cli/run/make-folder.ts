@@ -5,8 +5,8 @@ import { listManifestFiles, readSnapshot } from '#local/manifest-folder';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
 /**
- * Makes a folder with one endpoint and its group, if there is none with manifests. Returns what takes it away again; undefined where it
- * was there. @throws CliError where it cannot be made
+ * Creates a folder with one endpoint and its group, unless it has manifests. Returns a function that removes it; undefined if the folder
+ * existed. @throws CliError when it cannot be created
  */
 export function makeFolder(folder: string, group: string): (() => void) | undefined {
   if (existsSync(folder) && listManifestFiles(folder).length > 0) return undefined;
@@ -24,7 +24,7 @@ export function makeFolder(folder: string, group: string): (() => void) | undefi
   };
 }
 
-/** Its comments are for who opens the file to make more of it. */
+/** Returns the manifest. Its comments help users to extend it. */
 function endpointOf(group: string, namespace = 'default'): string {
   const apiVersion = `${DEFAULT_API_GROUP}/${VERSION}`;
   return `# One endpoint for all servers of a group. "vmcp validate" says what is wrong, "vmcp up" follows changes.
@@ -48,10 +48,10 @@ metadata:
   name: ${group}
 `;
 
-/** An endpoint for a group that was just made in a folder. Returns its file; undefined where something of that name is there. */
+/** Adds an endpoint for a new group to a folder. Returns its file; undefined if the name is taken. */
 export function addEndpoint(folder: string, group: string, namespace: string): string | undefined {
   const isTaken = readSnapshot(listManifestFiles(folder)).manifests.some(
-    // Names of processes know no namespaces.
+    // Process names do not include a namespace.
     ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === group,
   );
   const file = join(folder, `virtualmcpserver-${group}.yaml`);

@@ -3,13 +3,13 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven, withoutLineBreak } from '../read-given.ts';
 
-/** Where the value of a secret comes from. */
+/** Source of a secret value. */
 export type SecretFrom =
-  /** Read already. */
+  /** A value. */
   | { value: string }
-  /** Stored before, under this key. */
+  /** The key of a stored secret. */
   | { key: string }
-  /** The environment, or else whoever is asked. */
+  /** The environment, or else a question to the user. */
   | { ask: true };
 
 const NAME = /^[A-Za-z_][\w.-]*$/;
@@ -18,13 +18,13 @@ const KEY = /^[-._A-Za-z0-9]{1,253}$/;
 function split(text: string, option: string): [string, string | undefined] {
   const at = text.indexOf('=');
   const [name, rest] = at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-  // What follows may be a secret that was meant for another option: it is not repeated.
+  // The rest may be a secret for another option, so the message omits it.
   if (!NAME.test(name))
     throw new CliError(EXIT_CODES.usage, `${option}: what stands before = is no name of a variable or header`);
   return [name, rest];
 }
 
-/** `NAME=VALUE`, for values that anybody may see, or the `NAME` of a variable of this environment. @throws CliError */
+/** Parses `NAME=VALUE` for public values, or the `NAME` of an environment variable. @throws CliError */
 export function readPlain(
   texts: readonly string[],
   option: string,
@@ -39,7 +39,10 @@ export function readPlain(
   );
 }
 
-/** `NAME`, `NAME=@file` or `NAME=key:KEY`: never the value itself, which every user of the machine could see. @throws CliError */
+/**
+ * Parses `NAME`, `NAME=@file` or `NAME=key:KEY`. A value is not accepted, because every user of the machine could read it. @throws
+ * CliError
+ */
 export async function readSecrets(
   texts: readonly string[],
   option: string,
@@ -68,7 +71,7 @@ async function secretFrom(
   );
 }
 
-/** A secret in a file, without the line break at its end. `-` is standard input. */
+/** Reads a secret from a file without its last line break. `-`: standard input. */
 async function readValue(file: string, name: string, context: Pick<Context, 'input'>): Promise<string> {
   const value = withoutLineBreak(await readGiven(file, LONGEST_VALUE, context));
   if (value !== '') return value;

@@ -24,7 +24,7 @@ function readPort(text: string): number {
   return port;
 }
 
-/** `vmcp run`. */
+/** Adds `vmcp run`. */
 export function addRun({ program, around, stop, finish }: Parts): void {
   const command = program
     .command('run')

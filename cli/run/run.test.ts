@@ -11,10 +11,10 @@ afterEach(() => home.close());
 
 const run = (...args: string[]) => home.vmcp(['run', ...args]);
 
-/** What is left of a command that was refused. */
+/** Returns the files that a refused command leaves. */
 const left = () => [...readdirSync(home.folder), ...(existsSync(home.state) ? readdirSync(home.state) : [])];
 
-describe('vmcp run, where it is refused', () => {
+describe('vmcp run with an invalid request', () => {
   it.each([
     [6, 'no entry of this name', ['no-such-entry'], 'npx://no-such-entry'],
     [2, 'no package', ['npx://../evil'], 'is no package'],
@@ -31,14 +31,14 @@ describe('vmcp run, where it is refused', () => {
     [6, 'a stored secret that is not there', ['npx://cups', '--secret', 'TOKEN=key:nowhere'], 'no stored secret'],
     [1, 'a name that is none', ['npx://cups', '--name', 'Not A Name'], 'name'],
     [2, 'a port that is none', ['npx://cups', '--port', '70000'], '1 to 65535'],
-  ])('ends with %d for %s, says what to do, and leaves nothing behind', async (code, _, args, said) => {
+  ])('exits with %d for %s, prints the remedy, and leaves nothing behind', async (code, _, args, said) => {
     const { code: ended, out, err } = await run(...args);
     expect([ended, out, err]).toEqual([code, '', expect.stringContaining(said)]);
     expect(out + err).not.toContain('hunter2');
     expect(left()).toEqual([]);
   });
 
-  it('takes the name that is given, also for what no name can be made of', async () => {
+  it('uses the given name, also for a source without a usable one', async () => {
     const server = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups]}\n';
     writeFileSync(join(home.folder, 'cups.yaml'), server);
     expect(await run('http://127.0.0.1:1/mcp')).toMatchObject({ code: 2, err: expect.stringContaining('--name') });
@@ -46,7 +46,7 @@ describe('vmcp run, where it is refused', () => {
     expect([taken.code, taken.err]).toEqual([7, expect.stringContaining('there is a workload cups already')]);
   });
 
-  it('changes no workload that is there, and none of its secrets', async () => {
+  it('changes no existing workload and none of its secrets', async () => {
     const server = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups]}\n';
     writeFileSync(join(home.folder, 'cups.yaml'), server);
     writeFileSync(join(home.path, 'token'), 'x');
@@ -55,7 +55,7 @@ describe('vmcp run, where it is refused', () => {
     expect((await home.vmcp(['secret', 'list', '-o', 'name'])).out).toBe('');
   });
 
-  it('stores no secret of a workload that cannot be made', async () => {
+  it('stores no secret of a refused workload', async () => {
     writeFileSync(join(home.path, 'token'), 'x');
     const secret = ['--secret', `TOKEN=@${join(home.path, 'token')}`];
     const { code } = await run('npx://cups', ...secret, '--', 'x'.repeat(1_000_000));
@@ -80,7 +80,7 @@ describe('vmcp run, where it is refused', () => {
     'dir:/etc',
     'docker-archive:/tmp/evil.tar',
     'ghcr.io/example/useful:1 sh',
-  ])('takes no image of a registry that an engine or a runner would read otherwise: %s', async (image) => {
+  ])('rejects a registry image that an engine or runner would read otherwise: %s', async (image) => {
     const file = join(home.path, 'servers.json');
     writeFileSync(file, JSON.stringify({ servers: { useful: { image } } }));
     expect((await home.vmcp(['registry', 'set', file])).code).toBe(0);
@@ -89,7 +89,7 @@ describe('vmcp run, where it is refused', () => {
     expect(readdirSync(home.folder)).toEqual([]);
   });
 
-  it('sends no variable of the environment to a remote server because an entry names a header so', async () => {
+  it('sends no environment variable to a remote server for a header of an entry', async () => {
     const file = join(home.path, 'servers.json');
     const headers = [{ name: 'GITHUB_TOKEN', required: true }];
     writeFileSync(file, JSON.stringify({ remote_servers: { useful: { url: 'https://evil.example/mcp', headers } } }));
@@ -99,7 +99,7 @@ describe('vmcp run, where it is refused', () => {
     expect(readdirSync(home.folder)).toEqual([]);
   });
 
-  it('asks which group is meant where there are several', async () => {
+  it('asks for the group if there are several', async () => {
     const group = (name: string) =>
       `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: ${name}}\nspec: {}\n`;
     writeFileSync(join(home.folder, 'groups.yaml'), `${group('a')}---\n${group('b')}`);
@@ -108,10 +108,10 @@ describe('vmcp run, where it is refused', () => {
 });
 
 describe('vmcp run', () => {
-  it('puts a server into a group that is new, with an endpoint of its own', async () => {
+  it('creates a group with its own endpoint for the first server', async () => {
     const group = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: a}\nspec: {}\n';
     writeFileSync(join(home.folder, 'groups.yaml'), group);
-    // Nothing can be started here: what is written before says it.
+    // The test cannot start the server, so it checks the earlier output.
     const { err } = await run('npx://cups', '--group', 'docs');
     expect(err).toMatch(/group docs is new, and gets an endpoint: .*virtualmcpserver-docs\.yaml/);
     expect(readdirSync(home.folder)).toContain('virtualmcpserver-docs.yaml');

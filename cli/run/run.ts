@@ -25,8 +25,8 @@ export interface RunOptions extends TargetOptions, Pick<Wish, 'name' | 'group' |
 }
 
 /**
- * Starts an MCP server in one command: adds it to what runs here or in a cluster, or else to a folder, which is made where there is none,
- * and runs that. Nothing stays where it is refused. Returns the exit code. @throws CliError
+ * Adds an MCP server to the local server or a cluster, or else to a folder. Creates the folder if needed, and runs it. A refusal leaves
+ * nothing behind. Returns the exit code. @throws CliError
  */
 export async function run(
   source: string,
@@ -60,7 +60,7 @@ export async function run(
   );
 }
 
-/** A group that was just made has no endpoint: a folder gets one, in a cluster somebody has to say how clients come in. */
+/** Adds an endpoint for a new group to a folder. In a cluster, the user has to define how clients connect. */
 function offer(
   { group }: Added,
   folder: string | undefined,
@@ -92,7 +92,7 @@ async function wishOf(source: string, args: readonly string[], options: RunOptio
   };
 }
 
-/** The folder that is named, the one that ran last, or the usual one. */
+/** Returns the named folder, the last one, or the default. */
 function folderOf({ folder }: TargetOptions, { state }: Context): string {
   const last = readIfThere(state.lastFolder);
   return resolve(folder ?? (last !== undefined && existsSync(last) ? last : USUAL_FOLDER));

@@ -42,8 +42,8 @@ const store = (wanted: Record<string, { value: string } | { key: string }>) =>
 const keys = async () => (await api.call(listSecrets)).body.keys.map(({ key }) => key);
 const password = () => join(home, '.config/vmcp/secrets-password');
 
-describe('the secrets of a workload', () => {
-  it('are stored encrypted without any preparation: the password is made, for its owner alone, and told', async () => {
+describe('storeSecrets', () => {
+  it('creates a password for the owner alone, reports it, and encrypts the secrets', async () => {
     const { references } = await store({ TOKEN: { value: 'hunter2' } });
     expect(Object.fromEntries(references)).toEqual({ TOKEN: 'vmcp-secrets/github.TOKEN' });
     expect((await secrets.read('default', ['github.TOKEN'])).get('github.TOKEN')).toBe('hunter2');
@@ -52,7 +52,7 @@ describe('the secrets of a workload', () => {
     expect(said).not.toContain(readFileSync(password(), 'utf8').trim());
   });
 
-  it('leave a password alone that is there, and need none where there is no secret', async () => {
+  it('keeps an existing password, and creates none without secrets', async () => {
     await store({});
     expect(existsSync(password())).toBe(false);
     environment.VMCP_SECRETS_PASSWORD = 'a password of mine';
@@ -60,7 +60,7 @@ describe('the secrets of a workload', () => {
     expect([existsSync(password()), said]).toEqual([false, '']);
   });
 
-  it('leave those of a former workload of that name as they are, and say so', async () => {
+  it('keeps the secrets of an earlier workload of that name, and reports them', async () => {
     for (const value of ['old', 'new', 'newest']) await store({ TOKEN: { value } });
     const { references, undo } = await store({ TOKEN: { value: 'refused' } });
     expect(references.get('TOKEN')).toBe('vmcp-secrets/github.TOKEN-4');
@@ -73,7 +73,7 @@ describe('the secrets of a workload', () => {
     );
   });
 
-  it('may be stored before, under another name', async () => {
+  it('accepts a secret that is stored under another name', async () => {
     await store({ TOKEN: { value: 'x' } });
     const { references } = await store({ OTHER: { key: 'github.TOKEN' } });
     expect(references.get('OTHER')).toBe('vmcp-secrets/github.TOKEN');
@@ -83,7 +83,7 @@ describe('the secrets of a workload', () => {
     });
   });
 
-  it('are taken away again where one of them cannot be stored, or what needs them cannot be made', async () => {
+  it('removes the new secrets when one cannot be stored or the workload is refused', async () => {
     await expect(store({ A: { value: 'x' }, B: { key: 'nowhere' } })).rejects.toMatchObject({ exitCode: 6 });
     expect(await keys()).toEqual([]);
     const { undo } = await store({ A: { value: 'x' } });
@@ -92,7 +92,7 @@ describe('the secrets of a workload', () => {
     expect(await keys()).toEqual([]);
   });
 
-  it('are refused in the words of a provider that can only be read', async () => {
+  it('reports the refusal of a read-only provider', async () => {
     await api.call(setUpSecrets, { body: { provider_type: 'environment' } });
     await expect(store({ TOKEN: { value: 'x' } })).rejects.toMatchObject({ code: 'provider_read_only', exitCode: 1 });
   });

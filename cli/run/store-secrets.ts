@@ -8,16 +8,16 @@ import { keysToWrite, storedKeys } from '../secrets/secrets-provider.ts';
 import type { Values } from './gather-values.ts';
 
 interface StoredSecrets {
-  /** Variable or header to `<secret>/<key>`, as records name a stored secret. */
+  /** Maps a variable or header to `<secret>/<key>`, the reference in records. */
   references: Map<string, string>;
-  /** Takes away again what was not there before. */
+  /** Removes the secrets that were new. */
   undo: () => Promise<void>;
 }
 
 /**
- * Stores the secrets of a workload, each under `<workload>.<name>`, in the secrets provider that is in force; where there is none, the
- * one that needs no preparation is set up. What is stored of a former workload stays, as the new one may be refused yet, and others may
- * refer to it. @throws CliError, and then nothing is stored
+ * Stores the secrets of a workload as `<workload>.<name>` in the active secrets provider. Without one, it sets up the provider that needs
+ * no preparation. Secrets of an earlier workload stay, because the new one may be refused and others may refer to them. @throws CliError,
+ * and then nothing is stored
  */
 export async function storeSecrets(
   api: ManagementApi,
@@ -51,7 +51,7 @@ export async function storeSecrets(
   return { references, undo };
 }
 
-/** The key itself, or where it is taken the next one that is free. */
+/** Returns the key, or the next free one if it is taken. */
 function freeKey(key: string, known: ReadonlySet<string>, { err, typed }: Pick<Context, 'err' | 'typed'>): string {
   if (!known.has(key)) return key;
   err.write(`the stored secret ${key} stays as it is; where nothing needs it any more: ${typed(`secret rm ${key}`)}\n`);

@@ -8,7 +8,9 @@ import { waitForWorkloads } from '../workloads/wait-for-workloads.ts';
 import { workloadsOf } from '../workloads/workload-list.ts';
 import { waitUntilListed } from './wait-until-listed.ts';
 
-/** Waits until a new workload is served, and says where, and how clients get there. Returns the exit code. @throws CliError with code 3 */
+/**
+ * Waits until a new workload is served, and prints its endpoint and client commands. Returns the exit code. @throws CliError with code 3
+ */
 export async function tellEndpoint(
   name: string,
   options: TargetOptions & { timeout: number },
@@ -27,7 +29,7 @@ export async function tellEndpoint(
   return EXIT_CODES.ok;
 }
 
-/** Where clients get in is what the cluster's own Ingress or Gateway says: only the address within is known. */
+/** Prints the address inside the cluster. Only the cluster's Ingress or Gateway knows the external one. */
 async function tellInCluster(
   name: string,
   options: TargetOptions & { timeout: number },

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(state.path, { recursive: true }));
 
-/** What `vmcp up` would report of a server with this one backend. */
+/** Writes the report of `vmcp up` about a server with this backend. */
 function report(backend: Record<string, unknown>, processes: object[] = []): void {
   const lastTransitionTime = '2026-01-02T03:04:05Z';
   const status = { phase: 'Degraded', conditions: [], backends: [{ lastTransitionTime, message: '', ...backend }] };
@@ -27,7 +27,7 @@ function report(backend: Record<string, unknown>, processes: object[] = []): voi
   writeFileSync(state.status, JSON.stringify(board));
 }
 
-/** Time goes on by itself; `at` is done when it has come so far. */
+/** Advances a fake clock, and calls `act` at `at` milliseconds. */
 const wait = (patience = LONGER_THAN_THE_TEST, at = Infinity, act: () => unknown = () => undefined) => {
   const context = { state, err: new PassThrough(), typed: (line: string) => `vmcp ${line}` };
   let now = 0;
@@ -45,7 +45,7 @@ const wait = (patience = LONGER_THAN_THE_TEST, at = Infinity, act: () => unknown
 it.each([
   [{ phase: 'Unavailable', loginUrl: 'https://id.example.com/' }, /log in at it once: vmcp login notes$/],
   [{ phase: 'Excluded', message: 'no such Secret' }, /its tools are not listed: no such Secret\nsee "vmcp logs notes"/],
-])('does not wait for what no waiting mends: %j', async (backend, said) => {
+])('does not wait for a fault that needs a user: %j', async (backend, said) => {
   const unlock = takeLock(state, state.path, 'test');
   try {
     report({ name: 'notes', ...backend });
@@ -55,7 +55,7 @@ it.each([
   }
 });
 
-it('says how its program ended and what it said, and not only that nothing listens there', async () => {
+it('reports exit and last output of the program, not only the failed connection', async () => {
   const unlock = takeLock(state, state.path, 'test');
   try {
     const ended = { name: 'mcp-notes', state: 'waiting', restarts: 3, lastEnd: 'exited with code 125' };
@@ -69,7 +69,7 @@ it('says how its program ended and what it said, and not only that nothing liste
   }
 });
 
-it('does not wait for a program on standard input and output that ends again and again, and says what it said', async () => {
+it('stops waiting for a stdio program that exits repeatedly, and reports its output', async () => {
   const unlock = takeLock(state, state.path, 'test');
   const gone = (time: string, backend = 'notes') =>
     `${JSON.stringify({ time, message: 'the process of a backend is gone', backend, reason: 'exited with code 1', said: 'no settings\nat all' })}\n`;
@@ -77,7 +77,7 @@ it('does not wait for a program on standard input and output that ends again and
   const log = join(state.logs, 'vmcp-tools.log');
   try {
     report({ name: 'notes', phase: 'Unavailable', message: 'its process exited with code 1' });
-    // Of a former one of that name, of another, and what is no line of a log.
+    // Adds exits of an earlier workload of that name and of another one, and an invalid line.
     writeFileSync(log, [...ends, gone('2026-01-02T03:00:02Z', 'another'), 'no JSON\n'].join(''));
     const third = () => writeFileSync(log, gone('2026-01-02T03:00:04Z'), { flag: 'a' });
     let isThere = false;
@@ -93,7 +93,7 @@ it('does not wait for a program on standard input and output that ends again and
   }
 });
 
-it('says what is missing where no endpoint offers it', async () => {
+it('reports what is missing if no endpoint offers the workload', async () => {
   const unlock = takeLock(state, state.path, 'test');
   try {
     report({ name: 'another', phase: 'Ready', tools: 1 });
@@ -106,7 +106,7 @@ it('says what is missing where no endpoint offers it', async () => {
   }
 });
 
-it('waits for one that was left out for a moment, as its secret was written just before', async () => {
+it('waits for a backend that is briefly excluded because its secret is new', async () => {
   const unlock = takeLock(state, state.path, 'test');
   try {
     report({ name: 'notes', phase: 'Excluded', message: 'no such Secret' });

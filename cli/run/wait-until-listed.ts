@@ -7,10 +7,10 @@ import { type ServerSummary, serversOf } from '../summarise-board.ts';
 import { findEnds, tellEnds } from './find-ends.ts';
 
 const LOOK = 200;
-/** What was just written, such as a secret, is read within this time: a backend that lacks it for longer does lack it. */
+/** Milliseconds until a new secret is read. A backend that lacks it for longer has an error. */
 const SETTLED = 5_000;
 
-/** Ends of a program, from which on it is taken to be broken. */
+/** Exits after which a program counts as broken. */
 const ENDS = 3;
 
 interface Backend {
@@ -18,13 +18,13 @@ interface Backend {
   phase: string;
   tools: number | null;
   message: string;
-  /** Where a person has to log in first; null: nowhere. */
+  /** Where the user has to log in first; null: nowhere. */
   loginUrl: string | null;
-  /** How often its program has ended. */
+  /** Number of exits of its program. */
   ends: number;
 }
 
-/** A workload as the endpoints see it that offer it. */
+/** Returns a workload as seen by the endpoints that offer it. */
 function backendsOf(name: string, since: number, { state }: Pick<Context, 'state'>): Backend[] {
   const board = readBoard(state);
   if (!board) return [];
@@ -33,7 +33,7 @@ function backendsOf(name: string, since: number, { state }: Pick<Context, 'state
     const ends = found.length > 0 ? findEnds(name, server, board, state, since) : undefined;
     return found.map((backend) => ({
       ...backend,
-      // That nothing listens only follows from it.
+      // The connection error only follows from the exit.
       message: ends ? tellEnds(ends) : backend.message,
       ends: ends?.times ?? 0,
       server,
@@ -41,7 +41,7 @@ function backendsOf(name: string, since: number, { state }: Pick<Context, 'state
   });
 }
 
-/** What waiting needs of time: milliseconds since anything, and a pause that ends early with `stop`. */
+/** Clock: elapsed milliseconds, and a pause that ends early with `stop`. */
 interface Clock {
   now: () => number;
   pause: (milliseconds: number, stop: AbortSignal) => Promise<void>;
@@ -53,9 +53,9 @@ const CLOCK: Clock = {
 };
 
 /**
- * Waits until the tools of a workload are listed by an endpoint that runs here. Returns the endpoints that offer it. `startedAt`:
- * since when its program may have been started, milliseconds since 1970.
- * @throws CliError with code 3 that says what keeps it away
+ * Waits until a local endpoint lists the tools of a workload. Returns the endpoints that offer it. `startedAt`: earliest start of its
+ * program, in milliseconds since 1970.
+ * @throws CliError with code 3 and the reason
  */
 export async function waitUntilListed(
   name: string,
@@ -84,10 +84,10 @@ export async function waitUntilListed(
   });
 }
 
-/** Whether no waiting makes its tools known. */
+/** Returns whether only a user action makes the tools known. */
 const needsSomebody = ({ phase, loginUrl }: Backend): boolean => phase === 'Excluded' || loginUrl !== null;
 
-/** Whether nothing changes in a moment: a person has to log in, or its program is broken. */
+/** Returns whether waiting does not help: a login is needed, or the program is broken. */
 function isHopeless(backends: readonly Backend[]): boolean {
   if (backends.length === 0) return false;
   const waitsForLogin = backends.every(needsSomebody) && backends.some(({ loginUrl }) => loginUrl !== null);

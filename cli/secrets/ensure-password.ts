@@ -6,8 +6,8 @@ import { readPassword, usualPasswordFile } from '#management/secrets/read-passwo
 import type { Context } from '../context.ts';
 
 /**
- * Makes a password for the encrypted secrets where none is known on this machine, in the file in which it is looked for, which only its
- * owner may read, and tells so: a first secret can be stored without any preparation.
+ * Creates a password for the encrypted secrets if this machine has none, and reports its file. Only the owner can read the file. A first
+ * secret thus needs no preparation.
  */
 export function ensurePassword({ environment, err }: Pick<Context, 'environment' | 'err'>): void {
   if (readPassword(environment) !== undefined) return;
@@ -19,7 +19,7 @@ export function ensurePassword({ environment, err }: Pick<Context, 'environment'
       `Secrets are encrypted with a password that was made now, in ${file}: keep it, without it they are lost.\n`,
     );
   } catch (problem) {
-    // Another command made it at the same moment.
+    // Another command created the file at the same time.
     if (codeOf(problem) !== 'EEXIST') throw problem;
   }
 }

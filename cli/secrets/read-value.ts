@@ -5,8 +5,8 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven, withoutLineBreak } from '../read-given.ts';
 
 /**
- * A secret text: from a file as it stands there, typed on the terminal where it is not shown, or from standard input without its last
- * line break. Never from the command line, which every program of the machine can read. @throws CliError
+ * Returns a secret: the exact text of a file, hidden terminal input, or standard input without its last line break. It is never read from
+ * the command line, which other programs can see. @throws CliError
  */
 export async function readValue(what: string, file: string | undefined, context: Context): Promise<string> {
   if (file !== undefined && file !== '-') return readGiven(file, LONGEST_VALUE, context);

@@ -10,10 +10,10 @@ import { ensurePassword } from './ensure-password.ts';
 
 type Around = Pick<Context, 'environment' | 'err'>;
 
-/** The provider that needs no preparation. */
+/** Returns the provider that needs no preparation. */
 export const usualProvider = (target: TargetOptions): ProviderType => (isCluster(target) ? 'kubernetes' : 'encrypted');
 
-/** Sets a provider up; without a password the encrypted one takes that of the environment, which is made where there is none. */
+/** Sets up a provider. The encrypted one takes its password from the environment by default, and creates one if needed. */
 export async function setUpProvider(
   api: ManagementApi,
   type: ProviderType,
@@ -30,7 +30,7 @@ interface Stored {
   keys: Set<string>;
 }
 
-/** Keys that are stored, and where; undefined where no provider is set up. */
+/** Returns the stored keys and their provider; undefined without a provider. */
 export async function storedSecrets(api: ManagementApi): Promise<Stored | undefined> {
   try {
     const { body } = await api.call(listSecrets);
@@ -41,11 +41,11 @@ export async function storedSecrets(api: ManagementApi): Promise<Stored | undefi
   }
 }
 
-/** The keys alone. */
+/** Returns only the keys. */
 export const storedKeys = async (api: ManagementApi): Promise<Set<string> | undefined> =>
   (await storedSecrets(api))?.keys;
 
-/** The same, and sets up a provider where there is none. */
+/** Returns the keys. Sets up a provider if there is none. */
 export async function keysToWrite(api: ManagementApi, usual: ProviderType, around: Around): Promise<Set<string>> {
   const known = await storedKeys(api);
   if (known) return known;
@@ -53,13 +53,13 @@ export async function keysToWrite(api: ManagementApi, usual: ProviderType, aroun
   return new Set();
 }
 
-/** @throws CliError that says what is wrong with a key, before its value is asked for */
+/** Verifies a key before the value is asked for. @throws CliError */
 export function checkKey(key: string): void {
   const { error } = SecretInPath.safeParse({ key });
   if (error) throw new CliError(EXIT_CODES.input, `${JSON.stringify(key)}: ${error.issues[0]?.message ?? ''}`);
 }
 
-/** Stores a value under a key that is `known` or not. */
+/** Stores a value under a key; `known` tells whether the key exists. */
 export async function putSecret(
   api: ManagementApi,
   key: string,

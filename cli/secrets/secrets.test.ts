@@ -22,7 +22,7 @@ const stored = (key: string, environment: NodeJS.ProcessEnv = { HOME: home.path 
   new LocalSecrets({ state: locateState(home.state), environment }).read('default', [key]);
 
 describe('vmcp secret', () => {
-  it('stores a first secret without any preparation, and says how resources name it', async () => {
+  it('stores a first secret without preparation, and prints the reference to it', async () => {
     const { code, out, err } = await vmcp(['set', 'API_KEY'], `${VALUE}\n`);
     expect([code, out]).toEqual([0, '']);
     expect(err).toContain('{name: vmcp-secrets, key: API_KEY}');
@@ -34,7 +34,7 @@ describe('vmcp secret', () => {
     expect(err).not.toContain(readFileSync(password, 'utf8').trim());
   });
 
-  it('changes one that is there, takes a file as it is, lists keys and deletes', async () => {
+  it('changes a secret, stores a file unchanged, lists keys and deletes', async () => {
     await vmcp(['set', 'B'], VALUE);
     writeFileSync(join(home.path, 'key.pem'), 'line 1\nline 2\n');
     expect((await vmcp(['set', 'B', '--file', join(home.path, 'key.pem')])).err).toContain('secret B is changed');
@@ -47,20 +47,20 @@ describe('vmcp secret', () => {
     expect((await vmcp(['list', '-o', 'name'])).out).toBe('B\n');
   });
 
-  it('says that a key is bad before it asks for the value', async () => {
+  it('rejects an invalid key before asking for the value', async () => {
     const { code, err } = await vmcp(['set', '../../etc/passwd']);
     expect([code, err]).toEqual([1, expect.stringContaining('not a key; write letters')]);
     expect(err).not.toContain('nothing was given');
   });
 
-  it('says of each provider what is to be done where it has none', async () => {
+  it('prints the remedy for each provider without secrets', async () => {
     await vmcp(['setup', 'environment']);
     const { code, err } = await vmcp(['list']);
     expect([code, err]).toEqual([0, expect.stringContaining('VMCP_SECRET_<key>')]);
     expect(err).not.toContain('secret set');
   });
 
-  it('asks what runs once for a list', async () => {
+  it('asks the running server once for a list', async () => {
     const asked: (string | undefined)[] = [];
     const server = createServer(({ url }, response) => {
       asked.push(url);
@@ -87,7 +87,7 @@ describe('vmcp secret', () => {
     expect((await home.withoutFolder(['client', 'list'])).code).toBe(3);
   });
 
-  it('ends with the code that fits', async () => {
+  it('exits with the matching code', async () => {
     expect(await vmcp(['list'])).toMatchObject({ code: 0, out: '', err: expect.stringContaining('secret set <key>') });
     expect((await vmcp(['list', '-o', 'json'])).out).toBe('[]\n');
     expect((await vmcp(['set', '../../etc/passwd'], VALUE)).code).toBe(1);
@@ -99,7 +99,7 @@ describe('vmcp secret', () => {
     expect((await vmcp(['setup', 'vault'])).code).toBe(2);
   });
 
-  it('changes the password of the encrypted secrets, by a file', async () => {
+  it('changes the password of the encrypted secrets from a file', async () => {
     await vmcp(['set', 'A'], VALUE);
     writeFileSync(join(home.path, 'new'), 'another password\n');
     const { code, err } = await vmcp(['setup', '--password-file', join(home.path, 'new')]);
@@ -107,7 +107,7 @@ describe('vmcp secret', () => {
     expect(await stored('A', { VMCP_SECRETS_PASSWORD: 'another password' })).toEqual(new Map([['A', VALUE]]));
   });
 
-  it('is known to vmcp validate and vmcp render, which show no value, and say of a locked store that it is', async () => {
+  it('provides keys to vmcp validate and vmcp render, which show no value and report a locked store', async () => {
     const secrets = '[{name: vmcp-secrets, key: API_KEY, targetEnvName: API_KEY}]';
     const server = `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups], secrets: ${secrets}}\n`;
     writeFileSync(join(home.folder, 'cups.yaml'), server);
@@ -124,7 +124,7 @@ describe('vmcp secret', () => {
     });
   });
 
-  it('says of a provider that can only be read where its secrets are changed', async () => {
+  it('names where the secrets of a read-only provider can be changed', async () => {
     expect((await vmcp(['setup', 'environment'])).code).toBe(0);
     const refused = await vmcp(['set', 'A'], VALUE);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('VMCP_SECRET_<key>')]);

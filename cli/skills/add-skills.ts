@@ -23,7 +23,7 @@ interface Adding {
   group: Command;
 }
 
-/** Where a skill is. */
+/** Location of a skill. */
 interface PlaceOptions {
   project?: string;
   scope?: SkillScope;
@@ -157,7 +157,7 @@ function addValidate({ parts, group }: Adding): void {
   });
 }
 
-/** What one does with skills. */
+/** Adds `vmcp skill`. */
 export function addSkills(parts: Parts): void {
   const group = parts.program
     .command('skill')

@@ -12,7 +12,7 @@ afterEach(() => home.close());
 
 const vmcp = (...args: string[]) => home.withoutFolder(['skill', ...args]);
 
-/** A folder with a skill. */
+/** Creates a folder with a skill. */
 function skill(name: string, text = `---\nname: ${name}\ndescription: Reviews\n---\n# Review it\n`): string {
   const folder = join(home.path, 'sources', name);
   mkdirSync(folder, { recursive: true });
@@ -22,7 +22,7 @@ function skill(name: string, text = `---\nname: ${name}\ndescription: Reviews\n-
 const read = (...path: string[]) => join(home.path, ...path, 'SKILL.md');
 
 describe('vmcp skill', () => {
-  it('installs a folder for a client, lists and describes it, and takes it away when that is confirmed', async () => {
+  it('installs a folder for a client, lists and describes it, and removes it after confirmation', async () => {
     const { code, err } = await vmcp('install', skill('review'), '--client', 'claude-code');
     expect([code, err]).toEqual([
       0,
@@ -38,7 +38,7 @@ describe('vmcp skill', () => {
     expect((await vmcp('list')).err).toContain('skill install <reference>');
   });
 
-  it('installs an archive that is here, for a project', async () => {
+  it('installs a local archive for a project', async () => {
     skill('review');
     const archive = join(home.path, 'review.tar.gz');
     execFileSync('tar', ['-C', join(home.path, 'sources'), '-czf', archive, 'review']);
@@ -53,7 +53,7 @@ describe('vmcp skill', () => {
     expect((await vmcp('list', '--project', project, '--scope', 'project', '-o', 'name')).out).toBe('review\n');
   });
 
-  it('sends no archive that is longer than one may be', async () => {
+  it('rejects an archive that is too long without sending it', async () => {
     const archive = join(home.path, 'review.tar');
     writeFileSync(archive, '');
     truncateSync(archive, 3_000_001);
@@ -63,7 +63,7 @@ describe('vmcp skill', () => {
     });
   });
 
-  it('says what is wrong with a skill, and installs none that is wrong', async () => {
+  it('reports the errors of an invalid skill and does not install it', async () => {
     expect(await vmcp('validate', skill('review'))).toMatchObject({
       code: 0,
       err: expect.stringContaining('can be installed'),

@@ -1,9 +1,9 @@
 import { Redis, ReplyError } from 'ioredis';
 import { type ReadSecret, type RedisConfig, redisOptions } from '#lib/connections/redis-options';
 
-/** Keys that are looked at in one step, so that no step takes Redis long. */
+/** Keys per scan step, so that a step does not block Redis for long. */
 const STEP = 1000;
-/** Words of a pattern's language; all else stands for itself. */
+/** Special characters of a Redis pattern. */
 const SPECIAL = /[*?[\]\\]/g;
 
 const messageOf = (problem: unknown): string =>
@@ -11,7 +11,7 @@ const messageOf = (problem: unknown): string =>
     ? String(problem.message)
     : 'nobody knows why';
 
-/** Redis did not do it. `word`: what it answered, e.g. NOPERM; undefined where there was no answer. The message holds no value. */
+/** A failed Redis command. `word`: first word of the answer, e.g. NOPERM; undefined without an answer. The message holds no value. */
 export class RedisFailure extends Error {
   override readonly name = 'RedisFailure';
   readonly word: string | undefined;
@@ -24,30 +24,30 @@ export class RedisFailure extends Error {
 export interface KeyAccess {
   config: RedisConfig;
   readSecret: ReadSecret;
-  /** Name in the certificate of the Redis, where it is reached under another one. */
+  /** Name in the certificate, if the address differs. */
   tlsName?: string | undefined;
 }
 
 /** The keys of one database. */
 export interface RedisKeys {
-  /** Keys with a prefix, taken as it is written, in steps; one may come twice. @throws RedisFailure */
+  /** Returns keys with a literal prefix in batches; a key may occur twice. @throws RedisFailure */
   find(prefix: string): AsyncGenerator<string[], void, void>;
-  /** How many of these there were. @throws RedisFailure */
+  /** Deletes keys and returns how many existed. @throws RedisFailure */
   remove(keys: readonly string[]): Promise<number>;
   close(): void;
 }
 
 const isAnswer = (problem: unknown): problem is Error => problem instanceof ReplyError;
 
-/** Errors of Redis carry the command with its values: only the first word of an answer is kept. */
+/** Returns the failure with only the first word of the answer, because Redis errors contain the command with its values. */
 function failureOf(problem: unknown, heard: unknown): RedisFailure {
   const answer = [problem, heard].find(isAnswer);
   const word = answer && (/^[A-Z]+/.exec(answer.message)?.[0] ?? 'ERR');
-  // "Connection is closed." is all that a command says; why was told before.
+  // A command fails with "Connection is closed." only. The earlier event has the reason.
   return new RedisFailure(word, word === undefined ? (heard ?? problem) : undefined);
 }
 
-/** Connects to the one Redis, or to the master that the Sentinels name. Nothing is tried twice. @throws RedisFailure, UnusableRedisSettings */
+/** Connects to the Redis, or to the master that the Sentinels name, without retries. @throws RedisFailure, UnusableRedisSettings */
 export async function openKeys({ config, readSecret, tlsName }: KeyAccess): Promise<RedisKeys> {
   const { tls, ...options } = redisOptions(config, readSecret, 0);
   const redis = new Redis({
@@ -76,7 +76,7 @@ export async function openKeys({ config, readSecret, tlsName }: KeyAccess): Prom
   try {
     await ask(() => redis.connect());
     await ask(() => redis.scan(0, 'COUNT', 1));
-    // Whoever is not signed in is the default user, who may do all where nobody forbade it.
+    // Without credentials, the default user applies. By default it has all permissions.
     if (isAnswer(heard)) throw failureOf(heard, heard);
   } catch (problem) {
     redis.disconnect();

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { locateState } from '#local/state-folder';
 import type { Context } from '../context.ts';
 
-/** What a command has around it where nobody types, nobody reads and nothing is known, but for what is given. */
+/** Returns a context without terminal, input or environment, except for the given fields. */
 export function contextWith(given: Partial<Context>): Context {
   return {
     state: locateState('/nowhere'),

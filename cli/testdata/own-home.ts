@@ -10,14 +10,14 @@ interface Said {
   err: string;
 }
 
-/** A home of its own with an empty folder of manifests, in which commands run inside this process, and nothing serves. */
+/** A temporary home with an empty folder of manifests. Commands run in this process, and no server runs. */
 export interface OwnHome {
   path: string;
   folder: string;
   state: string;
-  /** Runs a command on that folder and a state folder; `input` is piped in. */
+  /** Runs a command on the folder and a state folder; `input` is piped in. */
   vmcp: (args: string[], input?: string, environment?: NodeJS.ProcessEnv) => Promise<Said>;
-  /** The same, but no folder is named. */
+  /** Runs a command without naming the folder. */
   withoutFolder: (args: string[], environment?: NodeJS.ProcessEnv) => Promise<Said>;
   close: () => void;
 }

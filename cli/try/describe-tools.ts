@@ -7,23 +7,23 @@ export interface TriedTool {
   description: string;
 }
 
-/** Who the user is to one backend, as far as its tool tells. */
+/** The user's identity at one backend, from its tool. */
 export interface Introduction {
   tool: string;
-  /** The user there. */
+  /** The user at the backend. */
   user?: string;
-  /** Who issued the token that the backend got. */
+  /** Issuer of the backend's token. */
   issuer?: string;
-  /** Whom the token is for. */
+  /** Audience of the token. */
   audience?: string[];
-  /** What it said where it told nothing of that. */
+  /** The raw text, if it contains none of these. */
   text?: string;
   error?: string;
 }
 
 export interface Tried {
   url: string;
-  /** False: the endpoint asked for no login. */
+  /** False: the endpoint required no login. */
   loggedIn: boolean;
   tools: TriedTool[];
   whoami: Introduction[];
@@ -44,7 +44,7 @@ function textOf(content: unknown): string {
   return parts.flatMap((part) => Text.safeParse(part).data?.text ?? []).join(' ');
 }
 
-/** The structured answer, or the JSON in its text. */
+/** Returns the structured result, or the JSON of its text. */
 function valuesOf(structured: unknown, text: string): z.infer<typeof Known> | undefined {
   if (structured !== undefined) return Known.safeParse(structured).data;
   try {
@@ -54,7 +54,7 @@ function valuesOf(structured: unknown, text: string): z.infer<typeof Known> | un
   }
 }
 
-/** What the answer of a tool tells about the user. */
+/** Returns the identity from a tool's result. */
 export function introductionOf(
   tool: string,
   answer: { content?: unknown; structuredContent?: unknown; isError?: boolean | undefined },
@@ -70,7 +70,7 @@ export function introductionOf(
   };
 }
 
-/** The first member that names the user; where there is none, what was said, unless that was that there is none. */
+/** Returns the first member that names the user, else the text of the result. */
 function userIn(values: z.infer<typeof Known> | undefined, text: string): Pick<Introduction, 'user' | 'text'> {
   const names = values ? [values.subject, values.login, values.email, values.name] : [];
   const user = names.find((name) => typeof name === 'string');
@@ -87,12 +87,12 @@ function row({ tool, user, issuer, audience, text }: Introduction): string[] {
   return cells.map((cell) => shortened(shownLine(cell)));
 }
 
-/** For a terminal: the tools, and who the user is at each backend. */
+/** Prints the tools and the user's identity at each backend for a terminal. */
 export function printTried({ url, loggedIn, tools, whoami }: Tried): string[] {
   const listed = tools.map(({ name, description }) => [shownLine(name), shortened(shownLine(description))]);
   const known = whoami.filter(({ error }) => error === undefined).map(row);
   const table = known.length === 0 ? [] : printTable([['TOOL', 'USER', 'TOKEN OF', 'TOKEN FOR'], ...known]);
-  // Whole, as there may be a link to follow in it.
+  // The message is not cut, because it may contain a link.
   const refused = whoami.flatMap(({ tool, error }) => (error === undefined ? [] : [`${tool}: ${shownLine(error)}`]));
   return [
     loggedIn ? `You are logged in at ${url}.` : `${url} asks for no login.`,

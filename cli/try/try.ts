@@ -13,9 +13,9 @@ import { printObject } from '../print-object.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
 
 export interface TryOptions extends EndpointOptions {
-  /** False: the URL is only printed. */
+  /** False: print the URL only. */
   browser: boolean;
-  /** Milliseconds that the login may take. */
+  /** Milliseconds for the login. */
   timeout: number;
   output: 'table' | 'json';
 }
@@ -29,12 +29,12 @@ interface Login {
   receiver: CallbackReceiver;
 }
 
-/** The authorization server no longer knows the client that registered there before. */
+/** Thrown when the authorization server no longer knows the registered client. */
 class ClientForgotten extends Error {
   override readonly name = 'ClientForgotten';
 }
 
-/** Shows people where to log in. */
+/** Shows the login URL to the user. */
 function showLogin({ browser }: TryOptions, { err, environment }: Context): (url: URL) => Promise<void> {
   return async (url) => {
     err.write(`Log in here:\n  ${url.href}\n`);
@@ -54,10 +54,10 @@ async function finishLogin(transport: StreamableHTTPClientTransport, answer: Pro
   throw new CliError(EXIT_CODES.failed, `the login ended without access: ${reason}`);
 }
 
-/** A connected client; logs in where the endpoint asks for it. */
+/** Connects a client. Logs in if the endpoint requires it. */
 async function connect(url: URL, { oauth, receiver }: Login, options: TryOptions, stop: AbortSignal): Promise<Client> {
   const { provider } = oauth;
-  // Waits from the start: a browser may come back before the SDK returns.
+  // Waits from the start, because the browser may return before the SDK does.
   const answer = receiver.receive(oauth.state, options.timeout, stop);
   answer.catch(() => undefined);
   for (let attempt = 0; ; attempt += 1) {
@@ -85,7 +85,7 @@ async function listTools(client: Client): Promise<TriedTool[]> {
   return tools;
 }
 
-/** Asks each backend that can tell. */
+/** Calls the identity tool of each backend that has one. */
 async function askWhoIAm(client: Client, tools: TriedTool[]): Promise<Introduction[]> {
   const asking = tools
     .filter(({ name }) => /whoami$/i.test(name))
@@ -99,7 +99,7 @@ async function askWhoIAm(client: Client, tools: TriedTool[]): Promise<Introducti
   return Promise.all(asking);
 }
 
-/** As the client that registered before, where there is one: asks first whether it is known still. */
+/** Creates a client from an earlier registration, if any. Verifies first that the server still knows it. */
 function oauthClient(known: Remembered, receiver: CallbackReceiver, show: (url: URL) => Promise<void>): OAuthClient {
   const open = async (url: URL): Promise<void> => {
     if (known.client !== undefined && !(await isClientKnown(url))) throw new ClientForgotten();
@@ -108,7 +108,7 @@ function oauthClient(known: Remembered, receiver: CallbackReceiver, show: (url: 
   return createOAuthClient(receiver.redirectUrl, 'vmcp try', open, known);
 }
 
-/** Connects, if need be after a registration and a login. */
+/** Connects, after registration and login if needed. */
 async function logIn(
   url: URL,
   receiver: CallbackReceiver,
@@ -139,7 +139,7 @@ async function logIn(
   return connected;
 }
 
-/** What was given for this one look is taken back. */
+/** Revokes the tokens of this login. */
 async function logOut(oauth: OAuthClient, { err }: Context): Promise<void> {
   if (oauth.remembered.tokens === undefined) return;
   const text = (await endLogin(oauth))
@@ -148,7 +148,7 @@ async function logOut(oauth: OAuthClient, { err }: Context): Promise<void> {
   err.write(`${text}\n`);
 }
 
-/** Logs in at an endpoint as a client does, lists its tools, tells who the user is at each backend, and logs out. Returns the exit code. */
+/** Logs in as a client, lists tools, prints the user's identity at each backend, and logs out. Returns the exit code. */
 export async function tryEndpoint(
   typed: string | undefined,
   options: TryOptions,

@@ -10,21 +10,21 @@ import { workloadsOf } from './workload-list.ts';
 
 export interface ChangeOptions {
   group?: string;
-  /** Only of what is written. */
+  /** For changes of manifests only. */
   force?: boolean;
-  /** Only of what is waited for. */
+  /** For changes that are awaited only. */
   wait?: boolean;
   /** Milliseconds. */
   timeout?: number;
-  /** Only of what cannot be undone. */
+  /** For irreversible changes only. */
   yes?: boolean;
 }
 
 interface Change {
   act: (api: ManagementApi, name: string, force: 'true' | 'false') => Promise<unknown>;
-  /** Whether a workload of a group that is named is concerned. */
+  /** Returns whether a workload of the named group is affected. */
   concerns: (workload: WorkloadSummary) => boolean;
-  /** How they are then, and whether one is. */
+  /** The final state, and a check for it. */
   until: { what: string; isDone: (workload: WorkloadSummary | undefined) => boolean };
 }
 
@@ -44,7 +44,7 @@ const CHANGES: Record<ChangeKind, Change> = {
   restart: {
     act: (api, name, force) => api.call(restartWorkload, asked(name, force)),
     concerns: ({ status }) => status !== 'stopped' && status !== 'stopping',
-    // As long as it has not been carried out, the status is `starting`.
+    // Until the operator has applied the change, the status is `starting`.
     until: { what: 'running', isDone: (one) => one?.status === 'running' },
   },
   rm: {
@@ -57,8 +57,8 @@ const CHANGES: Record<ChangeKind, Change> = {
 export type ChangeKind = 'stop' | 'start' | 'restart' | 'rm';
 
 /**
- * Changes workloads: those that are named, or those of a group. Each is tried, and waited for where something runs. Returns the names
- * of those with which it was done. @throws CliError
+ * Changes the named workloads, or those of a group. Tries each, and waits if a server runs. Returns the names of the changed ones.
+ * @throws CliError
  */
 export async function changeWorkloads(
   api: ManagementApi,
@@ -83,7 +83,7 @@ export async function changeWorkloads(
       done.push(name);
     });
   } catch (problem) {
-    // What was refused is the command's end, whatever becomes of the others.
+    // The refusal is the command's result, whatever the outcome of the others.
     await waiting().catch((late: unknown) => context.err.write(`${late instanceof Error ? late.message : ''}\n`));
     throw problem;
   }
@@ -91,7 +91,7 @@ export async function changeWorkloads(
   return done;
 }
 
-/** The names that are meant. @throws CliError where neither or both are given */
+/** Returns the selected names. @throws CliError when neither or both are given */
 async function choose(
   api: ManagementApi,
   names: readonly string[],

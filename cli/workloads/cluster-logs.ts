@@ -6,7 +6,7 @@ import { withApi } from '../management/open-api.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { writeLog } from '../shown-output.ts';
 
-/** Prints the last lines of the pods of a workload, and goes on with them where that is wanted. @throws CliError */
+/** Prints the last lines of a workload's pods, and follows them on request. @throws CliError */
 export function printClusterLogs(
   name: string,
   options: TargetOptions & LogOptions,

@@ -14,7 +14,7 @@ import { shownLine } from '../shown-output.ts';
 const ABOUT = `Edit it, save and close: what it says is done then. Close it unchanged, or empty, and nothing is.
 A field that you remove is taken away. Secrets are references <secret>/<key>: see vmcp secret.`;
 
-/** Longer than any body that the API takes. Bytes. */
+/** Bytes, more than the API accepts for a body. */
 const LONGEST_TEXT = 4_194_304;
 
 export interface EditOptions {
@@ -22,7 +22,7 @@ export interface EditOptions {
   force: boolean;
 }
 
-/** Lets somebody edit a workload, or takes it from a file (`-`: standard input). Returns whether anything was changed. @throws CliError */
+/** Edits a workload in an editor, or reads it from a file (`-`: standard input). Returns whether it changed. @throws CliError */
 export async function editByPerson(
   api: ManagementApi,
   name: string,
@@ -59,7 +59,7 @@ export async function editByPerson(
   });
 }
 
-/** A text as a workload, wrong or not: what is wrong in it the operation says. @throws CliError where it is no YAML mapping */
+/** Parses a workload. The operation validates it. @throws CliError when the text is no YAML mapping */
 function readDetail(text: string): WorkloadEdit {
   const document = parseDocument(text);
   const [error] = document.errors;
@@ -76,10 +76,10 @@ function readDetail(text: string): WorkloadEdit {
   throw new CliError(EXIT_CODES.input, lines.join('\n'));
 }
 
-/** What is told of a workload and cannot be changed. */
+/** Read-only fields of a workload. */
 const READ_ONLY: readonly string[] = ['name', 'host'];
 
-/** The API keeps what is not sent: a field that a person removed is sent as null. */
+/** Sets removed fields to null, because the API keeps fields that are not sent. */
 function emptied(before: WorkloadDetail, after: WorkloadEdit): WorkloadEdit {
   const gone = Object.keys(before).filter((field) => !(field in after) && !READ_ONLY.includes(field));
   return WorkloadEdit.parse(Object.fromEntries(gone.map((field) => [field, null])));

@@ -9,9 +9,9 @@ import { workloadsOf } from './workload-list.ts';
 
 interface Waiting {
   names: readonly string[];
-  /** Whether one is as it should be; undefined: it is gone. */
+  /** Returns whether a workload has the final state; undefined: it is gone. */
   isDone: (workload: WorkloadSummary | undefined) => boolean;
-  /** What is awaited, for people: "stopped". */
+  /** The awaited state in messages, e.g. "stopped". */
   what: string;
   /** Milliseconds. */
   patience: number;
@@ -19,12 +19,12 @@ interface Waiting {
 
 const LOOK = 300;
 
-/** Statuses from which no waiting leads to another. */
+/** Statuses that waiting does not change. */
 const SETTLED: readonly WorkloadStatus[] = ['error', 'unauthenticated'];
 
 /**
- * Waits until workloads are as they should be. @throws CliError with code 3 that says how the others are, when it takes too long or they
- * will not get there
+ * Waits until workloads have the final state. @throws CliError with code 3 and the status of the others, on timeout or if they cannot get
+ * there
  */
 export async function waitForWorkloads(
   api: ManagementApi,

@@ -12,7 +12,7 @@ export const WORKLOADS: Listing<WorkloadSummary> = {
     one.group,
     one.transport_type,
     one.remote ? 'elsewhere' : one.package,
-    // What speaks on stdio has no address that anybody could open.
+    // A stdio workload has no address to open.
     one.url?.startsWith('http') === true ? one.url : '',
     one.status_context,
   ],
@@ -22,12 +22,12 @@ export const WORKLOADS: Listing<WorkloadSummary> = {
 };
 
 export interface Selection {
-  /** Those that are stopped, too. */
+  /** Includes stopped workloads. */
   all: boolean;
   group?: string;
 }
 
-/** Says beside a table of those that run how many others there are: one that was just started and failed would be missed. */
+/** Prints the number of hidden workloads below a table of running ones. Otherwise a failed new workload would be missed. */
 export async function tellOthers(
   api: ManagementApi,
   shown: readonly WorkloadSummary[],
@@ -39,7 +39,7 @@ export async function tellOthers(
   if (others > 0) err.write(`${others} more ${others === 1 ? 'does' : 'do'} not run: ${typed('list --all')}\n`);
 }
 
-/** Workloads by name. */
+/** Returns workloads by name. */
 export async function workloadsOf(api: ManagementApi, { all, group }: Selection): Promise<WorkloadSummary[]> {
   const query = { all: all ? ('true' as const) : ('false' as const), ...(group !== undefined && { group }) };
   return (await api.call(listWorkloads, { query })).body.workloads;

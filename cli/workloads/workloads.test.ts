@@ -35,14 +35,14 @@ afterEach(() => home.close());
 const vmcp = (...args: string[]) => home.vmcp(args);
 const manifest = () => readFileSync(join(home.folder, 'all.yaml'), 'utf8');
 
-describe('workloads where nothing runs', () => {
-  it('are listed as what they are to be', async () => {
+describe('workload commands without a running server', () => {
+  it('list workloads with their planned state', async () => {
     expect((await vmcp('list', '--all')).out).toMatch(/^NAME .*\ncups +unknown +dev +stdio +cups .*\nplates +stopped /);
     expect((await vmcp('list')).err).toContain('vmcp list --all');
     expect((await vmcp('list', '--all', '--group', 'dev', '-o', 'name')).out).toBe('cups\nplates\n');
   });
 
-  it('are none where nothing runs and nothing is known: a command that makes one is named', async () => {
+  it('suggest a command to add a workload if there is none', async () => {
     const nowhere = await home.withoutFolder(['list']);
     expect([nowhere.code, nowhere.err]).toEqual([3, expect.stringMatching(/nothing runs here.* run '<source>'/)]);
     for (const line of [['logs'], ['logs', 'cups'], ['status'], ['doctor'], ['connect', 'cursor']])
@@ -61,12 +61,12 @@ describe('workloads where nothing runs', () => {
     [['client', 'rm', 'cursor'], 'client list'],
     [['registry', 'info', 'nobody'], 'registry search'],
     [['skill', 'info', 'nobody'], 'skill list'],
-  ])('that are not there, and what else is not, are told with what shows what is there: %j', async (line, list) => {
+  ])('name the list command for an unknown object: %j', async (line, list) => {
     const { code, err } = await vmcp(...line);
     expect([code, err]).toEqual([6, expect.stringContaining(`; "vmcp ${list}`)]);
   });
 
-  it('are not written over what somebody else changed while they were edited', async () => {
+  it('do not overwrite a concurrent change during an edit', async () => {
     const editor = join(home.path, 'editor.sh');
     writeFileSync(editor, `sed -i 's/cups\\]/bowls]/' '${join(home.folder, 'all.yaml')}'\necho 'tools: [a]' >> "$1"\n`);
     const environment = { EDITOR: `sh ${editor}`, PATH: '/usr/bin:/bin' };
@@ -76,14 +76,14 @@ describe('workloads where nothing runs', () => {
     expect(manifest()).toBe(MANIFESTS.replace('cups]', 'bowls]'));
   });
 
-  it('of a group are started anew but for those that are stopped, which are where they are named', async () => {
+  it('restart the running workloads of a group, and a stopped one only by name', async () => {
     expect((await vmcp('restart', '--group', 'dev')).err).toBe('cups: started anew; it is taken over when vmcp runs\n');
     expect(manifest()).toContain('suspend: true');
     expect((await vmcp('restart', 'plates')).code).toBe(0);
     expect(manifest()).not.toContain('suspend: true');
   });
 
-  it('are stopped and started in their manifests, without waiting; those of a group that it does not concern stay', async () => {
+  it('stop and start workloads in their manifests without waiting, and skip unaffected ones of a group', async () => {
     expect(await vmcp('stop', 'cups')).toMatchObject({
       code: 0,
       err: 'cups: stopped; it is taken over when vmcp runs\n',
@@ -94,7 +94,7 @@ describe('workloads where nothing runs', () => {
     expect(manifest()).not.toContain('suspend');
   });
 
-  it('are changed by a text whose missing lines take fields away', async () => {
+  it('remove the fields that are missing in the edited text', async () => {
     const { out: before } = await vmcp('get', 'cups');
     const text = join(home.path, 'cups.yaml');
     writeFileSync(text, `${before}env_vars: {SIZE: big}\n`);
@@ -109,7 +109,7 @@ describe('workloads where nothing runs', () => {
     expect(manifest()).toContain('# Counts cups');
   });
 
-  it('are not changed by a text that is wrong', async () => {
+  it('reject an invalid text', async () => {
     const text = join(home.path, 'cups.yaml');
     for (const wrong of ['transport: [', 'transprot: stdio', 'name: saucers\ntransport: stdio\n']) {
       writeFileSync(text, wrong);
@@ -127,7 +127,7 @@ describe('workloads where nothing runs', () => {
     expect(manifest()).toBe(MANIFESTS);
   });
 
-  it('are deleted when that is confirmed, those that are there though another is not', async () => {
+  it('delete after confirmation, even if another name is unknown', async () => {
     expect((await vmcp('rm', 'cups')).code).toBe(2);
     expect(await vmcp('rm', 'saucers', 'cups', '--yes')).toMatchObject({
       code: 6,
@@ -136,7 +136,7 @@ describe('workloads where nothing runs', () => {
     expect((await vmcp('list', '--all', '-o', 'name')).out).toBe('plates\n');
   });
 
-  it('are named, or their group is, and not both', async () => {
+  it('require either names or a group', async () => {
     for (const which of [[], ['cups', '--group', 'dev']])
       expect(await vmcp('stop', ...which)).toMatchObject({ code: 2, err: expect.stringContaining('not both') });
     expect((await vmcp('stop', '--group', 'nowhere')).code).toBe(6);
@@ -144,7 +144,7 @@ describe('workloads where nothing runs', () => {
 });
 
 describe('vmcp group', () => {
-  it('makes, describes, lists and deletes groups that nothing uses', async () => {
+  it('creates, describes, lists and deletes unused groups', async () => {
     expect((await vmcp('group', 'create', 'ops', '--description', 'Runs')).code).toBe(0);
     expect((await vmcp('group', 'create', 'ops')).code).toBe(7);
     expect((await vmcp('group', 'create', 'Not A Name')).code).toBe(1);

@@ -94,7 +94,7 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
   },
   {
     file: 'runtime/authserver/upstream/oauth2-provider.test.ts',
-    test: 'finds scope, refresh token and address where they are nested, too',
+    test: 'reads scope, refresh token and address from nested members',
     fields: ['embedded_auth_server_config.upstreams[].oauth2_config.identity_from_token.email_path'],
   },
 ];

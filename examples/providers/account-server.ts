@@ -27,10 +27,10 @@ const Account = z.object({
   error: z.string().optional(),
 });
 
-/** For whom the look-alikes take a token that they do not know. */
+/** Users to whom the emulated providers assign an unknown token. */
 const NOBODY = /^(nobody|nobody@.*|admin)$/;
 
-/** Whose token it is; undefined: nobody's. */
+/** Returns the account of the token, or undefined if the provider refuses it. */
 async function askProvider(authorization: string): Promise<Record<string, unknown> | undefined> {
   const answer = await fetch(url, { method, headers: { authorization }, signal: AbortSignal.timeout(DEADLINE) });
   if (!answer.ok) return undefined;

@@ -1,6 +1,6 @@
 import { accepted, type ManifestCase, openServer, server } from './manifest-case.ts';
 
-/** Servers that differ in their boundaries. */
+/** Servers with different boundaries. */
 export const ACCEPTED_BOUNDARIES: ManifestCase[] = [
   accepted('the smallest server', openServer('')),
   accepted(

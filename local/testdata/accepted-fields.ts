@@ -1,6 +1,6 @@
 import { accepted, authServer, manifest, type ManifestCase, openServer, server } from './manifest-case.ts';
 
-/** The fields that no other sample writes. */
+/** Fields that no other sample uses. */
 export const ACCEPTED_FIELDS: ManifestCase[] = [
   accepted(
     'everything about audit and telemetry',

@@ -1,6 +1,6 @@
 import { accepted, manifest, type ManifestCase } from './manifest-case.ts';
 
-/** Resources of all other kinds, and documents. */
+/** Resources of all other kinds, and other documents. */
 export const ACCEPTED_OTHERS: ManifestCase[] = [
   accepted('a group by name alone', 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: team }\n'),
   accepted('a group with a description', manifest('MCPGroup', 'description: The tools of the team')),

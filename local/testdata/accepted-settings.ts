@@ -1,6 +1,6 @@
 import { accepted, authServer, type ManifestCase, openServer, server } from './manifest-case.ts';
 
-/** Servers that differ in everything else. */
+/** Servers with other different settings. */
 export const ACCEPTED_SETTINGS: ManifestCase[] = [
   accepted(
     'aggregation',

@@ -1,4 +1,4 @@
-/** One file as somebody may write it, and what is said of it: `line path: message` each; none where it is accepted. */
+/** A manifest file with its expected problems, each `line path: message`; without problems, the file is accepted. */
 export interface ManifestCase {
   of: string;
   text: string;
@@ -7,18 +7,18 @@ export interface ManifestCase {
 
 const indented = (text: string) => text.trim().replaceAll(/^/gm, '  ');
 
-/** A resource of one of our kinds; its spec starts at line 6. */
+/** Returns a resource of a vmcp kind; its spec starts at line 6. */
 export function manifest(kind: string, spec: string): string {
   return `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata:\n  name: demo\nspec:\n${indented(spec)}\n`;
 }
 
-/** A VirtualMCPServer for a group; what is given starts at line 7. */
+/** Returns a VirtualMCPServer for a group; the given fields start at line 7. */
 export const server = (spec: string) => manifest('VirtualMCPServer', `config: { groupRef: team }\n${spec.trim()}`);
 
-/** A VirtualMCPServer with boundary 1 off; what is given starts at line 8. */
+/** Returns a VirtualMCPServer without client authentication; the given fields start at line 8. */
 export const openServer = (spec: string) => server(`incomingAuth: { type: anonymous }\n${spec.trim()}`);
 
-/** A VirtualMCPServer with an authorization server whose fields are given, from line 14 on. */
+/** Returns a VirtualMCPServer with an authorization server; the given fields start at line 14. */
 export const authServer = (fields: string) =>
   server(`
 incomingAuth:

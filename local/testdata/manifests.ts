@@ -11,10 +11,10 @@ import { REFUSED_RULES } from './refused-rules.ts';
 import { REFUSED_SETTINGS } from './refused-settings.ts';
 import { REFUSED_WORKLOAD } from './refused-workload.ts';
 
-/** Taken as they are. */
+/** Manifests without problems. */
 export const ACCEPTED = [...ACCEPTED_BOUNDARIES, ...ACCEPTED_SETTINGS, ...ACCEPTED_OTHERS, ...ACCEPTED_FIELDS];
 
-/** Refused, with all that is said. */
+/** Manifests with all their expected problems. */
 export const REFUSED = [
   ...REFUSED_DOCUMENTS,
   ...REFUSED_INCOMING,

@@ -5,7 +5,7 @@ const oidc = (rest: string) => server(`incomingAuth:\n  type: oidc\n${rest.trim(
 const auth = (fields: string) =>
   authServer(`issuer: https://mcp.example.com\nupstreamProviders: [${okta}]\n${fields.trim()}`);
 
-/** What is refused of the authorization server. */
+/** Invalid settings of the authorization server. */
 export const REFUSED_AUTH_SERVER: ManifestCase[] = [
   {
     of: 'another issuer than boundary 1',

@@ -14,7 +14,7 @@ const info = "{ endpointUrl: 'http://idp.example/me' }";
 const provider = (fields: string) =>
   authServer(`issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: idp, ${fields} }`);
 
-/** Values of the right form that the runtime cannot use: none of them reaches it. */
+/** Well-formed values that the runtime cannot use; vmcp rejects them before they reach it. */
 export const REFUSED_BY_RUNTIME: ManifestCase[] = [
   ...['10.0.0.0/99', '10.0.0.256/8', 'fd00::/129', 'a::b::c/8'].map((range) => ({
     of: `the address range ${range}`,

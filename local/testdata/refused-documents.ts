@@ -1,6 +1,6 @@
 import { manifest, type ManifestCase } from './manifest-case.ts';
 
-/** What is refused of documents that are no resources, and Secrets and ConfigMaps. */
+/** Invalid documents, Secrets and ConfigMaps. */
 export const REFUSED_DOCUMENTS: ManifestCase[] = [
   {
     of: 'YAML that is broken',

@@ -3,7 +3,7 @@ import { type ManifestCase, server } from './manifest-case.ts';
 const oidc = (rest: string) => server(`incomingAuth:\n  type: oidc\n${rest.trim().replaceAll(/^/gm, '  ')}`);
 const inline = (fields: string) => oidc(`oidcConfig: { type: inline, inline: { ${fields} } }`);
 
-/** What is refused of boundary 1. */
+/** Invalid settings of boundary 1. */
 export const REFUSED_INCOMING: ManifestCase[] = [
   {
     of: 'no type',

@@ -2,7 +2,7 @@ import { manifest, type ManifestCase, openServer } from './manifest-case.ts';
 
 const okta = "{ name: okta, type: oidc, oidcConfig: { issuerUrl: 'https://okta.example', clientId: a } }";
 
-/** What is refused of boundary 2. */
+/** Invalid settings of boundary 2. */
 export const REFUSED_OUTGOING: ManifestCase[] = [
   {
     of: 'a reference without its block',

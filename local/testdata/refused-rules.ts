@@ -6,7 +6,7 @@ const auth = (fields: string) =>
 const external = (spec: string) => manifest('MCPExternalAuthConfig', spec);
 const embedded = `embeddedAuthServer: { issuer: 'https://a.example', upstreamProviders: [${okta}] }`;
 
-/** What else breaks a rule across fields, so that each of them is broken once. */
+/** Manifests that break the remaining rules across fields, one rule each. */
 export const REFUSED_RULES: ManifestCase[] = [
   {
     of: 'a deadline of two days',

@@ -1,6 +1,6 @@
 import { manifest, type ManifestCase, openServer } from './manifest-case.ts';
 
-/** What is refused of the settings of a server. */
+/** Invalid settings of a server. */
 export const REFUSED_SETTINGS: ManifestCase[] = [
   {
     of: 'no group',

@@ -1,6 +1,6 @@
 import { manifest, type ManifestCase } from './manifest-case.ts';
 
-/** What is refused of MCPServers. */
+/** Invalid MCPServers. */
 export const REFUSED_WORKLOAD: ManifestCase[] = [
   {
     of: 'nothing to run',

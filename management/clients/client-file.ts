@@ -5,18 +5,18 @@ import { changeFile, ForeignFile, readClientFile, type Written } from '#manageme
 import { Problem } from '../problem.ts';
 import { problemOfFile } from '../stores/problem-of-file.ts';
 
-/** Name of an entry to its URL. */
+/** Maps the name of an entry to its URL. */
 export type Entries = ReadonlyMap<string, string>;
 
 interface Change {
-  /** What vmcp wrote before. An entry that is another one by now is somebody else's. */
+  /** Entries that vmcp wrote. An entry that differs by now belongs to another program. */
   former: Entries;
   wanted: Entries;
-  /** Takes the place of somebody else's entries. */
+  /** Overwrites entries of other programs. */
   force: boolean;
 }
 
-/** The configuration file of a client on this machine. */
+/** Configuration file of a client on this machine. */
 export class ClientFile {
   readonly path: string;
   readonly #client: McpClient;
@@ -26,12 +26,15 @@ export class ClientFile {
     this.path = client.file(home);
   }
 
-  /** Looks whether a change can be made, and makes none. @throws Problem `conflict` */
+  /** Verifies that a change is possible without making it. @throws Problem `conflict` */
   check(change: Change): void {
     this.#attempt(() => this.#edit(readClientFile(this.path) ?? '', change));
   }
 
-  /** Puts in what is wanted, takes out what vmcp wrote and is not. @throws Problem `conflict`: nothing was written */
+  /**
+   * Writes the wanted entries and removes former ones that are no longer wanted.
+   * @throws Problem `conflict`: nothing was written
+   */
   apply(change: Change): Written {
     return this.#attempt(() => {
       const isEmpty = change.wanted.size === 0 && readClientFile(this.path) === undefined;
@@ -41,8 +44,8 @@ export class ClientFile {
   }
 
   /**
-   * The former text byte for byte, where all of ours goes and the file is that text with our entries and nothing else. The entries
-   * alone do not say what was there: an empty table, say.
+   * Returns the backup if all entries of vmcp are removed and the file is the backup plus these entries. Only the
+   * backup restores details, such as an empty table.
    */
   #asBefore(text: string, backup: string | undefined, { former, wanted }: Change): string | undefined {
     if (backup === undefined || wanted.size > 0) return undefined;
@@ -69,7 +72,7 @@ export class ClientFile {
     return edited;
   }
 
-  /** URL of an entry; `another kind of server` for one without; undefined where there is no entry. */
+  /** Returns the URL of an entry; `another kind of server` for an entry without URL; undefined if there is none. */
   #urlIn(text: string, name: string): string | undefined {
     const { format, table, url } = this.#client;
     const entry = entryIn(text, format, table, name);
@@ -101,7 +104,7 @@ export class ClientFile {
   }
 }
 
-/** Entries as text, ready to paste; empty for none. */
+/** Renders entries as text to paste; empty for no entries. */
 export function printEntries({ format, table, entry }: McpClient, entries: Entries): string {
   return [...entries].reduce((text, [name, url]) => putEntry(text, format, table, name, entry(name, url)), '').trim();
 }

@@ -9,7 +9,7 @@ import { type ClientsPlace, clientsPlace, PROD, TOOLS } from './testdata/clients
 
 const IDS = CLIENTS.map(({ id }) => id);
 
-/** Files as people and clients leave them; TABLE stands for the table of the client. */
+/** Sample files in the style of users and clients; TABLE stands for the table of the client. */
 const JSON_FILES = [
   '{"TABLE": {}}',
   '{}',
@@ -41,15 +41,15 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-/** Name of each entry of a client's file to its URL. */
+/** Maps the name of each entry in a client's file to its URL. */
 function urlsIn(id: string, text = place.read(id) ?? ''): Record<string, unknown> {
   const { format, table, url } = CLIENTS.find((client) => client.id === id)!;
   const entries = (EDITORS[format].read(text)[table] ?? {}) as Record<string, Record<string, unknown>>;
   return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, entry[url]]));
 }
 
-describe('a client that is registered', () => {
-  it.each(IDS)('has the endpoints of its groups in its file, and loses them again: %s', async (id) => {
+describe('Clients', () => {
+  it.each(IDS)('registers a client with the endpoints of its groups and removes them on delete: %s', async (id) => {
     const [registered] = await place.clients.register([id], ['dev'], false);
     expect(registered).toMatchObject({
       name: id,
@@ -62,7 +62,7 @@ describe('a client that is registered', () => {
     expect([urlsIn(id), await place.clients.list()]).toEqual([{}, []]);
   });
 
-  it('leaves everything else in the file as it was, comments too, and keeps the former text', async () => {
+  it('changes nothing else in the file, keeps comments and writes a backup', async () => {
     const before =
       '// mine\n{\n  "theme": "dark", // at night\n  "context_servers": {\n    "a": {\n      "command": "x"\n    }\n  }\n}\n';
     place.write('zed', before);
@@ -75,7 +75,7 @@ describe('a client that is registered', () => {
   });
 
   it.each(CLIENTS.map(({ id, format, table }) => [id, format, table] as const))(
-    'is taken out of its file byte for byte, however that is written: %s',
+    'restores the file byte for byte on delete: %s',
     async (id, format, table) => {
       for (const before of WRITTEN[format].map((text) => text.replaceAll('TABLE', table))) {
         place.write(id, before);
@@ -87,21 +87,21 @@ describe('a client that is registered', () => {
     },
   );
 
-  it('is taken out of a file in which somebody has written since, and that stays', async () => {
+  it('keeps later edits of the file on delete', async () => {
     const before = '{ "context_servers": {} }\n';
     place.write('zed', before);
     await place.clients.register(['zed'], ['dev'], false);
     place.write('zed', `${place.read('zed')}// mine\n`);
     await place.clients.delete('zed');
     expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
-    // Nor does what vmcp wrote come back with a text from before.
+    // The old backup must not bring back entries of vmcp.
     await place.clients.register(['zed'], ['dev'], false);
     await place.clients.register(['zed'], ['ops'], false);
     await place.clients.delete('zed');
     expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
   });
 
-  it('whose record cannot be written to its end is recorded all the same, and leaves its file with nothing of ours', async () => {
+  it('records a client even if the last write of its record fails', async () => {
     place.failOnce();
     await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toThrow('no space left');
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
@@ -110,12 +110,12 @@ describe('a client that is registered', () => {
     expect(urlsIn('cursor')).toEqual({});
   });
 
-  it('without groups has the endpoints of every group', async () => {
+  it('writes the endpoints of all groups if none is named', async () => {
     await place.clients.register(['cursor'], [], false);
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS, prod: PROD });
   });
 
-  it('again has the endpoints of the groups that are named then', async () => {
+  it('replaces the groups of a registered client', async () => {
     await place.clients.register(['codex'], ['dev'], false);
     await place.clients.register(['codex'], ['ops'], false);
     expect(urlsIn('codex')).toEqual({ prod: PROD });
@@ -125,7 +125,7 @@ describe('a client that is registered', () => {
     expect(place.read('codex')).toBe(text);
   });
 
-  it('while nothing is served gets no file, and its endpoint when it comes', async () => {
+  it('writes no file without an endpoint, and Clients.update adds the endpoint later', async () => {
     place.serve('tools', 'dev', undefined);
     const [registered] = await place.clients.register(['cursor'], ['dev'], false);
     expect(registered?.configuration).toMatchObject({ written: false, servers: {}, text: '' });
@@ -135,7 +135,7 @@ describe('a client that is registered', () => {
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
   });
 
-  it('in a cluster has a text, and no file', async () => {
+  it('returns text and writes no file in a cluster', async () => {
     const [registered] = await place.inCluster.register(['goose'], ['ops'], false);
     expect(registered?.configuration).toMatchObject({ written: false, servers: { prod: PROD } });
     expect(registered?.configuration.file).toBeUndefined();
@@ -144,7 +144,7 @@ describe('a client that is registered', () => {
     expect(readdirSync(place.folder)).toEqual(['records']);
   });
 
-  it('of no name that there is, or with no group that there is, is refused with what there is', async () => {
+  it('rejects unknown clients and groups with a list of the known ones', async () => {
     await expect(place.clients.register(['emacs'], [], false)).rejects.toMatchObject({
       code: 'bad_request',
       message: expect.stringContaining('claude-code, cursor'),
@@ -156,14 +156,14 @@ describe('a client that is registered', () => {
     expect(readdirSync(place.folder)).toEqual([]);
   });
 
-  it('has to be there to be forgotten', async () => {
+  it('rejects the delete of an unregistered client', async () => {
     for (const name of ['cursor', '../../etc/passwd'])
       await expect(place.clients.delete(name)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
 describe('the files of clients', () => {
-  it('follow their endpoints: another URL, a new one, one that has gone', async () => {
+  it('follow changed, new and deleted endpoints', async () => {
     await place.clients.register(['cursor'], ['dev'], false);
     place.serve('tools', 'dev', 'http://127.0.0.1:4493/mcp');
     place.serve('second', 'dev', 'http://127.0.0.1:4503/mcp');
@@ -175,14 +175,14 @@ describe('the files of clients', () => {
     expect(urlsIn('cursor')).toEqual({ tools: 'http://127.0.0.1:4493/mcp' });
   });
 
-  it('are not touched where nothing is another one, not even when somebody took an entry out', async () => {
+  it('stay unchanged while the endpoints do, even after a user removed an entry', async () => {
     await place.clients.register(['cursor'], ['dev'], false);
     place.write('cursor', '{}');
     await place.clients.update();
     expect(place.read('cursor')).toBe('{}');
   });
 
-  it('keep an entry of somebody else: it is neither taken over, nor taken out', async () => {
+  it('keep entries of other programs, which are neither overwritten nor removed', async () => {
     const theirs = '{"mcpServers": {"tools": {"command": "x"}}}';
     place.write('cursor', theirs);
     await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({
@@ -197,7 +197,7 @@ describe('the files of clients', () => {
     expect(urlsIn('cursor')).toEqual({ tools: 'http://mine' });
   });
 
-  it('are all looked at before the first is changed', async () => {
+  it('pass a check of all files before the first one changes', async () => {
     place.write('gemini', '{"mcpServers": ');
     await expect(place.clients.register(['cursor', 'gemini'], ['dev'], false)).rejects.toMatchObject({
       code: 'conflict',
@@ -206,7 +206,7 @@ describe('the files of clients', () => {
     expect([place.read('cursor'), await place.clients.list()]).toEqual([undefined, []]);
   });
 
-  it('that cannot be changed now are told by client, and those of the others are', async () => {
+  it('change independently: a failure names its client, and the others are updated', async () => {
     await place.clients.register(['cursor', 'codex'], ['dev'], false);
     place.write('cursor', '{');
     place.serve('tools', 'dev', PROD);
@@ -222,7 +222,7 @@ describe('the files of clients', () => {
     ['a link to nothing', (file: string) => symlinkSync(join(place.folder, 'nothing'), file)],
     ['a device', (file: string) => symlinkSync('/dev/zero', file)],
     ['a folder', (file: string) => mkdirSync(file)],
-  ])('that are %s are refused, and the client is not registered', async (_, make) => {
+  ])('prevent a registration if one is %s', async (_, make) => {
     const file = place.fileOf('cursor');
     mkdirSync(dirname(file), { recursive: true });
     make(file);
@@ -233,13 +233,13 @@ describe('the files of clients', () => {
     expect(await place.clients.list()).toEqual([]);
   });
 
-  it('in a home that is a file are told, and the client is not registered', async () => {
+  it('prevent a registration if the home folder is a file', async () => {
     writeFileSync(join(place.folder, 'home'), 'a file');
     await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({ code: 'internal' });
     expect(await place.clients.list()).toEqual([]);
   });
 
-  it('in a home that cannot be written are told, and what was there stays', async () => {
+  it('keep their content if the folder is not writable', async () => {
     const before = '{"mcpServers": {}}';
     place.write('cursor', before);
     chmodSync(dirname(place.fileOf('cursor')), 0o500);
@@ -250,7 +250,7 @@ describe('the files of clients', () => {
   });
 });
 
-/** Registers cursor as a user who is not root, as root may write everywhere. What is told against it. */
+/** Registers cursor as a user without root rights, because root can write everywhere. Returns the printed error. */
 async function registerAsNobody(folder: string): Promise<string> {
   const program = `
     import { Clients } from ${JSON.stringify(join(import.meta.dirname, 'clients.ts'))};

@@ -7,14 +7,14 @@ import type { Resources } from '../stores/resources.ts';
 import { ClientFile, type Entries, printEntries } from './client-file.ts';
 import { checkGroups, type Endpoints, findEndpoints } from './find-endpoints.ts';
 
-/** What is kept of a client: who it is, and what vmcp wrote into its file. */
+/** Stored record of a client, with the entries that vmcp wrote into its file. */
 const Kept = z.strictObject({ ...Client.shape, entries: z.record(z.string(), z.string()).default({}) });
 type Kept = z.infer<typeof Kept>;
 
 interface ClientsOptions {
   records: RecordStore;
   resources: Pick<Resources, 'list'>;
-  /** Where the clients' files are; absent in a cluster, which has none of them. */
+  /** Home folder with the clients' files; absent in a cluster. */
   home: Home | undefined;
 }
 
@@ -24,7 +24,7 @@ interface Registration {
   wanted: Entries;
 }
 
-/** The clients of one namespace, and on one machine their configuration files. */
+/** Manages the clients of one namespace, and on one machine their configuration files. */
 export class Clients {
   readonly #in: ClientsOptions;
 
@@ -32,15 +32,16 @@ export class Clients {
     this.#in = options;
   }
 
-  /** By name. */
+  /** Returns the clients sorted by name. */
   async list(): Promise<Client[]> {
     const records = await this.#in.records.list();
     return records.map(({ value }) => Kept.parse(value)).map(({ name, groups }) => ({ name, groups }));
   }
 
   /**
-   * Gives clients the endpoints of these groups, in place of those that they had. All files are looked at before the first is
-   * changed. @throws Problem `bad_request` (an unknown client or group), `conflict` (a file that is not to be changed)
+   * Registers clients for the endpoints of these groups, in place of their former groups. Checks all files before it
+   * changes the first.
+   * @throws Problem `bad_request` (unknown client or group), `conflict` (a file that vmcp must not change)
    */
   async register(names: readonly string[], groups: readonly string[], force: boolean): Promise<RegisteredClient[]> {
     const clients = [...new Set(names)].map(clientNamed);
@@ -58,12 +59,12 @@ export class Clients {
     return registered;
   }
 
-  /** @throws Problem `bad_request` that names the field: there is no such group */
+  /** @throws Problem `bad_request` with the field name if the group does not exist */
   async checkGroup(group: string): Promise<void> {
     await checkGroups(this.#in.resources, [group], 'group');
   }
 
-  /** Forgets a client, and takes out what vmcp wrote. @throws Problem `not_found`, `conflict` */
+  /** Deletes a client and removes the entries of vmcp from its file. @throws Problem `not_found`, `conflict` */
   async delete(name: string): Promise<void> {
     const live = await this.#live(name);
     if (!live) throw new Problem('not_found', `no client "${name}" is registered`);
@@ -73,7 +74,7 @@ export class Clients {
     await this.#in.records.delete(name, live.version);
   }
 
-  /** Brings the files up to date with the endpoints as they are now. Gives what could not be done, by client. */
+  /** Updates all files to the current endpoints. Returns the failures by client. */
   async update(): Promise<Map<string, unknown>> {
     const problems = new Map<string, unknown>();
     for (const { name } of await this.#in.records.list()) {
@@ -95,7 +96,7 @@ export class Clients {
     await this.#register({ client: clientNamed(name), live, wanted }, live.value.groups, false);
   }
 
-  /** What is going to be written is noted before: whoever is killed in between leaves nothing that nobody knows of. */
+  /** Records the entries before it writes the file, so that a killed process leaves no unrecorded entries. */
   async #register({ client, live, wanted }: Registration, groups: string[], force: boolean): Promise<RegisteredClient> {
     const { records, home } = this.#in;
     const { id: name, format, after } = client;
@@ -109,12 +110,12 @@ export class Clients {
     const { backup } = await this.#orForget({ client, live, wanted }, version, () =>
       file.apply({ former, wanted, force }),
     );
-    // Where this fails what was noted stands: it names all that is in the file now.
+    // If this write fails, the earlier record still names all entries in the file.
     await records.replace(name, { name, groups, entries: servers }, version);
     return { name, groups, configuration: { file: file.path, written: wanted.size > 0, backup, ...configuration } };
   }
 
-  /** What could not be written is noted no longer. */
+  /** Restores the previous record if the file cannot be written. */
   async #orForget<T>({ client: { id }, live }: Registration, version: string, write: () => T): Promise<T> {
     const { records } = this.#in;
     try {
@@ -148,7 +149,10 @@ function entriesOf(live: Registration['live']): Entries {
   return new Map(Object.entries(live?.value.entries ?? {}));
 }
 
-/** A server that has no URL at the moment keeps the one that it had: clients try again by themselves. */
+/**
+ * Returns the wanted entries. A server without a URL at present keeps its former one, because clients retry by
+ * themselves.
+ */
 function entriesNow(former: Entries, { served, awaited }: Endpoints): Entries {
   const kept = [...former].filter(([name]) => awaited.has(name));
   return new Map([...kept, ...served]);

@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { Problem } from '../problem.ts';
 import type { Resources } from '../stores/resources.ts';
 
-/** What clients of some groups are given. */
+/** Endpoints for the clients of some groups. */
 export interface Endpoints {
-  /** Name of each VirtualMCPServer to its URL. */
+  /** Maps the name of each VirtualMCPServer to its URL. */
   served: Map<string, string>;
-  /** VirtualMCPServers that are there and have no URL yet, or not at the moment. */
+  /** VirtualMCPServers without a URL at present. */
   awaited: Set<string>;
 }
 
 const Grouped = z.object({ config: z.object({ groupRef: z.string() }) });
 
-/** Endpoints of the VirtualMCPServers of these groups, of all groups where none is named. */
+/** Returns the endpoints of the VirtualMCPServers in these groups, or in all groups if none is named. */
 export async function findEndpoints(resources: Pick<Resources, 'list'>, groups: readonly string[]): Promise<Endpoints> {
   const endpoints: Endpoints = { served: new Map(), awaited: new Set() };
   for (const { name, spec, status } of await resources.list('VirtualMCPServer')) {
@@ -24,7 +24,7 @@ export async function findEndpoints(resources: Pick<Resources, 'list'>, groups: 
   return endpoints;
 }
 
-/** @throws Problem `bad_request` that says which groups there are */
+/** @throws Problem `bad_request` with the list of existing groups */
 export async function checkGroups(
   resources: Pick<Resources, 'list'>,
   groups: readonly string[],

@@ -19,8 +19,8 @@ function kept(update: (namespace: string) => Promise<Map<string, unknown>>) {
   return { clock, asked, told, keep, settled };
 }
 
-describe('keeping the files of clients', () => {
-  it('waits until it is quiet, and looks at each namespace once', async () => {
+describe('KeepClients', () => {
+  it('waits for a quiet period and updates each namespace once', async () => {
     const { clock, asked, keep, settled } = kept(() => Promise.resolve(new Map<string, unknown>()));
     keep.changed(['a']);
     clock.pass(400);
@@ -32,7 +32,7 @@ describe('keeping the files of clients', () => {
     expect(asked).toEqual(['a', 'b']);
   });
 
-  it('tells what stands against a file once, and again when it comes back', async () => {
+  it('reports a problem once, and again if it returns', async () => {
     let problem: Error | undefined = new Error('it is locked');
     const { clock, told, keep, settled } = kept(() =>
       Promise.resolve(new Map(problem === undefined ? [] : [['cursor', problem]])),
@@ -52,7 +52,7 @@ describe('keeping the files of clients', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('is not ended by a failure, and does nothing after its end', async () => {
+  it('continues after a failure and does nothing after `close`', async () => {
     const { clock, asked, told, keep, settled } = kept(() => Promise.reject(new Error('the folder is away')));
     keep.changed(['a']);
     clock.pass(500);

@@ -1,20 +1,20 @@
 import type { Clock } from '#operator/queue';
 import type { Clients } from './clients.ts';
 
-/** Endpoints come and go in a row when something starts: files are looked at when it has been quiet for so long. Milliseconds. */
+/** Milliseconds without a change before the files are updated, as endpoints change several times during a start. */
 const QUIET = 500;
 
 interface KeepClientsOptions {
   clientsOf: (namespace: string) => Pick<Clients, 'update'>;
   clock: Clock;
-  /** Told once of what stands against a file, until it is something else. */
+  /** Called once for each problem, until it changes. */
   onProblem: (text: string) => void;
 }
 
-/** Keeps the files of registered clients up to date with the endpoints of what runs. */
+/** Keeps the files of registered clients up to date with the current endpoints. */
 export class KeepClients {
   readonly #options: KeepClientsOptions;
-  /** All that there were: whose last resource has gone have clients, too. */
+  /** All namespaces so far, as clients may remain after the last resource of a namespace is deleted. */
   readonly #namespaces = new Set<string>();
   #cancel: (() => void) | undefined;
   #working: Promise<void> = Promise.resolve();
@@ -25,7 +25,7 @@ export class KeepClients {
     this.#options = options;
   }
 
-  /** Something about the endpoints of these namespaces is another one. */
+  /** Schedules an update after endpoints of these namespaces changed. */
   changed(namespaces: readonly string[]): void {
     if (this.#isClosed) return;
     for (const namespace of namespaces) this.#namespaces.add(namespace);
@@ -35,7 +35,7 @@ export class KeepClients {
     });
   }
 
-  /** Ends after the files that are being written. */
+  /** Resolves after pending writes. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();

@@ -12,8 +12,8 @@ afterEach(() => server.close());
 
 const announce = (text: string) => announceAuthority(text, { api: server.api(), namespace: 'system', name: 'vmcp-ca' });
 
-describe('whom clients are to trust', () => {
-  it('is written where it does not stand, and not where it does', async () => {
+describe('announceAuthority', () => {
+  it('writes a missing or outdated certificate authority, and nothing otherwise', async () => {
     await announce('one');
     await announce('one');
     await announce('two');
@@ -21,7 +21,7 @@ describe('whom clients are to trust', () => {
     expect(server.writes()).toHaveLength(2);
   });
 
-  it('may be written by another operator at the same time', async () => {
+  it('accepts a concurrent write of another replica', async () => {
     server.nextAnswers.push(
       { status: 404, body: statusBody(404, 'NotFound', 'not there') },
       { status: 409, body: statusBody(409, 'AlreadyExists', 'there by now') },
@@ -29,7 +29,7 @@ describe('whom clients are to trust', () => {
     await announce('one');
   });
 
-  it('is not taken to be written where the API server refuses it', async () => {
+  it('rejects if the API server rejects the write', async () => {
     server.nextAnswers.push(
       { status: 404, body: statusBody(404, 'NotFound', 'not there') },
       { status: 403, body: statusBody(403, 'Forbidden', 'not by you') },

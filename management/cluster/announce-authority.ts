@@ -11,12 +11,12 @@ interface AuthorityPlace {
   name: string;
 }
 
-/** As the ConfigMap of the API server's own authority has it. */
+/** Same key as in the ConfigMap of the API server's own authority. */
 const KEY = 'ca.crt';
 const FIELD_MANAGER = 'vmcp-operator-certificates';
 const Data = z.record(z.string(), z.string()).catch({});
 
-/** Writes whom clients are to trust into a ConfigMap. Writes nothing where it stands there; of operators at once one does. */
+/** Writes the certificate authorities into a ConfigMap if they differ. Ignores a conflict with a concurrent replica. */
 export async function announceAuthority(authorities: string, { api, namespace, name }: AuthorityPlace): Promise<void> {
   const live = await find({ api, namespace, name });
   const data = { [KEY]: authorities };
@@ -27,7 +27,7 @@ export async function announceAuthority(authorities: string, { api, namespace, n
     if (live) await api.replace(CONFIG_MAPS, { ...live, data }, { fieldManager: FIELD_MANAGER });
     else await api.create(CONFIG_MAPS, made, { fieldManager: FIELD_MANAGER });
   } catch (problem) {
-    // Another operator wrote the same, or what this one looks at again in a minute.
+    // Another replica wrote the same authorities, or this one checks again in a minute.
     if (!isStatus(problem, 409)) throw problem;
   }
 }

@@ -63,8 +63,8 @@ async function ask(authorization = 'Bearer abc.def', query = '?namespace=team'):
   return [answer.status, text === '' ? undefined : (JSON.parse(text) as { code: string }).code];
 }
 
-describe('a caller of the management API in a cluster', () => {
-  it('is reviewed by its token, and for each thing that it touches, as who it is with all that is known of it', async () => {
+describe('clusterAuthority', () => {
+  it('reviews the token, then each permission with all attributes of the user', async () => {
     apiServer.nextAnswers.push(known, allowed, allowed, allowed);
     expect(await ask()).toEqual([204, undefined]);
     const { username: user, ...rest } = USER;
@@ -90,7 +90,7 @@ describe('a caller of the management API in a cluster', () => {
     ['is known to an authenticator that does not look at audiences', { authenticated: true, user: USER }],
     ['has a token for somebody else', { authenticated: true, audiences: ['other'], user: USER }],
     ['is nothing at all', {}],
-  ])('that %s is 401', async (_what, status) => {
+  ])('answers 401 if the caller %s', async (_what, status) => {
     apiServer.nextAnswers.push(reviewed(status), allowed, allowed);
     expect([await ask(), done]).toEqual([[401, 'unauthenticated'], 0]);
   });
@@ -99,7 +99,7 @@ describe('a caller of the management API in a cluster', () => {
     ['not allowed', { allowed: false }],
     ['denied, whatever else is said', { allowed: true, denied: true }],
     ['not known to be allowed', { allowed: false, evaluationError: 'role not found' }],
-  ])('to whom one of the things is %s is 403', async (_what, status) => {
+  ])('answers 403 if one permission is %s', async (_what, status) => {
     apiServer.nextAnswers.push(known, allowed, reviewed(status));
     expect([await ask(), done]).toEqual([[403, 'forbidden'], 0]);
     expect(served.changes).toMatchObject([{ outcome: 'denied', user: 'ann', namespace: 'team' }]);
@@ -116,12 +116,12 @@ describe('a caller of the management API in a cluster', () => {
       reviewed({ authenticated: true, audiences: ['vmcp-management'], user: { username: '' } }),
     ],
   ];
-  it.each(failures)('%s is 503, and nothing is done', async (_what, answer) => {
+  it.each(failures)('answers 503 and does nothing: %s', async (_what, answer) => {
     apiServer.nextAnswers.push(answer);
     expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
   });
 
-  it.each(failures.slice(0, 4))('%s about rights is 503, and nothing is done', async (_what, answer) => {
+  it.each(failures.slice(0, 4))('answers 503 about permissions and does nothing: %s', async (_what, answer) => {
     apiServer.nextAnswers.push(known, allowed, answer);
     expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
   });
@@ -131,26 +131,26 @@ describe('a caller of the management API in a cluster', () => {
     ['an empty one', '?namespace=', 400, 'bad_request'],
     ['a path', '?namespace=team%2F..%2Fothers', 400, 'bad_request'],
     ['one that the operator does not work for', '?namespace=others', 403, 'forbidden'],
-  ])('who names %s is refused, and nothing is done', async (_what, query, status, code) => {
+  ])('rejects a caller who names %s, and does nothing', async (_what, query, status, code) => {
     apiServer.nextAnswers.push(known, allowed, allowed);
     expect([await ask(undefined, query), done]).toEqual([[status, code], 0]);
     expect(apiServer.calls.filter(({ path }) => path.endsWith('subjectaccessreviews'))).toEqual([]);
   });
 
-  it('is asked about no right in all namespaces at once', async () => {
+  it('reviews no permission without a namespace', async () => {
     const place = { api: apiServer.api(), apiGroup: 'vmcp.dev', namespace: '' };
     apiServer.nextAnswers.push(allowed);
     await expect(reviewAccess(USER, { verb: 'list', resource: 'mcpservers' }, place)).rejects.toThrow('namespace');
     expect(apiServer.calls).toEqual([]);
   });
 
-  it('is 503 where no API server answers', async () => {
+  it('answers 503 if the API server is unreachable', async () => {
     await apiServer.close();
     expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
     apiServer = await new ObjectServer().start();
   });
 
-  it('without what can be a bearer token is refused without a question', async () => {
+  it('rejects an invalid bearer token without a review', async () => {
     for (const authorization of [
       '',
       'Bearer',

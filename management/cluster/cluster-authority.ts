@@ -8,13 +8,13 @@ import { reviewAccess } from './review-access.ts';
 import { notValid, reviewToken } from './review-token.ts';
 
 interface ClusterAuthorityOptions {
-  /** Connection of its own: whoever calls too often does not keep the operator from its work. */
+  /** Separate connections, so that callers of the API cannot delay other work. */
   api: KubeApi;
-  /** Of the kinds that are served. */
+  /** API group of the served kinds. */
   apiGroup: string;
-  /** Namespace that is meant where none is named; undefined: one must be named. */
+  /** Namespace of requests without `?namespace=`; undefined: the parameter is required. */
   namespace?: string | undefined;
-  /** Namespaces that the operator works for; empty: all. */
+  /** Namespaces that this API serves; empty: all. */
   watched: readonly string[];
 }
 
@@ -22,8 +22,8 @@ interface ClusterAuthorityOptions {
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
- * Lets in whom the API server knows by a token for this API alone, and lets it do what RBAC says. Nothing is remembered: a right that
- * was taken away is gone with the next request.
+ * Authenticates callers by TokenReview and checks permissions by SubjectAccessReview. Caches nothing, so a revoked
+ * permission takes effect with the next request.
  */
 export function clusterAuthority({ api, apiGroup, namespace: usual, watched }: ClusterAuthorityOptions): Authority {
   return {

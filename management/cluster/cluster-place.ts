@@ -1,20 +1,23 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
 
-/** A cluster, with the rights of whoever connected. */
+/** Cluster connection with the permissions of its user. */
 export interface ClusterPlace {
   api: KubeApi;
-  /** Connection for logs: who reads them for hours holds up nobody else. */
+  /** Separate connections for logs, so that long streams do not block other requests. */
   streams: KubeApi;
-  /** Of the kinds that are served there. */
+  /** API group of the served kinds. */
   apiGroup: string;
-  /** Of this process: proxies are named there. */
+  /** Environment of this process, which names the proxies. */
   environment: NodeJS.ProcessEnv;
-  /** Records may have private addresses called, from where this process is. */
+  /** Whether records may allow private addresses, called from the network of this process. */
   privateAddresses: boolean;
-  /** Folder with the roots of sigstore instances, a file `<host>.json` each; without, the public one is trusted alone. */
+  /**
+   * Folder with the roots of sigstore instances, a file `<host>.json` for each. Without it only the public instance is
+   * trusted.
+   */
   sigstoreRoots?: string | undefined;
-  /** Of this program. */
+  /** Version of this program. */
   version: string;
-  /** Told of what failed inside; holds no secret. */
+  /** Called on internal failures. The text contains no secret. */
   onFailure: (text: string) => void;
 }

@@ -21,7 +21,7 @@ import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
 import type { ClusterPlace } from './cluster-place.ts';
 
-/** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
+/** Returns the services of each namespace of a cluster, for the management API and for commands with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);

@@ -18,7 +18,7 @@ const LEFT = {
   workloads: [{ name: 'notes', status: 'pending', identity: 'u-1' }],
 };
 
-describe('work that an operator left undone', () => {
+describe('resumeClusterWork', () => {
   let server: ObjectServer;
   let api: KubeApi;
   beforeEach(async () => {
@@ -27,7 +27,7 @@ describe('work that an operator left undone', () => {
   });
   afterEach(() => server.close());
 
-  /** Starts an operator of an API group, and waits until it has done what it took up. */
+  /** Starts a process for an API group and waits until its resumed operations end. */
   async function start(apiGroup: string): Promise<string[]> {
     const failures: string[] = [];
     const onFailure = (text: string) => void failures.push(text);
@@ -39,7 +39,7 @@ describe('work that an operator left undone', () => {
     return failures;
   }
 
-  it('is taken up beside a record that is none', async () => {
+  it('resumes an operation beside a damaged record', async () => {
     const records = configMapRecords({ api, namespace: 'team', apiGroup: DEFAULT_API_GROUP })('operations');
     const poison = '00000000-0000-4000-8000-000000000000';
     await records.create(poison, {});
@@ -56,7 +56,7 @@ describe('work that an operator left undone', () => {
     expect((await records.get(ID))?.value).toMatchObject({ status: 'succeeded' });
   });
 
-  it('is taken up by an operator of its API group alone', async () => {
+  it('resumes only operations of its own API group', async () => {
     const records = configMapRecords({ api, namespace: 'team', apiGroup: OTHER })('operations');
     await records.create(ID, LEFT);
     expect(await start(DEFAULT_API_GROUP)).toEqual([]);

@@ -8,16 +8,19 @@ import { problemOfApi } from '../stores/problem-of-api.ts';
 
 interface LeftWork {
   api: KubeApi;
-  /** Of the installation: the work of another one is its own. */
+  /** API group of this installation. Another installation resumes its own operations. */
   apiGroup: string;
-  /** Namespaces that the operator works for; empty: all. */
+  /** Namespaces that this API serves; empty: all. */
   watched: readonly string[];
   roomsOf: (namespace: string) => Pick<Rooms, 'operations'>;
-  /** Told of what cannot be taken up; holds no secret. */
+  /** Called when an operation cannot be resumed. The text contains no secret. */
   onFailure: (text: string) => void;
 }
 
-/** Takes up what an operator that has ended left undone. What cannot be taken up now is when somebody asks for it. */
+/**
+ * Resumes background operations of a process that has ended. An operation that cannot resume now resumes when a caller
+ * requests it.
+ */
 export async function resumeClusterWork({ api, apiGroup, watched, roomsOf, onFailure }: LeftWork): Promise<void> {
   const tell = (problem: unknown) =>
     onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);

@@ -17,17 +17,17 @@ const Reviewed = z.object({ status: z.object({ allowed: z.boolean(), denied: z.b
 
 interface AccessPlace {
   api: KubeApi;
-  /** Of the kinds that are served. */
+  /** API group of the served kinds. */
   apiGroup: string;
   namespace: string;
 }
 
 /**
- * Asks the API server whether somebody may do something in a namespace.
- * @throws Problem `forbidden`; `unavailable` where the API server does not say
+ * Asks the API server whether a user has a permission in a namespace.
+ * @throws Problem `forbidden`; `unavailable` if the API server gives no decision
  */
 export async function reviewAccess(user: User, touch: Touch, { api, apiGroup, namespace }: AccessPlace): Promise<void> {
-  // Without a namespace it would be the question for all of them.
+  // An empty namespace would mean all namespaces.
   if (namespace === '') throw new Error(`${touch.resource} are touched outside of a namespace`);
   const { verb, resource, group = apiGroup, name } = touch;
   const [plural, subresource] = resource.split('/');

@@ -4,7 +4,7 @@ import type { Resource } from '#operator/kubernetes/api/object';
 import { Problem } from '../problem.ts';
 import { review } from './review.ts';
 
-/** Audience of the tokens that are taken: one for the API server itself must not be handed to anybody else. */
+/** Required audience. Callers must not send tokens for the API server itself to other services. */
 const AUDIENCE = 'vmcp-management';
 
 const TOKEN_REVIEWS: Resource = {
@@ -14,7 +14,7 @@ const TOKEN_REVIEWS: Resource = {
   namespaced: false,
 };
 
-/** Who a token is of, as the API server knows it. */
+/** Owner of a token as the API server reports it. */
 const User = z.object({
   username: z.string().min(1),
   uid: z.string().optional(),
@@ -31,8 +31,8 @@ const Reviewed = z.object({
 });
 
 /**
- * Asks the API server who a token is of.
- * @throws Problem `unauthenticated`; `unavailable` where the API server does not say
+ * Asks the API server for the owner of a token.
+ * @throws Problem `unauthenticated`; `unavailable` if the API server gives no decision
  */
 export async function reviewToken(api: KubeApi, token: string): Promise<User> {
   const { status } = await review(
@@ -41,12 +41,12 @@ export async function reviewToken(api: KubeApi, token: string): Promise<User> {
     { kind: 'TokenReview', spec: { token, audiences: [AUDIENCE] } },
     Reviewed,
   );
-  // An authenticator that knows nothing of audiences names none, whatever was asked.
+  // An authenticator without support for audiences returns none, whatever was requested.
   if (status.authenticated !== true || !status.audiences.includes(AUDIENCE)) throw notValid();
   return status.user;
 }
 
-/** What is said of every token that is not taken. */
+/** Returns the problem for every rejected token. */
 export function notValid(): Problem {
   const detail = `send a token for audience ${AUDIENCE} as Authorization: Bearer, e.g. of kubectl create token --audience ${AUDIENCE}`;
   return new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="vmcp-management"' } });

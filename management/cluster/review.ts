@@ -3,11 +3,11 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { Resource } from '#operator/kubernetes/api/object';
 import { Problem } from '../problem.ts';
 
-/** Milliseconds: the API server answers in a few, or not at all. */
+/** Milliseconds. The API server usually answers in a few. */
 const DEADLINE = 5000;
 
 /**
- * Has the API server decide something. What it does not say in time, or not in this shape, is decided by nobody.
+ * Creates a review at the API server and returns its decision. A late or malformed answer is an error.
  * @throws Problem `unavailable`
  */
 export async function review<S extends z.ZodType>(

@@ -17,44 +17,44 @@ import { clusterRooms } from './cluster-rooms.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {
-  /** Connections of this API alone, which closes them. */
+  /** Connections of this API, which closes them. */
   api: KubeApi;
   streams: KubeApi;
-  /** Name of the installation: the first part of Service, Secret and ConfigMap. */
+  /** Name of the installation: prefix of Service, Secret and ConfigMap. */
   name: string;
-  /** Namespace of the operator. */
+  /** Namespace of this process, with its Service, Secret and ConfigMap. */
   namespace: string;
-  /** Port and address that are listened on; 0 takes a free port. */
+  /** Port and address to listen on; port 0 selects a free one. */
   port: number;
   host: string;
-  /** Namespace that is meant where a request names none. */
+  /** Namespace of requests without `?namespace=`. */
   usualNamespace?: string | undefined;
-  /** Namespaces that the operator works for; empty: all. */
+  /** Namespaces that this API serves; empty: all. */
   watched: readonly string[];
-  /** One line for each operation that changes something. */
+  /** Receives one line for each operation that changes something. */
   audit: Writable;
-  /** Told of the port once it is listened on. */
+  /** Called with the port once the server listens. */
   onListening: (port: number) => void;
   log?: Log;
-  /** Told of what went wrong with certificate or port. It is tried again. */
+  /** Called when the certificate or the port fails; both are retried. */
   onProblem: (problem: unknown) => void;
 }
 
-/** Many callers come by one address: that of a proxy, or of a node. */
+/** Rate per address. A proxy or a node sends the requests of many callers from one address. */
 const ADDRESS_RATE = { burst: 2000, perSecond: 500 };
 const CALLER_RATE = { burst: 400, perSecond: 100 };
-/** Answers under way have so long when the operator ends. Milliseconds. */
+/** Milliseconds for pending answers after a stop. */
 const GRACE = 5000;
 
 export interface ClusterManagement {
-  /** It answers. */
+  /** Returns whether the API is served. */
   isServed(): boolean;
   close(): Promise<void>;
 }
 
 /**
- * Serves the management API of a cluster by TLS, in every operator whether it leads or not. Returns at once; it answers as soon as the
- * operators agree on a certificate, whose authority stands in the ConfigMap `<name>-management-ca`.
+ * Serves the management API of a cluster by TLS, in every replica. Returns at once; the API is served when the replicas
+ * agree on a certificate, whose authority is in the ConfigMap `<name>-management-ca`.
  */
 export function startClusterManagement(settings: ClusterManagementSettings): ClusterManagement {
   const { api, name, namespace, port, host } = settings;

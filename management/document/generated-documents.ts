@@ -2,7 +2,10 @@ import type { Operation } from '../operation.ts';
 import { renderOpenApi } from './render-openapi.ts';
 import { renderApiReference, renderProblemReference, renderRecordedReference } from './render-reference.ts';
 
-/** Documents that follow from the table: path from the root of the repository to text. The same input, the same bytes. */
+/**
+ * Returns the documents that are generated from the operations: path from the repository root to text. The output is
+ * deterministic.
+ */
 export function generatedDocuments(operations: readonly Operation[]): Map<string, string> {
   return new Map([
     ['management/openapi.json', `${JSON.stringify(renderOpenApi(operations, 'v1beta'), null, 2)}\n`],

@@ -1,2 +1,2 @@
-/** An OpenAPI document, see `renderOpenApi`. */
+/** OpenAPI document; `renderOpenApi` creates it. */
 export type OpenApiDocument = Record<string, unknown> & { openapi: '3.1.1' };

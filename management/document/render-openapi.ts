@@ -5,7 +5,7 @@ import { PROBLEMS, ProblemBody, type ProblemCode } from '../problem.ts';
 import { BASE } from '../base.ts';
 
 type Json = Record<string, unknown>;
-/** JSON Schemas of the API: shapes with an id stand once, under components. */
+/** Collects the JSON schemas of the API. A schema with an id is written once, under components. */
 class Schemas {
   readonly components: Record<string, Json> = {};
 
@@ -20,7 +20,7 @@ class Schemas {
   }
 }
 
-/** References of a schema by itself, as references of the document. */
+/** Rewrites the references of a schema to the components of the document. */
 function rebased(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(rebased);
   if (typeof node !== 'object' || node === null) return node;
@@ -54,7 +54,7 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** The OpenAPI 3.1 document of a table of operations. The same input, the same document. */
+/** Renders the OpenAPI 3.1 document of the operations. The output is deterministic. */
 export function renderOpenApi(operations: readonly Operation[], version: string): OpenApiDocument {
   const schemas = new Schemas();
   const paths: Record<string, Json> = {};
@@ -138,10 +138,10 @@ function successOf({ success, result, media, givesTag, tagsAll }: Operation, sch
 
 const SAID = { 200: 'Done.', 201: 'Made.', 202: 'Accepted; it goes on in the background.', 204: 'Gone.' } as const;
 
-/** Every problem that an operation may answer, and when. */
+/** Returns all problems that an operation may answer, with the case of each. */
 export function allProblems({ problems, takesTag, namespaced }: Operation): [ProblemCode, string][] {
   const tagged = takesTag ? { stale: 'it has changed since the entity tag of If-Match' } : {};
-  // What is the same in every namespace is for everybody who is known.
+  // Operations without a namespace are open to every authenticated caller.
   const needless = namespaced === false ? { namespace_missing: undefined, forbidden: undefined } : {};
   const all: Partial<Record<ProblemCode, string | undefined>> = { ...EVERYWHERE, ...needless, ...tagged, ...problems };
   return (Object.keys(PROBLEMS) as ProblemCode[]).flatMap((code) => {

@@ -11,7 +11,7 @@ const page = (...parts: string[]) => `${[NOTE, ...parts].join('\n\n')}\n`;
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const table = (...rows: string[][]) => rows.map((columns) => `| ${columns.map(cell).join(' | ')} |`).join('\n');
 
-/** The reference page of the management API: every operation, and when it answers what. */
+/** Renders the reference page of the management API: operations and their problems. */
 export function renderApiReference(operations: readonly Operation[]): string {
   return page(
     '# Management API',
@@ -50,7 +50,7 @@ function problemTable(problems: [string, string][]): string {
   );
 }
 
-/** The reference page of the problem codes. */
+/** Renders the reference page of the problem codes. */
 export function renderProblemReference(): string {
   return page(
     '# Problems of the management API',
@@ -64,7 +64,7 @@ export function renderProblemReference(): string {
   );
 }
 
-/** The reference page of the fields that are recorded and change nothing that runs. */
+/** Renders the reference page of the recorded fields without effect. */
 export function renderRecordedReference(): string {
   const rows = (fields: Readonly<Record<string, string>>) =>
     Object.entries(fields).map(([field, why]) => [`\`${field}\``, why]);

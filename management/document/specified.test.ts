@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type Answer, BESIDES, SPECIFIED } from '../testdata/specified-operations.ts';
 import { ADDED, RECORDS, type Shape } from '../testdata/specified-records.ts';
 
-/** Names of records of the document that have others in the specification. */
+/** Names of records in the document that differ from the specification. */
 const NAMES: Readonly<Record<string, string>> = { WorkloadRunConfiguration: 'RunConfiguration' };
 
 interface Schema {
@@ -60,7 +60,7 @@ const OPERATIONS = new Map<string, Operation>(
   ),
 );
 
-/** A schema as `RECORDS` writes it; other records by their names. */
+/** Returns a schema in the format of `RECORDS`; other records by name. */
 function shapeOf(schema: Schema): Shape {
   const { $ref, const: only, anyOf, items, properties, additionalProperties } = schema;
   if ($ref !== undefined) {
@@ -76,7 +76,7 @@ function shapeOf(schema: Schema): Shape {
   return schema.type ?? 'any';
 }
 
-/** The same with the order of enumerations and the names of records taken out. */
+/** Returns a shape without record names and with sorted enumerations. */
 function plain(shape: Shape): unknown {
   if (typeof shape === 'string') return RECORDS[shape] ? plain(RECORDS[shape]) : shape.split('|').sort();
   if (Array.isArray(shape)) return shape.map((one: Shape) => plain(one));
@@ -93,14 +93,14 @@ const answerOf = (at: string): Schema | undefined => {
   return Object.entries(responses).find(([status]) => status < '300')?.[1].content?.['application/json']?.schema;
 };
 
-/** Fields of a request body. */
+/** Returns the fields of a request body. */
 function sentFields(at: string): string[] {
   const schema = OPERATIONS.get(at)?.requestBody?.content?.['application/json']?.schema;
   const named = schema?.$ref === undefined ? schema : components.schemas[schema.$ref.replace(/^.*\//, '')];
   return Object.keys(named?.properties ?? {});
 }
 
-/** Where a record that has no name in the document is to be found. */
+/** Schemas of records without a name in the document. */
 const PLACES: Readonly<Record<string, Schema | undefined>> = {
   Client: answerOf('POST /clients'),
   InstalledSkill: answerOf('POST /skills')?.properties?.skill,
@@ -108,8 +108,8 @@ const PLACES: Readonly<Record<string, Schema | undefined>> = {
   RunConfiguration: components.schemas.WorkloadRunConfiguration,
 };
 
-describe('an operation that is specified', () => {
-  it.each(SPECIFIED)('is there with its query, body and statuses: $at', ({ at, query = [], body = [], ...answers }) => {
+describe('a specified operation', () => {
+  it.each(SPECIFIED)('has its query, body and statuses: $at', ({ at, query = [], body = [], ...answers }) => {
     const { parameters = [], responses = {} } = OPERATIONS.get(at) ?? {};
     const asked = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
     expect(asked).toEqual(expect.arrayContaining([...query]));
@@ -120,7 +120,7 @@ describe('an operation that is specified', () => {
   });
 
   it.each(SPECIFIED.filter(({ answer }) => answer !== undefined))(
-    'answers what is specified: $at',
+    'answers the specified schema: $at',
     ({ at, answer }) => {
       const schema = answerOf(at);
       expect(schema).toBeDefined();
@@ -133,15 +133,15 @@ describe('an operation that is specified', () => {
     },
   );
 
-  it('stands beside those that the decisions name', () => {
+  it('appears in the document together with the operations of the decisions', () => {
     const ours = SPECIFIED.map(({ at }) => at);
     expect([...OPERATIONS.keys()]).toEqual(expect.arrayContaining([...ours, ...BESIDES]));
     expect(new Set(ours).size).toBe(21);
   });
 });
 
-describe('a record that is specified', () => {
-  it.each(Object.entries(RECORDS))('has these fields, types and values, and no other: %s', (name, shape) => {
+describe('a specified record', () => {
+  it.each(Object.entries(RECORDS))('has exactly these fields, types and values: %s', (name, shape) => {
     const schema = PLACES[name] ?? components.schemas[name];
     expect(schema).toBeDefined();
     const told = shapeOf(schema ?? {});

@@ -1,12 +1,13 @@
 import { Problem } from '../problem.ts';
 
-/** Said of a private address where records may not open any. */
+/** Message part for private addresses that the administrator does not allow. */
 export const PRIVATE_OFF =
   'whoever runs the management API allows it none (--allow-private-addresses, chart value management.allowPrivateAddresses)';
 
 /**
- * Refuses a record that wants private addresses called by a program whose administrator does not: it stands in a network that its caller
- * may not be in. @throws Problem `private_address_refused`
+ * Rejects a record that requests private addresses without permission of the administrator, because the caller may not
+ * have access to the network of this process.
+ * @throws Problem `private_address_refused`
  */
 export function checkPrivate(wanted: boolean, allowed: boolean): void {
   if (wanted && !allowed)

@@ -5,15 +5,15 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { FetchFailure } from './fetch-failure.ts';
 
 export interface AddressRules {
-  /** Private, loopback and link-local addresses may be called; and these alone by plain http. */
+  /** Allows private, loopback and link-local addresses, and plain HTTP to these only. */
   allowPrivateAddress: boolean;
-  /** What to do about an address that is refused: `set allow_private_ip to allow it`. */
+  /** Remedy for a rejected address: `set allow_private_ip to allow it`. */
   remedy: string;
 }
 
 /**
- * A URL that may be called. Names are looked at again when the connection resolves them; an address in the URL itself never
- * passes that look-up, so it is looked at here.
+ * Returns the URL if it may be called. The connection checks the addresses of host names again; an IP address in the
+ * URL skips that lookup, so it is checked here.
  * @throws FetchFailure `refused`
  */
 export async function checkTarget(url: string, rules: AddressRules, lookup = systemLookup): Promise<URL> {
@@ -27,7 +27,7 @@ export async function checkTarget(url: string, rules: AddressRules, lookup = sys
   return target;
 }
 
-/** Whoever is on the way could answer in place of a public host. */
+/** Rejects plain HTTP to public hosts, because the connection could be intercepted. */
 async function checkPlain(target: URL, host: string, rules: AddressRules, lookup: typeof systemLookup): Promise<void> {
   const secure = `${target.host} is not called over plain http; write an https URL`;
   if (!rules.allowPrivateAddress) throw new FetchFailure('refused', secure);

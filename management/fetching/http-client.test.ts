@@ -31,7 +31,7 @@ function client(allowPrivateAddress: boolean, proxy?: string): HttpClient {
 
 const signal = () => AbortSignal.timeout(5000);
 
-describe('a call to a place that somebody named', () => {
+describe('createHttpClient', () => {
   it.each([
     'https://127.0.0.1/',
     'https://localhost/',
@@ -42,18 +42,18 @@ describe('a call to a place that somebody named', () => {
     'https://0x7f.1/',
     'https://2130706433/',
     'http://127.0.0.1/',
-  ])('is refused at %s', async (url) => {
+  ])('rejects %s', async (url) => {
     await expect(client(false).call(url, { signal: signal() })).rejects.toMatchObject({ kind: 'refused' });
   });
 
   it.each(['http://8.8.8.8/', 'ftp://127.0.0.1/', 'https://a:b@127.0.0.1/', 'nothing'])(
-    'is refused at %s also where private addresses are allowed',
+    'rejects %s even if private addresses are allowed',
     async (url) => {
       await expect(client(true).call(url, { signal: signal() })).rejects.toMatchObject({ kind: 'refused' });
     },
   );
 
-  it('is one over plain http only where all addresses of its name are private', async () => {
+  it('allows plain HTTP only if all addresses of the host are private', async () => {
     const lookup = (...found: string[]) =>
       ((_host: string, _options: object, done: (error: null, all: object[]) => void) => {
         done(
@@ -67,7 +67,7 @@ describe('a call to a place that somebody named', () => {
     await expect(at('10.0.0.1', '8.8.8.8')).rejects.toMatchObject({ kind: 'refused' });
   });
 
-  it('follows redirects as far as it may, and shows credentials to the first host alone', async () => {
+  it('limits redirects, and sends credentials to the first host only', async () => {
     const seen: IncomingMessage['headers'][] = [];
     const second = await serve((request, response) => {
       seen.push(request.headers);
@@ -92,7 +92,7 @@ describe('a call to a place that somebody named', () => {
     await expect(client(true).call(`${first}/a`, { signal: signal() })).rejects.toMatchObject({ kind: 'unexpected' });
   });
 
-  it('takes no answer that is longer than it may be, by its head or by its bytes', async () => {
+  it('rejects an answer above the limit, by Content-Length or by its bytes', async () => {
     const url = await serve((request, response) => {
       response.writeHead(200, request.url === '/head' ? { 'content-length': '2000' } : {});
       response.end('x'.repeat(2000));
@@ -105,7 +105,7 @@ describe('a call to a place that somebody named', () => {
     }
   });
 
-  it('does not wait longer than it may, for the head or for the body', async () => {
+  it('times out while it waits for the head or for the body', async () => {
     const url = await serve((request, response) => {
       if (request.url === '/body') response.writeHead(200).write('{');
     });
@@ -115,7 +115,7 @@ describe('a call to a place that somebody named', () => {
     await expect(readJson(answer, { bytes: 100, objects: 1, values: 1 })).rejects.toMatchObject(late);
   });
 
-  it('tells an error by its code, without what was sent', async () => {
+  it('reports an error by its code, without request data', async () => {
     const failing = client(true).call('http://127.0.0.1:1/?token=hunter2', { signal: signal() });
     await expect(failing).rejects.toMatchObject({
       kind: 'unreachable',
@@ -123,7 +123,7 @@ describe('a call to a place that somebody named', () => {
     });
   });
 
-  it('asks a proxy for no name that leads to a private address', async () => {
+  it('sends no host name with a private address to a proxy', async () => {
     const asked: (string | undefined)[] = [];
     const server = createServer();
     server.on('connect', (request, socket) => {

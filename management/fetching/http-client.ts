@@ -9,9 +9,9 @@ import { FetchFailure } from './fetch-failure.ts';
 interface HttpClientOptions extends AddressRules {
   /** Proxies of the environment. */
   proxy: ProxySettings | undefined;
-  /** PEM of the certificate authorities to trust in place of the usual ones. */
+  /** PEM of the certificate authorities that replace the default ones. */
   certificateAuthorities?: string | undefined;
-  /** Milliseconds to connect, and then between two parts of an answer. Absent: only the signal of a call ends it. */
+  /** Milliseconds to connect, and between two parts of an answer. Absent: only the signal of a call ends it. */
   patience?: { connect: number; silence: number };
 }
 
@@ -19,24 +19,24 @@ interface HttpCall {
   method?: 'GET' | 'HEAD' | 'POST';
   headers?: Record<string, string>;
   body?: string | undefined;
-  /** Ends the call, its body included. */
+  /** Ends the call, including its body. */
   signal: AbortSignal;
-  /** How many redirects are followed; none without. */
+  /** Maximum redirects; 0 by default. */
   redirects?: number;
 }
 
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Where it came from, after redirects. */
+  /** URL of the answer, after redirects. */
   url: URL;
-  /** To be read to its end, or destroyed. */
+  /** The caller must read it to its end or destroy it. */
   body: Dispatcher.ResponseData['body'];
 }
 
-/** Calls to places that somebody named: only to addresses that are allowed, each redirect checked like the first URL. */
+/** HTTP client for user-supplied URLs. It calls allowed addresses only and checks each redirect like the first URL. */
 export interface HttpClient {
-  /** Whatever the status. @throws FetchFailure */
+  /** Returns the answer for every status. @throws FetchFailure */
   call(url: string, call: HttpCall): Promise<HttpAnswer>;
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface HttpClient {
 const CONNECT_TIMEOUT = 5_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Its connections are made on first use and live until `close`. */
+/** Creates a client that connects on first use and keeps connections until `close`. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   let dispatcher: Dispatcher | undefined;
   const once = async (target: URL, { method = 'GET', headers, body, signal }: HttpCall): Promise<HttpAnswer> => {
@@ -60,7 +60,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       throw failureOf(error, target, options.remedy);
     }
   };
-  /** Where one is sent to is not what the caller asked for: that it may not be called is the fault of who sent us. */
+  /**
+   * Follows a redirect. A disallowed target is `unexpected` instead of `refused`, as the server chose it, not the
+   * caller.
+   */
   const redirected = async (target: URL, call: HttpCall): Promise<HttpAnswer> => {
     try {
       return await once(await checkTarget(target.href, options), call);
@@ -80,7 +83,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         if (next === undefined) return answer;
         await answer.body.dump();
         if (left <= 0) throw new FetchFailure('unexpected', `${target.host} redirects too often, or may not redirect`);
-        // Who is redirected to another host does not get what authenticates at the first one.
+        // Another origin must not receive the credentials for the first one.
         if (next.origin !== target.origin) headers = withoutCredentials(headers);
         target = next;
         isFirst = false;
@@ -115,7 +118,7 @@ function withoutCredentials(headers: Record<string, string>): Record<string, str
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'));
 }
 
-/** What went wrong, by codes alone: messages may hold parts of what was sent. */
+/** Converts an error into a FetchFailure by its codes only, as its message may contain request data. */
 export function failureOf(error: unknown, target: URL, remedy: string): FetchFailure {
   if (error instanceof FetchFailure) return error;
   const refusal = refusalIn(error);

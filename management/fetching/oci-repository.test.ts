@@ -10,12 +10,12 @@ const DIGEST = `sha256:${'a'.repeat(64)}`;
 const BLOB = Buffer.from('some bytes');
 const BLOB_DIGEST = `sha256:${createHash('sha256').update(BLOB).digest('hex')}`;
 
-describe('a repository of an OCI registry', () => {
+describe('OciRepository', () => {
   let http: HttpClient;
   let repository: OciRepository;
   let files: Map<string, { status?: number; body: string | Buffer; headers?: Record<string, string> }>;
   let asked: string[];
-  /** What whoever has no token is told, and the token. */
+  /** Challenge for requests without the token, and the token. */
   let login: { challenge: string; token: string } | undefined;
   let host: string;
   let close: () => Promise<unknown>;
@@ -43,7 +43,7 @@ describe('a repository of an OCI registry', () => {
   });
   afterEach(() => close());
 
-  it('tells what refers to a manifest by its API, by the tag for it where it has none, and nothing where there is nothing', async () => {
+  it('returns referrers from the API, from the fallback tag, or none', async () => {
     expect(await repository.referrers(DIGEST)).toEqual({ pages: [], hasMore: false });
     files.set(`/v2/o/r/manifests/${DIGEST.replace(':', '-')}`, { body: INDEX });
     const found = { pages: [JSON.parse(INDEX)], hasMore: false };
@@ -57,7 +57,7 @@ describe('a repository of an OCI registry', () => {
   const page = (path: string, nr: number, link: string) =>
     files.set(path, { body: JSON.stringify({ nr }), headers: { link } });
 
-  it('follows a list that it gives in parts, within its own repository', async () => {
+  it('follows the pages of a list within its own repository', async () => {
     page(REFERRERS, 1, `</first>; rel="first", <./${DIGEST}?last=1>; rel="next"`);
     page(`${REFERRERS}?last=1`, 2, `<${REFERRERS}?last=2>; title=x; rel=next`);
     files.set(`${REFERRERS}?last=2`, { body: '{"nr":3}' });
@@ -70,14 +70,14 @@ describe('a repository of an OCI registry', () => {
       ).rejects.toThrow('elsewhere');
   });
 
-  it('follows such a list to a bound, and tells where there is more', async () => {
+  it('limits the pages of a list and reports when there are more', async () => {
     page(REFERRERS, 1, `<${REFERRERS}?n=1>; rel="next"`);
     page(`${REFERRERS}?n=1`, 2, `<${REFERRERS}?n=1>; rel="next"`);
     expect(await repository.referrers(DIGEST)).toMatchObject({ pages: { length: 10 }, hasMore: true });
     expect(asked).toHaveLength(10);
   });
 
-  it('is read with the token that anybody gets at the place that it names', async () => {
+  it('requests an anonymous token from the realm of the challenge', async () => {
     const realm = `http://${host}/token?account=any`;
     const path = `/token?account=any&service=a+registry&scope=${encodeURIComponent('repository:o/r:pull')}`;
     files.set('/v2/o/r/manifests/v1', { body: '{}' });
@@ -98,7 +98,7 @@ describe('a repository of an OCI registry', () => {
     expect(asked.filter((one) => one.startsWith('/token'))).toHaveLength(2);
   });
 
-  it('is not taken to have nothing where it fails', async () => {
+  it('reports an error instead of an empty result', async () => {
     files.set(`/v2/o/r/referrers/${DIGEST}`, { status: 500, body: '' });
     await expect(repository.referrers(DIGEST)).rejects.toThrow('answered 500');
     files.set('/v2/o/r/manifests/x', { status: 403, body: '' });
@@ -106,7 +106,7 @@ describe('a repository of an OCI registry', () => {
     expect(await repository.manifestIfThere('nothing')).toBeUndefined();
   });
 
-  it('gives a manifest of the digest that is asked for, whatever the registry says of it', async () => {
+  it('verifies the digest of a manifest', async () => {
     const digest = `sha256:${createHash('sha256').update(INDEX).digest('hex')}`;
     const headers = { 'docker-content-digest': digest };
     files.set(`/v2/o/r/manifests/${digest}`, { body: INDEX });
@@ -121,7 +121,7 @@ describe('a repository of an OCI registry', () => {
     ['docker.io', 'alpine', 'https://registry-1.docker.io/v2/library/alpine/manifests/v1'],
     ['index.docker.io', 'o/n', 'https://registry-1.docker.io/v2/o/n/manifests/v1'],
     ['ghcr.io', 'n', 'https://ghcr.io/v2/n/manifests/v1'],
-  ])('of %s called %s is asked for where it is', async (registry, name, url) => {
+  ])('maps the registry %s and the repository %s to its URL', async (registry, name, url) => {
     const urls: string[] = [];
     const noting: HttpClient = {
       call: (called) => Promise.reject(new Error(String(urls.push(called)))),
@@ -132,7 +132,7 @@ describe('a repository of an OCI registry', () => {
     expect(urls).toEqual([url]);
   });
 
-  it('reads no manifest with more objects than it may have', async () => {
+  it('rejects a manifest with too many objects', async () => {
     const manifest = (objects: number) => JSON.stringify({ layers: Array.from({ length: objects - 1 }, () => ({})) });
     files.set('/v2/o/r/manifests/x', { body: manifest(20_000) });
     expect(await repository.manifestIfThere('x')).toMatchObject({ layers: expect.any(Array) });
@@ -140,7 +140,7 @@ describe('a repository of an OCI registry', () => {
     await expect(repository.manifest('x')).rejects.toThrow('more than 20000 objects');
   });
 
-  it('gives a blob whole, by its digest and within a bound alone', async () => {
+  it('verifies the digest and the size of a blob', async () => {
     const path = `/v2/o/r/blobs/${BLOB_DIGEST}`;
     files.set(path, { body: BLOB });
     const blob = { digest: BLOB_DIGEST, size: BLOB.length };

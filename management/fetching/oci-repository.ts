@@ -13,16 +13,16 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ].join(', ');
 const LONGEST_MANIFEST = BOUNDS.signatures.manifest;
-/** Of a manifest, or an index. */
+/** Limits of a manifest or an index. */
 const MOST = { objects: 20_000, values: 100_000 };
 const TOKEN_BOUNDS = { bytes: 131_072, objects: 100, values: 1_000 };
 const REDIRECTS = 3;
-/** Of a list that a registry gives in parts. */
+/** Maximum pages of a list. */
 const MOST_PAGES = 10;
 
-/** Something that a manifest names, as far as every registry says it. */
+/** Blob that a manifest names, with the fields that every registry sets. */
 export interface NamedBlob {
-  /** `sha256:<hex>` */
+  /** Format: `sha256:<hex>`. */
   digest: string;
   /** Bytes. */
   size: number;
@@ -32,18 +32,18 @@ interface Manifest {
   manifest: unknown;
   digest: string;
   bytes: Buffer;
-  /** Path of the next part, where it is a list. */
+  /** Path of the next page of a list. */
   next: string | undefined;
 }
 
-/** Indexes of what refers to a manifest, in the order of their parts. */
+/** Indexes of the referrers of a manifest, one per page. */
 export interface Referrers {
   pages: readonly unknown[];
-  /** There are more than are read. */
+  /** There are more pages than the limit. */
   hasMore: boolean;
 }
 
-/** One repository of a registry (OCI Distribution Specification 1.1), read as anybody may. */
+/** Repository of an OCI registry (OCI Distribution Specification 1.1), read anonymously. */
 export class OciRepository {
   readonly #http: HttpClient;
   readonly #signal: AbortSignal;
@@ -62,12 +62,15 @@ export class OciRepository {
     this.#signal = signal;
   }
 
-  /** A manifest with its digest, which is the one that was asked for. @throws FetchFailure */
+  /** Returns a manifest with its verified digest. @throws FetchFailure */
   async manifest(reference: string): Promise<Omit<Manifest, 'next'>> {
     return this.#json(`manifests/${reference}`, reference);
   }
 
-  /** What refers to a manifest, by the API or the tag for it; no page where nothing does. @throws FetchFailure */
+  /**
+   * Returns the referrers of a manifest from the API or the fallback tag; no page if there are none.
+   * @throws FetchFailure
+   */
   async referrers(digest: string): Promise<Referrers> {
     let page = await this.#orNone(this.#json(`referrers/${digest}`));
     if (!page) {
@@ -82,12 +85,15 @@ export class OciRepository {
     return { pages, hasMore: page.next !== undefined };
   }
 
-  /** A manifest; undefined where there is none. @throws FetchFailure */
+  /** Returns a manifest; undefined if it does not exist. @throws FetchFailure */
   async manifestIfThere(reference: string): Promise<unknown> {
     return (await this.#orNone(this.manifest(reference)))?.manifest;
   }
 
-  /** A blob as a whole, with the digest that names it. @throws FetchFailure `unexpected`: it has another one, or more than `most` bytes */
+  /**
+   * Returns a whole blob with a verified digest.
+   * @throws FetchFailure `unexpected`: another digest, or more than `most` bytes
+   */
   async wholeBlob({ digest, size }: NamedBlob, most: number): Promise<Buffer> {
     if (size > most) throw new FetchFailure('unexpected', `${this.#host} has ${digest} of more than ${most} bytes`);
     const bytes = await readBody(await this.blob(digest), most);
@@ -114,7 +120,7 @@ export class OciRepository {
     }
   }
 
-  /** Path of the next part of a list (RFC 8288). @throws FetchFailure: it is in no repository of this name */
+  /** Returns the path of the next page (RFC 8288). @throws FetchFailure if it is outside this repository */
   #nextOf({ headers: { link }, url }: HttpAnswer): string | undefined {
     const links = [
       ...[link ?? []]
@@ -129,7 +135,7 @@ export class OciRepository {
     throw new FetchFailure('unexpected', `${this.#host} continues a list elsewhere`);
   }
 
-  /** A blob as it comes; who reads it has to check its digest. @throws FetchFailure */
+  /** Returns a blob as a stream; the caller has to verify its digest. @throws FetchFailure */
   async blob(digest: string): Promise<HttpAnswer> {
     return this.#get(`blobs/${digest}`, '*/*');
   }
@@ -161,7 +167,7 @@ export class OciRepository {
     throw new FetchFailure('unexpected', `${this.#host} ${what}`, { status: answer.status });
   }
 
-  /** A token that anybody gets (Distribution token authentication). */
+  /** Returns an anonymous token (Distribution token authentication). */
   async #askToken(challenge: string | string[] | undefined): Promise<string | undefined> {
     const text = typeof challenge === 'string' ? challenge : '';
     if (!/^bearer /i.test(text)) return undefined;

@@ -2,7 +2,10 @@ import { FetchFailure } from './fetch-failure.ts';
 import { failureOf, type HttpAnswer } from './http-client.ts';
 import { type Amounts, excessOf } from '#operator/json-amounts';
 
-/** The chunks of an answer, at most so many bytes. @throws FetchFailure `unexpected` beyond, or what broke the connection */
+/**
+ * Yields the chunks of an answer up to `maxBytes`.
+ * @throws FetchFailure `unexpected` above the limit; otherwise the connection error
+ */
 export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Buffer> {
   const { body, headers, url } = answer;
   const tooLong = new FetchFailure('unexpected', `${url.host} answered more than ${maxBytes} bytes`);
@@ -17,25 +20,25 @@ export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncG
   } catch (error) {
     throw failureOf(error, url, '');
   } finally {
-    // What is not read to its end ends with an error, which nobody is interested in.
+    // Destroying an unread body emits an error, which is ignored.
     body.on('error', () => undefined);
     body.destroy();
   }
 }
 
-/** All of an answer. @throws FetchFailure */
+/** Returns the whole body of an answer. @throws FetchFailure */
 export async function readBody(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of boundedBody(answer, maxBytes)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** How large a JSON text may be that somebody else wrote. */
+/** Limits of an untrusted JSON text. */
 export interface JsonBounds extends Amounts {
   bytes: number;
 }
 
-/** An answer that is JSON. @throws FetchFailure */
+/** Returns the parsed JSON of an answer. @throws FetchFailure */
 export async function readJson(
   answer: HttpAnswer,
   { bytes, ...amounts }: JsonBounds,

@@ -11,7 +11,7 @@ const GROUP = 'MCPGroup';
 const Description = z.object({ description: z.string() });
 const Grouped = z.object({ config: z.object({ groupRef: z.string() }) });
 
-/** A group, and the version of what is wanted of it. */
+/** A group with the version of its spec. */
 export interface ReadGroup {
   group: WorkloadGroup;
   version: string;
@@ -25,7 +25,7 @@ export class Groups {
     this.#resources = resources;
   }
 
-  /** By name. */
+  /** Returns the groups sorted by name. */
   async list(): Promise<WorkloadGroup[]> {
     const members = await this.#members();
     return (await this.#resources.list(GROUP)).map((resource) => render(resource, members));
@@ -48,7 +48,7 @@ export class Groups {
       const resource = await this.#found(name);
       if (!isExpected(resource.version, expected)) throw stale(name);
       const spec = description === undefined ? resource.spec : specOf(resource.spec, description);
-      // What others wrote of it since it was read must not be written back as it was.
+      // The edit must not write back fields that others changed since the read.
       const options = { expected: [resource.version], force, attempts };
       return this.#readOf(await this.#resources.replace({ ...resource, spec }, options));
     });
@@ -73,7 +73,7 @@ export class Groups {
     return { group: render(resource, await this.#members()), version: resource.version };
   }
 
-  /** Names of the workloads of each group. */
+  /** Returns the workload names of each group. */
   async #members(): Promise<Map<unknown, string[]>> {
     const workloads = await this.#resources.list('MCPServer');
     const byGroup = Map.groupBy(workloads, ({ spec }) => spec.groupRef);

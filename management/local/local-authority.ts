@@ -7,15 +7,15 @@ import type { Authority, Visitor } from '../serving.ts';
 
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Who has the token of this machine may do everything. */
+/** The holder of this machine's token may do everything. */
 const OWNER: Visitor = {
   name: 'local',
   in: () => ({ name: 'local', check: () => Promise.resolve() }),
 };
 
 /**
- * Lets in who can read the token file. Another page in a browser of this machine, by its own name or by one that it had pointed here,
- * is refused before its token is looked at. `port` is known when the server listens.
+ * Authenticates callers that can read the token file. Before the token, it rejects other web pages of this machine's browser, by their
+ * host name or a name that resolves here. `port` is known once the server listens.
  */
 export function localAuthority(token: string, port: () => number): Authority {
   const expected = Buffer.from(`Bearer ${token}`);

@@ -20,7 +20,7 @@ import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.t
 import { statusReader } from './status-reader.ts';
 import type { LocalPlace } from './local-place.ts';
 
-/** What operations work with on one machine, by namespace: the same beside `vmcp up` and where nothing runs. */
+/** Returns the services of the operations on one machine, by namespace: the same with and without a running `vmcp up`. */
 export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   const { version, secrets, state, environment } = place;
   const registries = perNamespace((namespace) => localRegistries(place, namespace));
@@ -44,7 +44,7 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   });
 }
 
-/** The workloads of a folder. */
+/** Returns the workload services of a folder. */
 function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadRooms {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = statusReader(state);

@@ -20,14 +20,14 @@ const STEP = 10;
 const PLACES = 500;
 
 export interface OpenManagement {
-  /** Where it is, without the base path. */
+  /** URL without the base path. */
   url: string;
   close(): Promise<void>;
 }
 
 /**
- * Serves the management API of what runs on a state folder, on the loopback interface: on 4485, or the next of 4495, 4505, … that is
- * free. Address and token stand in files of the state folder, which only its owner may read, as long as it serves.
+ * Serves the management API of a state folder on the loopback interface, on the first free port of 4485, 4495, 4505, …. While it serves,
+ * the URL and token are in files of the state folder, which only its owner can read.
  */
 export async function openLocalManagement(place: LocalPlace): Promise<OpenManagement> {
   const { state, onFailure } = place;

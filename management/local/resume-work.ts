@@ -6,13 +6,13 @@ interface LeftWork {
   /** Absolute path of the folder with the manifests. */
   folder: string;
   roomsOf: (namespace: string) => Pick<Rooms, 'operations'>;
-  /** Told of what cannot be taken up; holds no secret. */
+  /** Receives failures to resume; the text holds no secret. */
   onFailure: (text: string) => void;
 }
 
 /**
- * Takes up what a process that was killed left undone, in each namespace that the folder has something of. In others nothing is left but
- * to note the end: that is done when somebody asks.
+ * Resumes the work of a killed process, in each namespace with resources in the folder. In other namespaces, only the end has to be
+ * recorded, which the next request does.
  */
 export async function resumeWork({ folder, roomsOf, onFailure }: LeftWork): Promise<void> {
   try {

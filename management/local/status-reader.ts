@@ -4,7 +4,7 @@ import type { StateFolder } from '#local/state-folder';
 import { readBoard } from '#local/status-board';
 import { keyText, type ResourceKey } from '#operator/world';
 
-/** Statuses as they were reported last. The report is read again when it is another one. */
+/** Returns the last reported status of a resource. The report is read again when it changes. */
 export function statusReader(state: StateFolder): (key: ResourceKey) => Status | undefined {
   let seen = '';
   let statuses = new Map<string, Status>();

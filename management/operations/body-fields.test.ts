@@ -12,7 +12,7 @@ import { OPERATIONS } from './table.ts';
 
 const EFFECTS: Readonly<Record<string, Effect>> = { ...SETTING_EFFECTS, ...SKILL_EFFECTS, ...WORKLOAD_EFFECTS };
 
-/** Fields of a workload have a test of their own, apart from the name, which only a new workload is given. */
+/** Workload fields have a test of their own, except `name`, which only createWorkload accepts. */
 const isOfWorkload = (id: string, leaf: string) => {
   const [field = ''] = leaf.split('.', 1);
   return id === 'editWorkload' || (id === 'createWorkload' && field !== 'name' && field in WorkloadDetail.shape);
@@ -24,7 +24,7 @@ const fields = OPERATIONS.filter(({ body }) => body !== NoBody).flatMap(({ id, b
     .map((leaf) => `${id} ${leaf}`),
 );
 
-/** Returns what follows from one of the two bodies of an effect, at a place of its own. */
+/** Returns the observed effect of one of the two bodies, in an environment of its own. */
 async function observed(field: string, { before, params = {}, bodies, observe }: Effect, which: 0 | 1) {
   const [id = '', leaf = ''] = field.split(' ');
   const place = await openBodyPlace();
@@ -33,7 +33,7 @@ async function observed(field: string, { before, params = {}, bodies, observe }:
     const both = await bodies(place);
     expect(differing(...both)).toEqual([leaf.split('.*', 1)[0]]);
     const answer = await place.call(id, { params, body: both[which] });
-    // The first of them is accepted.
+    // The API must accept the first body; it may reject the second.
     if (which === 0) expect(answer.status).toBeLessThan(300);
     const seen = JSON.stringify(await observe(place, answer));
     return seen.replaceAll(place.base, 'base').replaceAll(new URL(place.source).host, 'source');
@@ -42,7 +42,7 @@ async function observed(field: string, { before, params = {}, bodies, observe }:
   }
 }
 
-/** Paths of the fields in which two bodies differ. */
+/** Returns the paths of the fields that differ between two bodies. */
 function differing(one: Body, other: Body): string[] {
   return Object.keys({ ...one, ...other }).flatMap((name) => {
     const [mine, its] = [one[name], other[name]];
@@ -52,14 +52,14 @@ function differing(one: Body, other: Body): string[] {
   });
 }
 
-describe('the fields of a request body', () => {
-  it('take effect, each of them, or are recorded only', () => {
+describe('request body fields', () => {
+  it('have either a tested effect or an entry in RECORDED_BODY_FIELDS', () => {
     expect([...Object.keys(EFFECTS), ...Object.keys(RECORDED_BODY_FIELDS)].sort()).toEqual([...fields].sort());
   });
 
   it.each(Object.entries(EFFECTS))('take effect: %s', async (field, effect) => {
     const seen = await observed(field, effect, 0);
-    // What differs by itself shows no effect.
+    // Two runs with the same body must agree, or a difference proves nothing.
     expect(await observed(field, effect, 0)).toBe(seen);
     expect(await observed(field, effect, 1)).not.toBe(seen);
   });

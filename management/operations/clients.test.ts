@@ -32,8 +32,8 @@ const refused = (status: number, code: string, detail: string) => ({
   body: expect.objectContaining({ code, detail: expect.stringContaining(detail) }),
 });
 
-describe('registering clients over HTTP', () => {
-  it('is 200 with the client and what it has to know', async () => {
+describe('registerClient and registerClients', () => {
+  it('answers 200 with the client and its configuration', async () => {
     const { status, body } = await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] });
     expect([status, RegisteredClient.parse(body)]).toEqual([
       200,
@@ -50,7 +50,7 @@ describe('registering clients over HTTP', () => {
     ]);
   });
 
-  it('of several is 200 with all of them, each once', async () => {
+  it('answers 200 with all clients, each once', async () => {
     const { status, body } = await ask('POST', '/clients/register', {
       names: ['goose', 'codex', 'goose'],
       groups: ['dev', 'ops'],
@@ -70,7 +70,7 @@ describe('registering clients over HTTP', () => {
     ['no name', { groups: [] }, 'name'],
     ['groups that are no list', { name: 'cursor', groups: 'dev' }, 'groups'],
     ['an unknown field', { name: 'cursor', group: 'dev' }, 'did you mean `groups`?'],
-  ])('is 400 for %s', async (_, body, detail) => {
+  ])('answers 400 for %s', async (_, body, detail) => {
     expect(await ask('POST', '/clients', body)).toEqual(refused(400, 'bad_request', detail));
   });
 
@@ -78,12 +78,12 @@ describe('registering clients over HTTP', () => {
     ['no names', { names: [] }, 'names'],
     ['one unknown client among others', { names: ['cursor', 'emacs'] }, 'no client "emacs"'],
     ['too many names', { names: Array.from({ length: 51 }, () => 'cursor') }, 'names'],
-  ])('of several is 400 for %s, and registers none', async (_, body, detail) => {
+  ])('answers 400 for %s and registers no client', async (_, body, detail) => {
     expect(await ask('POST', '/clients/register', body)).toEqual(refused(400, 'bad_request', detail));
     expect((await ask('GET', '/clients')).body).toEqual({ clients: [] });
   });
 
-  it('is 409 where an entry is somebody else’s, unless it is forced', async () => {
+  it('answers 409 if an entry belongs to another program, unless forced', async () => {
     place.write('cursor', '{"mcpServers": {"tools": {"command": "x"}}}');
     expect(await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] })).toEqual(
       refused(409, 'conflict', 'tools'),
@@ -92,8 +92,8 @@ describe('registering clients over HTTP', () => {
   });
 });
 
-describe('forgetting a client over HTTP', () => {
-  it('is 204, and 404 where it is not registered', async () => {
+describe('deleteClient', () => {
+  it('answers 204, and 404 for a client that is not registered', async () => {
     await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] });
     expect(await ask('DELETE', '/clients/cursor')).toEqual({ status: 204, body: undefined });
     expect(JSON.parse(place.read('cursor') ?? '')).toEqual({});
@@ -101,7 +101,7 @@ describe('forgetting a client over HTTP', () => {
       expect(await ask('DELETE', `/clients/${name}`)).toEqual(refused(404, 'not_found', 'is registered'));
   });
 
-  it('is 409 where its file cannot be read, and it stays registered', async () => {
+  it('answers 409 for an unreadable file and keeps the registration', async () => {
     await ask('POST', '/clients', { name: 'cursor', groups: ['dev'] });
     place.write('cursor', '{');
     expect(await ask('DELETE', '/clients/cursor')).toEqual(refused(409, 'conflict', 'nothing was written'));

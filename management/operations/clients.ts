@@ -5,7 +5,7 @@ import { ClientInPath, ClientList, Forced, NewClient, NewClients, RegisteredClie
 
 const client = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'clients', name });
 
-/** Who registers a client learns where the endpoints are; one that is registered gets other groups. */
+/** Requires `update` too, as a registered client gets new groups; and both lists, as the answer reveals endpoints. */
 const registering = (names: readonly string[]): Touch[] => [
   ...names.flatMap((name): Touch[] => [client('create', name), client('update', name)]),
   { verb: 'list', resource: 'mcpgroups' },

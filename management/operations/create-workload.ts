@@ -41,7 +41,7 @@ export const createWorkload = operation({
       entry === undefined || body.url !== undefined
         ? undefined
         : await rooms.provenance.check(entry, body.image, { caller, signal });
-    // A caller that is gone cannot be told the result, and may have made another workload by now.
+    // A disconnected caller does not receive the result and may have created another workload meanwhile.
     signal.throwIfAborted();
     const check = checkChange({ group: body.group, force: isOn(force) }, caller, rooms);
     const made = await rooms.workloads.create({ ...body, checked }, check);

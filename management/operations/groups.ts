@@ -5,7 +5,7 @@ import { pageOf, PAGING } from '../paging.ts';
 import { ChangedGroup, GroupInPath, GroupList, NewGroup, WorkloadGroup } from '../records/group.ts';
 import { WorkloadForced } from '../records/workload.ts';
 
-/** Who reads a group learns which workloads it has. */
+/** Required because a group lists its workloads. */
 const MEMBERS: Touch = { verb: 'list', resource: 'mcpservers' };
 const group = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpgroups', name });
 

@@ -26,8 +26,8 @@ async function serve(...[answer]: Parameters<typeof serveRegistry>): Promise<Reg
 const MINUTE = 60_000;
 const names = (list: { name?: string | undefined }[]) => list.map(({ name = '' }) => name);
 
-describe('what vmcp brings along', () => {
-  it('is the default registry: at least twenty real servers, each with what it takes', async () => {
+describe('the built-in registry', () => {
+  it('offers at least twenty real servers with their requirements by default', async () => {
     const { ask } = await open();
     const { status, body } = await ask('GET', '/registry');
     expect(status).toBe(200);
@@ -42,7 +42,7 @@ describe('what vmcp brings along', () => {
     expect(github.server.env_vars?.[0]).toMatchObject({ name: 'GITHUB_PERSONAL_ACCESS_TOKEN', secret: true });
   });
 
-  it('is listed in pages and by words', async () => {
+  it('supports pages and search words', async () => {
     const { ask } = await open();
     const { body: whole } = await ask('GET', '/registry/default/servers');
     const seen: string[] = [];
@@ -68,15 +68,15 @@ describe('what vmcp brings along', () => {
     ['GET', '/registry/default/servers/__proto__'],
     ['GET', '/registry/default/servers/constructor'],
     ['GET', `/registry/${encodeURIComponent('../default')}`],
-  ])('has nothing at %s %s', async (method, path) => {
+  ])('answers 404 to %s %s', async (method, path) => {
     const { ask } = await open();
     const { status, body } = await ask(method, path);
     expect([status, body.code]).toEqual([404, 'not_found']);
   });
 });
 
-describe('a registry file at a URL', () => {
-  it('becomes the default registry, every field as it is written, and goes again', async () => {
+describe('the default registry from a URL', () => {
+  it('returns all fields of the file until it is reset', async () => {
     const file = await serve(answerJson(FILE, '"one"'));
     const { ask } = await open();
     const url = `${file.url}/registry.json`;
@@ -106,7 +106,7 @@ describe('a registry file at a URL', () => {
     expect((await ask('GET', '/registry/default/servers/moon')).status).toBe(404);
   });
 
-  it('is asked for again when it is old, by its entity tag, and not before', async () => {
+  it('revalidates its copy by the entity tag, only after it expires', async () => {
     const file = await serve(answerJson(FILE, '"one"'));
     const { ask, clock } = await open();
     await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
@@ -122,7 +122,7 @@ describe('a registry file at a URL', () => {
     expect(file.asked).toHaveLength(3);
   });
 
-  it('is written once for all who read it, is not sent to who has it, and is another one when it changes', async () => {
+  it('serializes its content once, answers 304 if it is unchanged, and changes its tag with it', async () => {
     const file = await serve(answerJson(FILE, '"one"'));
     const { ask, clock, served } = await open();
     const put = await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
@@ -135,7 +135,7 @@ describe('a registry file at a URL', () => {
     expect(Registry.parse(JSON.parse(first.text)).version).toBe('1.2.3');
     const stringify = jest.spyOn(JSON, 'stringify');
     try {
-      // Also when the source was asked again, and said that it is the same.
+      // A revalidation with 304 must not serialize it again either.
       clock.now += 6 * MINUTE;
       file.answer = (_, response) => response.writeHead(304).end();
       expect(await read()).toEqual(first);
@@ -155,13 +155,13 @@ describe('a registry file at a URL', () => {
       false,
       expect.objectContaining({ version: '2' }),
     ]);
-    // Whoever sets it anew means the settings, which are as they were read.
+    // The tag of the settings differs from the tags of the content; If-Match accepts either.
     expect([first.tag, second.tag]).not.toContain(put.headers.get('etag'));
     expect((await ask('PUT', '/registry/default', {}, { 'if-match': first.tag })).status).toBe(200);
     expect(await read(second.tag)).toMatchObject({ status: 200 });
   });
 
-  it('is served as it was read last while its source fails, also by a process that starts anew', async () => {
+  it('serves the last copy while its source fails, also after a restart', async () => {
     const file = await serve(answerJson(FILE, '"one"'));
     const opened = await open();
     await opened.ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
@@ -169,7 +169,7 @@ describe('a registry file at a URL', () => {
     opened.clock.now += 6 * MINUTE;
     expect((await opened.ask('GET', '/registry/default')).body.version).toBe('1.2.3');
     expect(opened.problems).toEqual([expect.stringContaining('answered 500; what was read last is served')]);
-    // A source that failed is left alone for a while.
+    // A failed source is not retried for a while.
     await opened.ask('GET', '/registry/default');
     expect(file.asked).toHaveLength(2);
     await opened.restart();
@@ -179,7 +179,7 @@ describe('a registry file at a URL', () => {
     expect((await opened.ask('GET', '/registry')).body.registries[0]?.server_count).toBe(4);
   });
 
-  it('is empty in the list, and 503 by itself, where it cannot be read and there is no copy', async () => {
+  it('lists no servers and answers 503 if it is unreadable and has no copy', async () => {
     const file = await serve(answerJson(FILE));
     const opened = await open();
     await opened.ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
@@ -191,7 +191,7 @@ describe('a registry file at a URL', () => {
     expect([status, body.code]).toEqual([503, 'unavailable']);
   });
 
-  it('keeps one copy alone', async () => {
+  it('keeps only one copy', async () => {
     const file = await serve(answerJson(FILE));
     const { ask, clock, folder } = await open();
     for (let version = 0; version < 3; version += 1) {
@@ -203,7 +203,7 @@ describe('a registry file at a URL', () => {
     expect(kept).toHaveLength(2);
   });
 
-  it('says what is stored wrongly, and goes on after it is set again', async () => {
+  it('reports damaged settings', async () => {
     const { ask, folder } = await open();
     await ask('PUT', '/registry/default', {});
     writeFileSync(
@@ -215,7 +215,7 @@ describe('a registry file at a URL', () => {
   });
 });
 
-describe('setting the default registry', () => {
+describe('updateRegistry', () => {
   it.each<[string, unknown, string]>([
     ['two sources', { url: 'https://a.example', api_url: 'https://a.example' }, 'exclude each other'],
     ['no URL', { url: 'file:///etc/passwd' }, 'not an absolute http or https URL'],
@@ -247,7 +247,7 @@ describe('setting the default registry', () => {
       'never the secret itself',
     ],
     ['an unknown field', { uri: 'https://a.example' }, 'unknown field'],
-  ])('refuses %s', async (_what, sent, said) => {
+  ])('rejects %s', async (_what, sent, said) => {
     const { ask } = await open();
     const { status, body } = await ask('PUT', '/registry/default', sent);
     expect([status, body.code]).toEqual([400, 'bad_request']);
@@ -255,7 +255,7 @@ describe('setting the default registry', () => {
     expect((await ask('GET', '/registry')).body.registries[0]?.type).toBe('default');
   });
 
-  it('knows no other name', async () => {
+  it('rejects every name except default', async () => {
     const { ask } = await open();
     const { status, body } = await ask('PUT', '/registry/other', {});
     expect([status, body.code]).toEqual([404, 'not_found']);
@@ -278,7 +278,7 @@ describe('setting the default registry', () => {
     ['more objects than it may', answerJson({ servers: {}, groups: [], x: new Array(100_000).fill({}) })],
     ['more values than it may', answerJson({ servers: {}, groups: [], x: new Array(500_000).fill(0) })],
     ['more than it may', (_, response) => response.writeHead(200, { 'content-length': '999999999' }).end('{}')],
-  ])('answers 502 to %s, and nothing changes', async (_what, answer) => {
+  ])('answers 502 to %s and changes nothing', async (_what, answer) => {
     const file = await serve(answer);
     const { ask } = await open({ readDeadline: 3000 });
     const { status, body } = await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
@@ -286,7 +286,7 @@ describe('setting the default registry', () => {
     expect((await ask('GET', '/registry')).body.registries[0]?.type).toBe('default');
   });
 
-  it('answers 502 where nothing listens', async () => {
+  it('answers 502 if no server listens', async () => {
     const { ask } = await open();
     const { status, body } = await ask('PUT', '/registry/default', {
       url: 'http://127.0.0.1:1/r',
@@ -300,7 +300,7 @@ describe('setting the default registry', () => {
     ['never ends one', (_, response) => void response.writeHead(200).write('{'), 504],
     ['never ends a refusal', (_, response) => void response.writeHead(500).write('{'), 502],
   ])(
-    'gives up within 10 s a host that %s',
+    'gives up within 10 s on a host that %s',
     async (_what, answer, expected) => {
       const file = await serve(answer);
       const { ask } = await open();
@@ -322,7 +322,7 @@ describe('setting the default registry', () => {
     expect([status, body.code]).toEqual([504, 'upstream_timeout']);
   });
 
-  it('is refused where somebody else has set it since it was read', async () => {
+  it('answers 412 if the registry has been updated since it was read', async () => {
     const { ask } = await open();
     const { headers } = await ask('GET', '/registry/default');
     const tag = headers.get('etag')!;
@@ -331,7 +331,7 @@ describe('setting the default registry', () => {
     expect([status, body.code]).toEqual([412, 'stale']);
   });
 
-  it('is one line of the audit log', async () => {
+  it('writes one audit event', async () => {
     const { ask, served } = await open();
     await ask('PUT', '/registry/default', {});
     expect(served.changes).toMatchObject([{ type: 'management_registry_updated', outcome: 'success' }]);
@@ -341,7 +341,7 @@ describe('setting the default registry', () => {
 it.each([
   ['of this machine is told of its first five faults', false, 5],
   ['of somebody else is told of its first fault', true, 1],
-])('a registry file %s, however many it has', async (_what, isAway, most) => {
+])('limits the reported faults: a registry file %s', async (_what, isAway, most) => {
   const { ask, folder } = await open();
   const names = Array.from({ length: 100 }, (_, nr) => `s${nr}`);
   const text = JSON.stringify({ servers: Object.fromEntries(names.map((name) => [name, { image: 1 }])) });
@@ -354,8 +354,8 @@ it.each([
   expect(body.detail.match(/servers\.s\d+\.image/g)).toEqual(told);
 });
 
-describe('a registry file of this machine', () => {
-  it('is read again when it changes, and served as it was while it is broken', async () => {
+describe('the default registry from a local file', () => {
+  it('reads a changed file again, and serves its last content while the file is broken', async () => {
     const { ask, folder, clock, problems } = await open();
     const path = join(folder, 'registry.json');
     writeFileSync(path, JSON.stringify(FILE));
@@ -375,7 +375,7 @@ describe('a registry file of this machine', () => {
     ['what is nearly JSON', '{"a": hunter2}', 'is no JSON'],
     ['more objects than it may', `[${'{},'.repeat(100_001)}{}]`, 'more than 100000 objects'],
     ['more values than it may', `[${'0,'.repeat(500_001)}0]`, 'more than 500000 values'],
-  ])('is refused as %s, and not repeated', async (_what, text, said) => {
+  ])('rejects %s without repeating its text', async (_what, text, said) => {
     const { ask, folder } = await open();
     const path = join(folder, 'registry.json');
     writeFileSync(path, text);
@@ -384,7 +384,7 @@ describe('a registry file of this machine', () => {
     expect(body.detail).not.toMatch(/hunter|ssh/);
   });
 
-  it('is told by file, field and remedy where it is wrong', async () => {
+  it('reports file, field and remedy of an error', async () => {
     const { ask, folder } = await open();
     mkdirSync(join(folder, 'r'));
     const path = join(folder, 'r/registry.json');

@@ -21,7 +21,7 @@ const DAMAGED = { store_damaged: 'the settings of the registry cannot be read' }
 const registry = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'registries', name });
 const readRegistry = ({ params: { name } }: Input<z.infer<typeof RegistryInPath>, unknown, unknown>): Touch[] => [
   registry('get', name),
-  // What it lists are objects of the cluster: it shows them to nobody else.
+  // The cluster registry lists objects of the cluster, so it requires permission to list them.
   ...(name === CLUSTER ? [{ verb: 'list', resource: 'mcpservers' } as const] : []),
 ];
 

@@ -3,11 +3,11 @@ import { type Sample, SAMPLES } from '../../e2e/management/samples.ts';
 import { NoBody, type Operation, type RawRequest, type Touch } from '../operation.ts';
 import { OPERATIONS } from './table.ts';
 
-/** A right as `kubectl auth can-i` asks for it; of another API group than ours with its name. */
+/** Returns a permission in the format of `kubectl auth can-i`, with the API group if it is not vmcp's. */
 const told = ({ verb, resource, group, name }: Touch): string =>
   `${verb} ${resource}${group === undefined ? '' : `.${group || 'core'}`}${name === undefined ? '' : `/${name}`}`;
 
-/** Values of the path of a sample. */
+/** Returns the path parameters of a sample. */
 function paramsOf({ path }: Operation, sample: string): Record<string, string> {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const values = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/?]+)')}$`).exec(sample) ?? [];
@@ -31,7 +31,7 @@ const SECRET = 'secrets.core/vmcp-secrets';
 const [GROUPS, SERVERS, ENDPOINTS] = ['list mcpgroups', 'list mcpservers', 'list virtualmcpservers'];
 const REGISTERING = [`create ${CLIENT}`, `update ${CLIENT}`, GROUPS, ENDPOINTS];
 
-/** By operationId. Those of many workloads ask for more when they know which these are. */
+/** Permissions by operationId. Bulk operations check more permissions once they know the workloads. */
 const RIGHTS: Record<string, readonly string[]> = {
   getVersion: [],
   getOpenApi: [],
@@ -76,7 +76,7 @@ const RIGHTS: Record<string, readonly string[]> = {
 };
 
 it.each(OPERATIONS.map((row) => ({ row, id: row.id })))(
-  'of who asks for it are those to all that it reads and writes: $id',
+  'requires the permissions for all that it reads and writes: $id',
   async ({ row, id }) => {
     expect(await rightsFor(row)).toEqual(RIGHTS[id]);
   },
@@ -116,13 +116,13 @@ it.each<[string, string, Sample, string[]]>([
     ['get registries/cluster', SERVERS],
   ],
   ['one of them', 'getRegistryServer', { path: '/registry/cluster/servers/x' }, ['get registries/cluster', SERVERS]],
-])('of who asks are those to %s, too', async (_, id, sample, rights) => {
+])('requires the permissions for %s', async (_, id, sample, rights) => {
   const row = OPERATIONS.find((one) => one.id === id)!;
   expect(await rightsFor(row, sample)).toEqual(rights);
 });
 
 it.each(OPERATIONS.filter(({ body }) => body !== NoBody))(
-  '$id asks for one of its rights before it reads a long body',
+  '$id checks one of its permissions before it reads a long body',
   async (row) => {
     const asked: string[] = [];
     const check = (touch: Touch) => Promise.resolve(void asked.push(told(touch)));

@@ -53,8 +53,8 @@ const codes = ({ status, body }: Asked) => [status, body.code];
 const shaped = <S extends z.ZodType>(schema: S, { body }: Asked) => schema.parse(body);
 const setUp = (provider_type = 'encrypted', password?: string) => ask('POST', '/secrets', { provider_type, password });
 
-describe('setting up the secrets provider', () => {
-  it('is 201 with its type, and says where the secrets are', async () => {
+describe('setUpSecrets', () => {
+  it('answers 201 with the provider type and the location of the secrets', async () => {
     const answer = await setUp('encrypted', 'correct horse');
     expect([answer.status, shaped(SecretsSetUp, answer)]).toEqual([
       201,
@@ -74,11 +74,11 @@ describe('setting up the secrets provider', () => {
     ['a short password', { provider_type: 'encrypted', password: 'short' }, 'bad_request'],
     ['an unknown field', { provider_type: 'encrypted', pasword: 'correct horse' }, 'bad_request'],
     ['no JSON', '{"provider_type"', 'bad_request'],
-  ])('is 400 for %s', async (_, body, code) => {
+  ])('answers 400 for %s', async (_, body, code) => {
     expect(codes(await ask('POST', '/secrets', body))).toEqual([400, code]);
   });
 
-  it('is 400 for a password that does not open the file, and seals it anew where the former is known', async () => {
+  it('answers 400 for a wrong password, and encrypts the file anew if the current password is known', async () => {
     await setUp('encrypted', 'correct horse');
     await ask('POST', KEYS, { key: 'A', value: VALUE });
     await served.close();
@@ -90,15 +90,15 @@ describe('setting up the secrets provider', () => {
     expect(await place.withPassword('another horse').read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
   });
 
-  it('is 500 for a damaged file', async () => {
+  it('answers 500 for a damaged file', async () => {
     await setUp();
     truncateSync(place.file, 100);
     expect(codes(await setUp())).toEqual([500, 'store_damaged']);
   });
 });
 
-describe('a secret', () => {
-  it('is created with 201, updated with 200, deleted with 204, and never returned', async () => {
+describe('the operations on secrets', () => {
+  it('create with 201, update with 200, delete with 204, and never return a value', async () => {
     await setUp();
     const created = await ask('POST', KEYS, { key: 'GITHUB.token_1-x', value: VALUE });
     expect([created.status, shaped(SecretDone, created)]).toEqual([
@@ -124,7 +124,7 @@ describe('a secret', () => {
     ]);
   });
 
-  it('is listed in pages', async () => {
+  it('list the keys in pages', async () => {
     await setUp();
     for (const key of ['C', 'A', 'B']) await ask('POST', KEYS, { key, value: VALUE });
     const first = shaped(SecretKeys, await ask('GET', `${KEYS}?limit=2`));
@@ -133,7 +133,7 @@ describe('a secret', () => {
     expect([rest.keys, rest.next_cursor]).toEqual([[{ key: 'C' }], undefined]);
   });
 
-  it('is 404 before a provider is set up, and where it is not there', async () => {
+  it('answer 404 without a provider and for a missing secret', async () => {
     expect(codes(await ask('GET', KEYS))).toEqual([404, 'not_found']);
     expect(codes(await ask('POST', KEYS, { key: 'A', value: VALUE }))).toEqual([404, 'not_found']);
     expect(codes(await ask('PUT', `${KEYS}/A`, { value: VALUE }))).toEqual([404, 'not_found']);
@@ -143,14 +143,14 @@ describe('a secret', () => {
     expect(codes(await ask('DELETE', `${KEYS}/A`))).toEqual([404, 'not_found']);
   });
 
-  it('is 409 where it is there already, and stays as it is', async () => {
+  it('answer 409 for an existing key and keep its value', async () => {
     await setUp();
     await ask('POST', KEYS, { key: 'A', value: VALUE });
     expect(codes(await ask('POST', KEYS, { key: 'A', value: 'other' }))).toEqual([409, 'already_exists']);
     expect((await place.withPassword().read('default', ['A'])).get('A')).toBe(VALUE);
   });
 
-  it('is 405 with a provider that can only be read', async () => {
+  it('answer 405 with a read-only provider', async () => {
     await setUp('environment');
     for (const answer of [
       await ask('POST', KEYS, { key: 'A', value: VALUE }),
@@ -163,7 +163,7 @@ describe('a secret', () => {
     expect((await ask('GET', KEYS)).status).toBe(200);
   });
 
-  it('is 500 where the file is damaged or locked, and says which file', async () => {
+  it('answer 500 with the name of a damaged or locked file', async () => {
     await setUp();
     await ask('POST', KEYS, { key: 'A', value: VALUE });
     const before = readFileSync(place.file);
@@ -202,7 +202,7 @@ describe('a secret', () => {
     ['an unknown field', { key: 'A', value: VALUE, secret: VALUE }],
     ['a list', [VALUE]],
     ['no JSON', `{"key": "A", "value": "${VALUE}"`],
-  ])('is 400 for %s, whose value is not told', async (_, body) => {
+  ])('answer 400 for %s without repeating the value', async (_, body) => {
     await setUp();
     const answer = await ask('POST', KEYS, body);
     expect(answer.status).toBe(400);
@@ -211,7 +211,7 @@ describe('a secret', () => {
   });
 
   it.each(['..%2F..%2Fetc%2Fpasswd', '%2e%2e', 'a%00b', 'a%2Fb', 'k'.repeat(254)])(
-    'is named by no path such as %s',
+    'reject a key such as %s in the path',
     async (key) => {
       await setUp();
       expect((await ask('PUT', `${KEYS}/${key}`, { value: VALUE })).status).toBeGreaterThanOrEqual(400);
@@ -219,20 +219,20 @@ describe('a secret', () => {
     },
   );
 
-  it('takes other methods for none of its own', async () => {
+  it('answer 405 to other methods', async () => {
     const answer = await ask('PATCH', `${KEYS}/A`, { value: VALUE });
     expect([...codes(answer), answer.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'PUT, DELETE']);
   });
 });
 
-it('no file of the state folder has a value in it', async () => {
+it('stores no secret value in plain text in the state folder', async () => {
   await setUp();
   await ask('POST', KEYS, { key: 'A', value: VALUE });
   const names = ['provider.json', 'secrets.encrypted', '.lock'];
   for (const name of names) expect(readFileSync(join(place.file, '..', name), 'utf8')).not.toContain('hunter2');
 });
 
-describe('a secret that is made in a cluster', () => {
+describe('createSecret in a cluster', () => {
   let server: ObjectServer;
   let may: string[];
   let inCluster: ServedOperations;
@@ -262,7 +262,7 @@ describe('a secret that is made in a cluster', () => {
       })
     ).status;
 
-  it('is added to the others by who may change them alone', async () => {
+  it('requires permission to update the Secret when the Secret exists', async () => {
     may = ['update secretproviders', 'create secrets'];
     expect([await make('A'), await make('B')]).toEqual([201, 403]);
     expect(Object.keys(server.at('/api/v1/namespaces/team/secrets/vmcp-secrets')?.data as object)).toEqual(['A']);

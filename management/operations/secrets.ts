@@ -16,7 +16,7 @@ const KEYS = '/secrets/default/keys';
 
 const provider = (verb: Touch['verb']): Touch => ({ verb, resource: 'secretproviders', name: 'default' });
 const stored = (verb: 'create' | 'update'): Touch => ({ verb, group: '', resource: 'secrets', name: STORED_SECRET });
-/** Who writes a secret needs to be allowed to write that Secret, too: the API is no way around the rights of a cluster. */
+/** Requires permission for the Kubernetes Secret too, so that the API does not bypass the RBAC of the cluster. */
 const write = (verb: 'create' | 'update' | 'delete'): Touch[] => [
   provider('update'),
   stored(verb === 'delete' ? 'update' : verb),
@@ -99,7 +99,7 @@ export const createSecret = operation({
   touches: () => write('create'),
   audit: 'management_secret_created',
   async run({ body: { key, value }, caller }, { secrets }) {
-    // The first secret makes it; each one after that changes it.
+    // The first key creates the Kubernetes Secret; each later key updates it.
     await secrets.create(key, value, () => caller.check(stored('update')));
     return done(key, 'stored');
   },

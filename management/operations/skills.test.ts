@@ -26,8 +26,8 @@ const listed = async (query = '') => names((await place.ask('GET', `/skills${que
 const folderOf = (name: string, text = skillText(name)) => place.write(name, { 'SKILL.md': text });
 const answered = ({ status, body }: Awaited<ReturnType<SkillsPlace['ask']>>) => [status, body.code];
 
-describe('a skill from a folder', () => {
-  it('is installed for the user, listed, told and uninstalled', async () => {
+describe('the operations on a skill from a folder', () => {
+  it('install, list, return and uninstall it for the user', async () => {
     const more = 'metadata: { version: "1.2", author: Ann, tags: [a, b] }\n';
     const folder = place.write('notes', { 'SKILL.md': skillText('notes', more), 'scripts/run.sh': '#!/bin/sh\n' });
     const { status, body } = await place.install({ name: folder });
@@ -47,7 +47,7 @@ describe('a skill from a folder', () => {
     expect(existsSync(join(folder, 'SKILL.md'))).toBe(true);
   });
 
-  it('keeps the right of its programs to run, and is another version with it', async () => {
+  it('keep executable permissions, which are part of its version', async () => {
     const folder = place.write('notes', { 'SKILL.md': skillText('notes'), 'run.sh': '#!/bin/sh\n', 'a.txt': '' });
     chmodSync(join(folder, 'run.sh'), 0o755);
     expect((await place.install({ name: folder })).status).toBe(201);
@@ -58,7 +58,7 @@ describe('a skill from a folder', () => {
     expect([status, body.detail]).toEqual([409, expect.stringContaining('another version')]);
   });
 
-  it('goes to the clients that are named, each in its folder', async () => {
+  it('install it in the folder of each named client', async () => {
     const clients = ['claude-code', 'cursor', 'vscode', 'codex', 'gemini', 'windsurf', 'goose', 'zed'];
     const { body } = await place.install({ name: folderOf('notes'), clients });
     expect(body.skill.clients).toEqual(clients);
@@ -77,7 +77,7 @@ describe('a skill from a folder', () => {
     ]);
   });
 
-  it('goes to the clients that are registered, for its group where it has one', async () => {
+  it('install it for the registered clients, or for those of its group', async () => {
     await place.ask('POST', '/clients', { name: 'cursor', groups: ['tools'] });
     await place.ask('POST', '/clients', { name: 'goose', groups: [] });
     const { body } = await place.install({ name: folderOf('notes'), group: 'tools' });
@@ -88,7 +88,7 @@ describe('a skill from a folder', () => {
     expect(answered(await place.install({ name: folderOf('more'), group: 'none' }))).toEqual([400, 'bad_request']);
   });
 
-  it('may belong to a project, beside one of the user and those of other projects', async () => {
+  it('install it for a project, beside the same skill of the user and of other projects', async () => {
     const [one, two] = [place.write('one', { a: '' }), place.write('two', { a: '' })];
     const name = folderOf('notes');
     const inOne = { name, scope: 'project', project_root: one, clients: ['claude-code', 'zed'] };
@@ -119,7 +119,7 @@ describe('a skill from a folder', () => {
     expect(readdirSync(one, { recursive: true }).filter((path) => String(path).endsWith('.md'))).toEqual([]);
   });
 
-  it('of a project is not written where a link leads out of it', async () => {
+  it('reject a project folder that links to a folder outside the project', async () => {
     const root = place.write('project', { a: '' });
     const outside = place.write('outside', { a: '' });
     symlinkSync(outside, join(root, '.claude'));
@@ -129,7 +129,7 @@ describe('a skill from a folder', () => {
     expect(readdirSync(outside)).toEqual(['a']);
   });
 
-  it('is replaced with force alone, and takes nothing away that is not its own', async () => {
+  it('replace it only with force, and remove only its own files', async () => {
     const name = folderOf('notes');
     expect((await place.install({ name })).status).toBe(201);
     expect(answered(await place.install({ name }))).toEqual([409, 'already_exists']);
@@ -154,7 +154,7 @@ describe('a skill from a folder', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 
-  it('is none with a link, and needs what it says in its own words', async () => {
+  it('reject links, and install the skills that it requires', async () => {
     const name = folderOf('notes');
     symlinkSync('/etc/passwd', join(name, 'passwd'));
     expect(answered(await place.install({ name }))).toEqual([400, 'bad_request']);
@@ -172,7 +172,7 @@ describe('a skill from a folder', () => {
     expect((await place.ask('DELETE', '/skills/beta?force=true')).status).toBe(204);
   });
 
-  it('must have the digest that is asked for', async () => {
+  it('reject another digest than the requested one', async () => {
     const name = folderOf('notes');
     const wrong = { name, digest: `sha256:${'0'.repeat(64)}` };
     const { status, body } = await place.install(wrong);
@@ -182,12 +182,12 @@ describe('a skill from a folder', () => {
   });
 });
 
-describe('a skill that is sent', () => {
+describe('installSkill from an archive', () => {
   const files = [{ name: 'notes/SKILL.md', text: skillText('notes') }];
   it.each([
     ['tar.gz', () => tgzOf(files)],
     ['zip', () => Promise.resolve(zipOf(files))],
-  ])('as %s is unpacked and installed', async (_kind, make) => {
+  ])('unpacks %s and installs the skill', async (_kind, make) => {
     const { status, body } = await place.install({ archive: (await make()).toString('base64') });
     expect([status, body.skill.reference]).toEqual([201, `archive@${body.skill.digest}`]);
     expect(place.installed()).toEqual(['.claude/skills/notes/SKILL.md']);
@@ -198,7 +198,7 @@ describe('a skill that is sent', () => {
     ['a link', [...files, { name: 'notes/l', type: 'symlink' as const, linkname: '/etc/passwd' }]],
     ['a folder that has another name', [{ name: 'other/SKILL.md', text: skillText('notes') }]],
     ['a place of this machine', [{ name: 'SKILL.md', text: skillText('notes', 'requires: [/etc]\n') }]],
-  ])('with %s is refused, and nothing of it stays', async (_what, entries) => {
+  ])('rejects %s and leaves no files behind', async (_what, entries) => {
     const archive = (await tgzOf(entries)).toString('base64');
     expect(answered(await place.install({ archive }))).toEqual([400, 'bad_request']);
     expect(place.installed()).toEqual([]);
@@ -206,13 +206,13 @@ describe('a skill that is sent', () => {
   });
 });
 
-describe('validation', () => {
+describe('validateSkill', () => {
   const verdictOf = async (text: string, name = 'notes') => {
     const path = place.write(name, { 'SKILL.md': text });
     return (await place.ask('POST', '/skills/validate', { path })).body;
   };
 
-  it('finds nothing wrong with a skill', async () => {
+  it('accepts a valid skill', async () => {
     const more = `license: MIT\ncompatibility: ${'x'.repeat(500)}\nallowed-tools: Read Write\n`;
     expect(await verdictOf(skillText('notes', more))).toEqual({ valid: true, errors: [], warnings: [] });
     const archive = (await tgzOf([{ name: 'notes/SKILL.md', text: skillText('notes') }])).toString('base64');
@@ -238,12 +238,12 @@ describe('validation', () => {
     ['an empty description', front('name: notes\ndescription: "  "'), 'description'],
     ['a description of 1025 letters', front(`name: notes\ndescription: ${'d'.repeat(1025)}`), 'description'],
     ['a compatibility of 501 letters', skillText('notes', `compatibility: ${'x'.repeat(501)}\n`), 'compatibility'],
-  ])('refuses %s', async (_what, text, said) => {
+  ])('rejects %s', async (_what, text, said) => {
     const { valid, errors } = await verdictOf(text);
     expect([valid, errors.join()]).toEqual([false, expect.stringContaining(said)]);
   });
 
-  it('refuses what is no file or folder, and what has no SKILL.md', async () => {
+  it('rejects links, invalid archives and a skill without SKILL.md', async () => {
     const path = folderOf('notes');
     symlinkSync('..', join(path, 'up'));
     const { body } = await place.ask('POST', '/skills/validate', { path });
@@ -256,7 +256,7 @@ describe('validation', () => {
     expect((await place.ask('POST', '/skills/validate', { archive: nonsense })).body.valid).toBe(false);
   });
 
-  it('looks at the length of its text: 500 lines are few, and a megabyte is the most', async () => {
+  it('warns above 500 lines and rejects more than 1 MiB', async () => {
     const lines = (count: number) =>
       skillText('notes', '', 'x\n'.repeat(count - skillText('notes', '', '').split('\n').length));
     expect((await verdictOf(lines(500))).warnings).toEqual([]);
@@ -266,14 +266,14 @@ describe('validation', () => {
     expect((await verdictOf(bytes(1_048_577))).errors).toEqual([expect.stringContaining('longer than 1048576 bytes')]);
   });
 
-  it('warns of commas between tools, and of a long text', async () => {
+  it('warns about commas between tools and about a long text', async () => {
     const { valid, warnings } = await verdictOf(skillText('notes', 'allowed-tools: Read, Write\n', 'x\n'.repeat(500)));
     expect([valid, warnings]).toEqual([true, [expect.stringContaining('commas'), expect.stringContaining('500')]]);
   });
 });
 
-describe('a body without what it is about', () => {
-  it.each(['/skills', '/skills/validate'])('names what is missing, and no exclusion: %s', async (path) => {
+describe('installSkill and validateSkill', () => {
+  it.each(['/skills', '/skills/validate'])('reject a body without name, path and archive: %s', async (path) => {
     const { status, body } = await place.ask('POST', path, {});
     expect(status).toBe(400);
     expect(body.detail).toMatch(/required field is missing; write (name|path), or archive/);
@@ -321,12 +321,12 @@ describe('the status of an answer', () => {
     ['POST', '/skills/validate', { path: '/none' }, nothing, 400, 'bad_request'],
     ['POST', '/skills/validate', { path: '/etc', archive: 'YQ==' }, nothing, 400, 'bad_request'],
     ['POST', '/skills/validate', { archive: 'YWJj' }, block, 500, 'internal'],
-  ])('of %s %s with %j (%#) is as it is documented', async (method, path, body, prepare, status, code) => {
+  ])('matches the reference: %s %s with %j (%#)', async (method, path, body, prepare, status, code) => {
     await prepare();
     expect(answered(await place.ask(method, path, body))).toEqual([status, code]);
   });
 
-  it('is told to the audit log of what changes something', async () => {
+  it('appears in the audit log for each change', async () => {
     await place.install({ name: folderOf('notes') });
     await place.ask('DELETE', '/skills/notes');
     await place.ask('GET', '/skills');

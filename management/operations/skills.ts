@@ -32,7 +32,7 @@ const Archive = z
   .max(4_000_000)
   .describe('A tar (gzip or not) or zip archive of the skill in base64, in place of a name or path.');
 
-/** What is said where neither or both of two fields are written. */
+/** Returns the error message for a body with neither or both of two fields. */
 const chooseOne = (one: string, other: string) => ({
   error: ({ input }: { input?: unknown }) =>
     typeof input === 'object' && input !== null && one in input
@@ -41,7 +41,7 @@ const chooseOne = (one: string, other: string) => ({
   path: [one],
 });
 
-/** One of two fields, and not both, as a schema says it. */
+/** Returns the JSON schema of exactly one of two fields. */
 const oneOf = (one: string, other: string) => ({ oneOf: [{ required: [one] }, { required: [other] }] });
 
 const skill = (verb: Touch['verb'], name?: string): Touch => ({
@@ -170,9 +170,9 @@ export const installSkill = operation({
   first: () => skill('create'),
   touches: ({ body: { clients = [], group } }) => [
     skill('create'),
-    // What is installed gets more readers, or another content by force.
+    // An installed skill gets more clients, or new content with force.
     skill('update'),
-    // Who is told which there are.
+    // The answer reveals the registered clients and the groups.
     ...(clients.length === 0 ? [{ verb: 'list', resource: 'clients' } as const] : []),
     ...(group === undefined ? [] : [{ verb: 'list', resource: 'mcpgroups' } as const]),
   ],

@@ -13,7 +13,7 @@ afterEach(async () => {
   place.remove();
 });
 
-/** May change workloads, and read no Secret. */
+/** Caller that may update workloads but may not read Secrets. */
 const keyless: Caller = {
   name: 'keyless',
   check: ({ resource, name }) =>
@@ -36,7 +36,7 @@ describe('a workload that refers to a Secret', () => {
     ['a start', startWorkload, undefined],
     ['a restart', restartWorkload, undefined],
     ['a restart of many', restartWorkloads, MANY],
-  ])('is started by nobody who may not get that: %s', async (_, operation, body) => {
+  ])('requires permission to read the Secret when it starts: %s', async (_, operation, body) => {
     await does(stopWorkload, keyless);
     const forbidden = { code: 'forbidden', message: expect.stringContaining('may not get secrets "company"') };
     await expect(does(operation, keyless, body)).rejects.toMatchObject(forbidden);
@@ -46,14 +46,14 @@ describe('a workload that refers to a Secret', () => {
     expect(isStopped()).toBe(false);
   });
 
-  it('may be started anew by who may change it: it goes on with what it has', async () => {
+  it('restarts without that permission while it runs', async () => {
     await does(restartWorkload, keyless);
     await does(restartWorkloads, keyless, MANY);
     expect(place.read('search.yaml')).toContain('restarted-at');
   });
 });
 
-/** May list workloads, and change one of them. */
+/** Caller that may list workloads and change only `search`. */
 const ofSearch: Caller = {
   name: 'of-search',
   check: ({ verb, resource, name }) =>
@@ -66,7 +66,7 @@ it.each([
   ['deletes', deleteWorkloads],
   ['starts anew', restartWorkloads],
 ])(
-  'who may change one workload alone %s that of many, and none where another one is meant, too',
+  'a caller with permission for one workload %s only that one, and none if the body names another',
   async (_, operation) => {
     const other = SEARCH.replace('search #', 'other #');
     place.write('other.yaml', other);

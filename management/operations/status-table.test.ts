@@ -27,7 +27,7 @@ const LISTED = Object.values(paths)
     })),
   );
 
-/** Codes that a status is described by. */
+/** Returns the problem codes in the description of a status. */
 const codesOf = ({ status, description }: (typeof LISTED)[number]): ProblemCode[] =>
   (Object.keys(PROBLEMS) as ProblemCode[]).filter(
     (code) => PROBLEMS[code][0] === status && description.includes(`\`${code}\``),
@@ -38,7 +38,7 @@ const proofsOf = ({ operationId }: (typeof LISTED)[number], code: ProblemCode): 
   PLACES.map((place) => reachOf(operationId, code)[place]);
 const isMet = (proof: Proof): boolean => typeof proof === 'string';
 
-it('every status that the document lists for an operation is met by a test, on one machine or in a cluster', () => {
+it('every documented status has a test, on one machine or in a cluster', () => {
   const unmet = LISTED.filter(({ status }) => status >= 400).flatMap((listed) => {
     const codes = codesOf(listed);
     const lost = codes.filter((code) => !proofsOf(listed, code).some(isMet));
@@ -47,21 +47,21 @@ it('every status that the document lists for an operation is met by a test, on o
   expect(unmet).toEqual([]);
 });
 
-it('a status that is met in one place alone has a reason why it never comes about in the other', () => {
+it('a status that only one place can answer states why the other cannot', () => {
   const reasons = LISTED.flatMap((listed) => codesOf(listed).flatMap((code) => proofsOf(listed, code)))
     .filter((proof) => typeof proof !== 'string')
     .map(({ never }) => never);
   expect(new Set(reasons).size).toBeGreaterThan(5);
-  // Words, and no mark to be filled in later.
+  // Rejects placeholders: a reason has at least five words.
   expect(reasons.filter((reason) => !/^[a-z]\S*( \S+){4,}$/.test(reason))).toEqual([]);
 });
 
-it('every operation lists how it succeeds', () => {
+it('every operation documents its success status', () => {
   const successes = LISTED.filter(({ status }) => status < 300).map(({ operationId, status }) => [operationId, status]);
   expect(successes.sort()).toEqual(OPERATIONS.map(({ id, success }) => [id, success]).sort());
 });
 
-it('tests that the table names are there', () => {
+it('every test that the table names exists', () => {
   const named = LISTED.flatMap((listed) =>
     codesOf(listed).flatMap((code) => proofsOf(listed, code).filter((proof) => typeof proof === 'string')),
   );

@@ -23,7 +23,7 @@ import { operationOperations } from './operations.ts';
 import { OPERATIONS } from './table.ts';
 import { workloadOperations } from './workloads.ts';
 
-/** workload-statuses.test.ts has them. */
+/** Tested in workload-statuses.test.ts. */
 const OTHERS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];
 const ROWS = OPERATIONS.filter((row) => !OTHERS.includes(row));
 
@@ -45,7 +45,7 @@ async function serve(rooms: Rooms, options: { burst?: number; deadline?: number 
   closers.push(() => served.close());
 }
 
-/** Those of this machine, with some of them in place of theirs. */
+/** Returns the services of this machine, with replacements for some. */
 const roomsWith = (some: Partial<Rooms> = {}): Rooms => {
   const ours = { secrets: secrets.withPassword().in('default'), ...some };
   return new Proxy(place.rooms(), {
@@ -55,7 +55,7 @@ const roomsWith = (some: Partial<Rooms> = {}): Rooms => {
 
 const ARCHIVE = (await tgzOf([{ name: 'notes/SKILL.md', text: skillText('notes') }])).toString('base64');
 
-/** What each row is asked when it is to succeed. */
+/** Requests that succeed, by operationId. */
 const USUAL: Record<string, Asked> = {
   getVersion: {},
   getOpenApi: {},
@@ -82,14 +82,14 @@ const USUAL: Record<string, Asked> = {
 const usual = (row: Operation): Asked => USUAL[row.id] ?? {};
 const ask = (row: Operation, more: Asked = {}): Promise<Told> => askOperation(served, row, { ...usual(row), ...more });
 
-/** Asks another operation first, which has to succeed. */
+/** Runs another operation that must succeed. */
 async function first(id: string): Promise<void> {
   const row = ROWS.find((one) => one.id === id)!;
   const { status, body } = await ask(row);
   if (status !== row.success) throw new Error(`${id} answers ${status}: ${JSON.stringify(body)}`);
 }
 
-/** Secrets that are set up, with one that is there. */
+/** Sets up the secrets provider with one secret. */
 async function setUpSecrets(): Promise<void> {
   const room = secrets.withPassword().in('default');
   await room.setUp('encrypted', PASSWORD);
@@ -104,7 +104,7 @@ const recordOf = (kind: string, name: string): string => {
 const skillsFolder = (): string => join(place.home, '.local/state/vmcp/skills');
 const installedFile = (): string => join(place.home, '.claude/skills/notes/SKILL.md');
 
-/** The skills of this machine, which wait for nobody. */
+/** Returns the skills of this machine, with no wait for the lock. */
 const impatientSkills = (): Rooms['skills'] => {
   const rules = { localPaths: true, privateAddresses: true, proxy: undefined, searchPath: '', deadline: 10_000 };
   const home = homeOf({ HOME: place.home });
@@ -218,12 +218,12 @@ const SCENARIOS: Scenarios = {
   },
 };
 
-describe('each problem that an operation may answer', () => {
-  it.each(problemCases(ROWS))('is met on one machine: $name $status $code', (met) => meetProblem(met, SCENARIOS));
+describe('each problem of an operation', () => {
+  it.each(problemCases(ROWS))('occurs on one machine: $name $status $code', (met) => meetProblem(met, SCENARIOS));
 });
 
 describe('each operation', () => {
-  it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('answers: $name', async ({ row }) => {
+  it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('succeeds: $name', async ({ row }) => {
     await setUpSecrets();
     await serve(roomsWith());
     if (row.id === 'deleteClient') await first('registerClient');
@@ -235,7 +235,7 @@ describe('each operation', () => {
   });
 });
 
-/** None is left out. */
+/** Verifies that USUAL covers all operations of this file. */
 afterAll(() => {
   expect(Object.keys(USUAL).sort()).toEqual(ROWS.map(({ id }) => id).sort());
 });

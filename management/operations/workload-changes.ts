@@ -7,7 +7,7 @@ import { referenceTouches } from '../workloads/find-references.ts';
 import { checkIsolation } from '../workloads/without-effect.ts';
 import type { Check } from '../workloads/workloads.ts';
 
-/** What an operation that writes a workload may meet. */
+/** Problems of every operation that writes a workload. */
 export const WRITING = {
   conflict: 'another manager owns what would change, or its manifest cannot be edited without loss',
   busy: 'it is being changed all the time',
@@ -16,14 +16,14 @@ export const RECORD = { inline_secret: 'a secret stands in the record itself, in
 
 export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
 
-/** What workloads hand on the caller must be allowed to use. @throws Problem `forbidden` */
+/** Checks that the caller may use the objects to which the workloads refer. @throws Problem `forbidden` */
 async function checkReferences(specs: readonly StoredResource['spec'][], caller: Caller): Promise<void> {
   const touches = specs.flatMap(referenceTouches);
   const each = new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch]));
   for (const touch of each.values()) await caller.check(touch);
 }
 
-/** One that is stopped hands nothing on until it is started. @throws Problem `forbidden` */
+/** Checks the references of stopped workloads only: running workloads use them already. @throws Problem `forbidden` */
 export async function checkStart(resources: readonly StoredResource[], caller: Caller): Promise<void> {
   const specs = resources.map(({ spec }) => spec);
   await checkReferences(
@@ -37,11 +37,14 @@ const runsSomething = ({ image, command, remoteUrl }: StoredResource['spec']): b
 
 interface WantedChange {
   group?: string | null | undefined;
-  /** Accepts isolation that nothing enforces. */
+  /** Accepts network isolation that is not enforced. */
   force: boolean;
 }
 
-/** What a change hands on the caller must be allowed to use, the group must be there, and isolation must be enforced. */
+/**
+ * Returns a check of a change: the caller may use its references, something is left to run, isolation is enforced, and
+ * the group exists.
+ */
 export function checkChange({ group, force }: WantedChange, caller: Caller, { workloads }: Rooms): Check {
   return async (edited, before, place) => {
     await checkReferences([edited.spec], caller);
@@ -52,7 +55,7 @@ export function checkChange({ group, force }: WantedChange, caller: Caller, { wo
   };
 }
 
-/** Begins work on many. Those of a group that are stopped are not started by a restart of the group. */
+/** Begins a background operation on many workloads. A restart of a group leaves its stopped workloads stopped. */
 export async function beginWork(
   type: 'delete' | 'restart',
   { names, group }: WorkloadSelection,
@@ -72,7 +75,10 @@ export async function beginWork(
   return { operation_id, accepted, unknown: [...wanted].filter((name) => !accepted.includes(name)) };
 }
 
-/** Who may do it to every workload is asked once. @throws Problem `forbidden` */
+/**
+ * Checks the permission for all workloads first, and the permission for each name only without it.
+ * @throws Problem `forbidden`
+ */
 async function checkEach(caller: Caller, verb: 'delete' | 'update', names: readonly string[]): Promise<void> {
   try {
     await caller.check({ verb, resource: 'mcpservers' });

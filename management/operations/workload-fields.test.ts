@@ -38,7 +38,7 @@ const refused = (detail: string) => ({
   body: expect.objectContaining({ code: 'bad_request', detail: expect.stringContaining(detail) }),
 });
 
-describe('an edit that takes a field away', () => {
+describe('editWorkload with a removed field', () => {
   it.each([
     ['proxy_port', 9000, 0],
     ['proxy_port', 9000, null],
@@ -55,12 +55,12 @@ describe('an edit that takes a field away', () => {
     expect(place.read('search.yaml')).toBe(before);
   });
 
-  it('refuses an edit that leaves nothing to run', async () => {
+  it('rejects an edit that leaves nothing to run', async () => {
     expect(await edit({ image: null })).toEqual(refused('nothing is left to run'));
     expect((await edit({ image: null, url: 'https://far.example/mcp' })).status).toBe(200);
   });
 
-  it('changes nothing by null where nothing was set', async () => {
+  it('ignores null for a field that is not set', async () => {
     const before = place.read('search.yaml');
     const names = Object.keys(WorkloadDetail.shape).filter((name) => !(name in { image: 0, group: 0, env_vars: 0 }));
     const away = names.filter((name) => !['secrets', 'transport'].includes(name)).map((name) => [name, null] as const);
@@ -90,14 +90,14 @@ const REGISTRY = {
   remote_servers: { far: { description: 'Far', url: 'https://far.example/mcp', transport: 'streamable-http' } },
 };
 
-describe('a workload that names an entry of the registry alone', () => {
+describe('createWorkload with only a registry entry', () => {
   beforeEach(async () => {
     const file = join(place.home, 'servers.json');
     writeFileSync(file, JSON.stringify(REGISTRY));
     expect((await ask('PUT', '/registry/default', { local_path: file })).status).toBe(200);
   });
 
-  it('runs what the entry says, under the last part of its name', async () => {
+  it("runs the entry and takes the name from the last part of the entry's name", async () => {
     const made = await ask('POST', '/workloads', { registry_entry: 'io.example/tell' });
     expect([made.status, made.body.name]).toEqual([201, 'tell']);
     const { command, transport, env_vars } = await detail('tell');
@@ -110,7 +110,7 @@ describe('a workload that names an entry of the registry alone', () => {
     expect(await detail('there')).toMatchObject({ url: 'https://far.example/mcp' });
   });
 
-  it('refuses missing values, an unknown entry and a missing name', async () => {
+  it('rejects missing values, an unknown entry and a missing name', async () => {
     expect(await ask('POST', '/workloads', { registry_entry: 'locked' })).toEqual(refused('KEY (in secrets)'));
     const secrets = [{ name: 'company/key', target: 'KEY' }];
     expect((await ask('POST', '/workloads', { registry_entry: 'locked', secrets })).status).toBe(201);
@@ -119,7 +119,7 @@ describe('a workload that names an entry of the registry alone', () => {
   });
 });
 
-describe('what is accepted without effect', () => {
+describe('createWorkload and editWorkload with a field without effect', () => {
   const BEGIN = 'accepted, without effect here: ';
   const warnedOf = (lines: string[] = []) => lines.map((line) => line.replace(BEGIN, '').split(':')[0]);
   const FAR = { name: 'far', url: 'https://far.example/mcp' };
@@ -145,7 +145,7 @@ describe('what is accepted without effect', () => {
     ['env_vars', { ...FAR, env_vars: { LEVEL: 'low' } }],
     ['secrets', { ...FAR, secrets: [{ name: 'company/token', target: 'TOKEN' }] }],
     ['volumes', { ...FAR, volumes: ['/a:/b'] }],
-  ])('stands in the answer and in the status: %s', async (field, sent) => {
+  ])('warn in the answer and in the status: %s', async (field, sent) => {
     const made = await ask('POST', '/workloads', sent);
     expect(made.status).toBe(201);
     const { warnings } = WorkloadChanged.parse(made.body);
@@ -157,12 +157,12 @@ describe('what is accepted without effect', () => {
     expect(WorkloadChanged.parse(again.body).warnings).toEqual(warnings);
   });
 
-  it('leaves warnings out where everything has an effect', async () => {
+  it('return no warnings if every field has an effect', async () => {
     const { body } = await edit({ debug: true, proxy_port: 9000 });
     expect(body).toEqual({ name: 'search', port: 9000 });
   });
 
-  it('refuses isolation that nothing enforces, unless it is forced', async () => {
+  it('reject isolation that is not enforced, unless forced', async () => {
     const command = { name: 'far', command: ['far'], network_isolation: true };
     expect(await ask('POST', '/workloads', command)).toEqual(refused('a command runs as a process of this machine'));
     const made = await ask('POST', '/workloads?force', command);
@@ -170,7 +170,7 @@ describe('what is accepted without effect', () => {
       201,
       ['permission_profile.network'],
     ]);
-    // What was forced once is no reason to refuse another edit.
+    // Unenforced isolation that was forced once does not block later edits.
     const other = await ask('POST', '/workloads/far/edit', { ...(await detail('far')), tools: ['find'] });
     expect(other.status).toBe(200);
     const some = { permission_profile: { network: { outbound: { allow_host: ['10.0.0.1'] } } } };
@@ -179,12 +179,12 @@ describe('what is accepted without effect', () => {
     expect((await edit({ permission_profile: { name: 'none' } })).status).toBe(200);
   });
 
-  it('refuses a network mode that is not served', async () => {
+  it('reject an unsupported network mode', async () => {
     const permission_profile = { network: { mode: 'host', outbound: { insecure_allow_all: true } } };
     expect(await edit({ permission_profile })).toEqual(refused('network.mode: "host" is not served'));
   });
 
-  it('warns of volumes and privileges of a command', async () => {
+  it('warn about volumes and privileges of a command', async () => {
     const command = { name: 'far', command: ['far'], volumes: ['/data:/data'] };
     const profile = { permission_profile: { privileged: true, network: { outbound: { insecure_allow_all: true } } } };
     const made = await ask('POST', '/workloads', { ...command, ...profile });
@@ -194,13 +194,13 @@ describe('what is accepted without effect', () => {
     ]);
   });
 
-  it('refuses inbound hosts, which nothing enforces', async () => {
+  it('reject inbound hosts, which are not enforced', async () => {
     const permission_profile = { network: { inbound: { allow_host: ['a'] } } };
     expect(await edit({ permission_profile })).toEqual(refused('permission_profile.network.inbound.allow_host'));
   });
 });
 
-it('lets an issuer of this machine be called, as no other field of a record could', async () => {
+it('allows plain HTTP and private addresses for an issuer on this machine', async () => {
   expect((await edit({ oidc: { issuer: 'http://127.0.0.1:4480', audience: 'a' } })).status).toBe(200);
   expect(place.read('search.yaml')).toMatch(/insecureAllowHTTP: true/);
   expect(place.read('search.yaml')).toMatch(/jwksAllowPrivateIP: true/);

@@ -20,13 +20,13 @@ afterEach(async () => {
   place.remove();
 });
 
-/** A manifest as people write it: comments, and an order of its own. */
+/** Returns a manifest with comments and an unusual order of keys. */
 function manifestOf(written: Record<string, unknown>, annotations: Record<string, string>): string {
   const metadata = stringify({ metadata: { ...params, annotations } });
   return `# What we search with.\nkind: MCPServer # a program\n${metadata}\n${stringify({ spec: written })}\n# The end.\napiVersion: vmcp.dev/v1alpha1\n`;
 }
 
-it('what GET gives of 200 workloads, whatever they are like, can be sent to edit, and every byte and the version stay', async () => {
+it('editWorkload keeps bytes and version for the answer of getWorkload, for 200 workloads', async () => {
   const roundTrip = async (written: Record<string, unknown>, annotations: Record<string, string>) => {
     const manifest = manifestOf(written, annotations);
     place.write('search.yaml', manifest);
@@ -42,7 +42,7 @@ it('what GET gives of 200 workloads, whatever they are like, can be sent to edit
   await fc.assert(fc.asyncProperty(spec, recorded, roundTrip), { numRuns: 200 });
 }, 120_000);
 
-it('of which one field is changed writes that field, so it is no accident that the rest stays', async () => {
+it('editWorkload writes only the field that changed', async () => {
   const changed = async (written: Record<string, unknown>) => {
     const manifest = manifestOf({ ...written, groupRef: undefined, proxyPort: 7001 }, {});
     place.write('search.yaml', manifest);

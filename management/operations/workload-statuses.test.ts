@@ -34,7 +34,7 @@ async function serve(rooms: Rooms, options: { burst?: number; deadline?: number 
   closers.push(() => served.close());
 }
 
-/** What each row is asked when it is to succeed. */
+/** Requests that succeed, by operationId. */
 const USUAL: Record<string, Asked> = {
   listWorkloads: {},
   createWorkload: { body: { name: 'made', image: 'example/made:1' } },
@@ -59,17 +59,17 @@ const USUAL: Record<string, Asked> = {
 const usual = (row: Operation): Asked => USUAL[row.id] ?? {};
 const ask = (row: Operation, more: Asked = {}): Promise<Told> => askOperation(served, row, { ...usual(row), ...more });
 
-/** Until the test is over. */
+/** Rewrites a file continuously until the end of the test. */
 async function disturb(file: string, text: string): Promise<void> {
   const { stop } = await writeAnew(file, `${text}# `, '\n');
   closers.push(stop);
 }
 
-/** A manifest as text. */
+/** Returns a manifest as text. */
 const manifest = (kind: string, spec: string, metadata = '{ name: search }'): string =>
   `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nspec: ${spec}\nmetadata: ${metadata}\n`;
 
-/** What cannot be written without losing what refers to it, or is somebody else's: by row, file and text. */
+/** Manifests that cannot be edited without loss, or that another owner has: operationId, then file, then text. */
 const OWNED: Record<string, Record<string, string>> = {
   createWorkload: {
     'theirs.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: made-permissions }\ndata: { a: b }\n',
@@ -135,7 +135,7 @@ const SCENARIOS: Scenarios = {
     if (row.path.startsWith('/groups')) {
       const name = row.id === 'deleteGroup' ? 'empty' : 'tools';
       rmSync(join(place.folder, 'group.yaml'));
-      // With its comment the file stays when the group goes.
+      // The comment keeps the file when the group is deleted.
       await disturb(join(place.folder, `${name}.yaml`), `# Ours.\n${GROUP.replace('tools', name)}`);
       return untilDisturbed(409, () => ask(row));
     }
@@ -152,12 +152,12 @@ const SCENARIOS: Scenarios = {
   },
 };
 
-describe('each problem that an operation may answer', () => {
-  it.each(problemCases(ROWS))('is met on one machine: $name $status $code', (met) => meetProblem(met, SCENARIOS));
+describe('each problem of an operation', () => {
+  it.each(problemCases(ROWS))('occurs on one machine: $name $status $code', (met) => meetProblem(met, SCENARIOS));
 });
 
 describe('each operation', () => {
-  it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('answers: $name', async ({ row }) => {
+  it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('succeeds: $name', async ({ row }) => {
     place.write('empty.yaml', GROUP.replace('tools', 'empty'));
     mkdirSync(place.state.logs, { recursive: true });
     writeFileSync(join(place.state.logs, 'mcp-search.log'), 'one\ntwo\n');
@@ -171,7 +171,7 @@ describe('each operation', () => {
   });
 });
 
-/** The other rows are met elsewhere. */
+/** Verifies that USUAL covers all operations of this file. */
 afterAll(() => {
   expect(Object.keys(USUAL).sort()).toEqual(ROWS.map(({ id }) => id).sort());
 });

@@ -52,7 +52,7 @@ const end = async (id: string): Promise<WorkloadOperation> => {
   return WorkloadOperation.parse((await ask('GET', `/operations/${id}`)).body);
 };
 
-/** Edits that have no field in common. */
+/** Edits without a common field. */
 const FIELDS = [
   { target_port: 8080 },
   { proxy_port: 9000 },
@@ -61,8 +61,8 @@ const FIELDS = [
   { trust_proxy_headers: true },
 ];
 
-describe('a list of workloads', () => {
-  it('has those that run, and all of them on demand', async () => {
+describe('listWorkloads', () => {
+  it('returns running workloads, or all workloads on request', async () => {
     expect(WorkloadList.parse((await ask('GET', '/workloads')).body).workloads).toEqual([]);
     for (const all of ['?all', '?all=true']) {
       const { status, body } = await ask('GET', `/workloads${all}`);
@@ -81,7 +81,7 @@ describe('a list of workloads', () => {
     }
   });
 
-  it('has those that run and do not serve as they should, and none that is stopped', async () => {
+  it('includes unhealthy workloads and omits stopped ones', async () => {
     openState(place.state);
     const unlock = takeLock(place.state, place.folder, 'test');
     try {
@@ -103,14 +103,14 @@ describe('a list of workloads', () => {
     }
   });
 
-  it('of a group has its own; one that is not there is 404', async () => {
+  it('returns the workloads of a group, and 404 for an unknown group', async () => {
     place.write('other.yaml', SEARCH.replace('search #', 'other #').replace('  groupRef: tools\n', ''));
     const { body } = await ask('GET', '/workloads?all&group=tools');
     expect(WorkloadList.parse(body).workloads.map(({ name }) => name)).toEqual(['search']);
     expect(await ask('GET', '/workloads?group=none')).toEqual(refused(404, 'not_found', 'none'));
   });
 
-  it('comes in pages', async () => {
+  it('returns pages', async () => {
     for (const name of ['a', 'b', 'c']) place.write(`${name}.yaml`, SEARCH.replace('search #', `${name} #`));
     const first = WorkloadList.parse((await ask('GET', '/workloads?all&limit=3')).body);
     expect(first.workloads.map(({ name }) => name)).toEqual(['a', 'b', 'c']);
@@ -119,8 +119,8 @@ describe('a list of workloads', () => {
   });
 });
 
-describe('a workload', () => {
-  it('is read and sent back without any change', async () => {
+describe('the operations on a workload', () => {
+  it('read and write it back without a change', async () => {
     const { status, body, etag } = await ask('GET', '/workloads/search');
     expect([status, WorkloadDetail.parse(body)]).toEqual([
       200,
@@ -135,13 +135,13 @@ describe('a workload', () => {
     expect(place.read('search.yaml')).toBe(SEARCH);
   });
 
-  it('is changed in its manifest, and everything else stays, comments too', async () => {
+  it('change its manifest and keep everything else, comments included', async () => {
     const { status } = await ask('POST', '/workloads/search/edit', { image: 'example/search:2' });
     expect(status).toBe(200);
     expect(place.read('search.yaml')).toBe(SEARCH.replace('search:1', 'search:2'));
   });
 
-  it('is not changed over a change of somebody else', async () => {
+  it('answer 412 if it has changed since it was read', async () => {
     const { etag } = await ask('GET', '/workloads/search');
     place.write('search.yaml', SEARCH.replace('debug', 'info'));
     const late = await ask('POST', '/workloads/search/edit', { image: 'example/search:2' }, etag);
@@ -149,7 +149,7 @@ describe('a workload', () => {
     expect(place.read('search.yaml')).toBe(SEARCH.replace('debug', 'info'));
   });
 
-  it('loses no change of 50 at once, with and without a version', async () => {
+  it('lose none of 50 concurrent edits, with and without If-Match', async () => {
     const { etag } = await ask('GET', '/workloads/search');
     const edits = Array.from({ length: 50 }, (_, n) =>
       n % 2 === 0
@@ -157,7 +157,7 @@ describe('a workload', () => {
         : ask('POST', '/workloads/search/edit', FIELDS[n % FIELDS.length]),
     );
     const told = await Promise.all(edits);
-    // Of those that said what they had read, at most one could be right.
+    // At most one edit with If-Match succeeds; the others answer 412.
     const careful = told.filter((_, n) => n % 2 === 0).map(({ status }) => status);
     const overrides = careful.filter((status) => status === 200).length;
     expect(careful.filter((status) => status === 412)).toHaveLength(25 - overrides);
@@ -169,7 +169,7 @@ describe('a workload', () => {
   });
 
   it.each(['Big', 'a b', '-a', '1a', 'a'.repeat(46), '', 'ä', '../x', 'a/b'])(
-    'cannot be called %j, and nothing is written',
+    'reject the name %j and write nothing',
     async (name) => {
       const made = await ask('POST', '/workloads', { name, image: 'example/x:1' });
       expect(made).toEqual(refused(400, 'bad_request', 'body name'));
@@ -177,7 +177,7 @@ describe('a workload', () => {
     },
   );
 
-  it('is refused with the field that is wrong, and nothing of it stays', async () => {
+  it('reject an invalid field by name and leave no files behind', async () => {
     const profile = { permission_profile: { read: ['/data'] } };
     const bad = await ask('POST', '/workloads', { name: 'both', image: 'x', url: 'https://x.example', ...profile });
     expect(bad).toEqual(refused(400, 'bad_request', 'remoteUrl'));
@@ -189,7 +189,7 @@ describe('a workload', () => {
     expect(place.read('search.yaml')).toBe(SEARCH);
   });
 
-  it('has a version that its permission profile is part of', async () => {
+  it('include its permission profile in its version', async () => {
     await ask('POST', '/workloads/search/edit', { permission_profile: { read: ['/a'] } });
     const { etag } = await ask('GET', '/workloads/search');
     const [one, two] = await Promise.all(
@@ -198,7 +198,7 @@ describe('a workload', () => {
     expect([one?.status, two?.status].sort()).toEqual([200, 412]);
   });
 
-  it('is made in a file of its own, with a permission profile beside it, and goes with it', async () => {
+  it('create and delete it in a file of its own, together with its permission profile', async () => {
     const made = await ask('POST', '/workloads', {
       name: 'files',
       command: ['npx', '-y', 'files@1'],
@@ -221,7 +221,7 @@ describe('a workload', () => {
     expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
   });
 
-  it('is stopped, started and started anew', async () => {
+  it('stop, start and restart it', async () => {
     const stopped = await ask('POST', '/workloads/search/stop');
     expect([stopped.status, stopped.body]).toEqual([202, { name: 'search', port: 0 }]);
     const report = WorkloadReport.parse((await ask('GET', '/workloads/search/status')).body);
@@ -234,7 +234,7 @@ describe('a workload', () => {
     expect(place.read('search.yaml')).toMatch(/vmcp.dev\/restarted-at: ['"]?2/);
   });
 
-  it('is exported without a secret', async () => {
+  it('export it without secrets', async () => {
     const { status, body } = await ask('GET', '/workloads/search/export');
     expect([status, RunConfiguration.parse(body)]).toEqual([
       200,
@@ -249,12 +249,12 @@ describe('a workload', () => {
   });
 });
 
-describe('many workloads', () => {
+describe('deleteWorkloads and restartWorkloads', () => {
   beforeEach(() => {
     for (const name of ['a', 'b']) place.write(`${name}.yaml`, SEARCH.replace('search #', `${name} #`));
   });
 
-  it('are deleted in the background, and the end can be read', async () => {
+  it('delete in the background and report the result', async () => {
     const { status, body } = await ask('POST', '/workloads/delete', { names: ['a', 'search', 'none'] });
     const { operation_id: id, ...accepted } = OperationAccepted.parse(body);
     expect([status, accepted]).toEqual([202, { accepted: ['a', 'search'], unknown: ['none'] }]);
@@ -269,12 +269,12 @@ describe('many workloads', () => {
         { name: 'search', status: 'done' },
       ],
     });
-    // A comment above a document stays.
+    // The comment above a document stays.
     for (const file of ['a.yaml', 'search.yaml']) expect(place.read(file)).toBe('# What we search with.\n');
     expect(place.read('b.yaml')).toContain('MCPServer');
   });
 
-  it('of a group are restarted, but for those that are stopped', async () => {
+  it('restart the running workloads of a group', async () => {
     await ask('POST', '/workloads/a/stop');
     const { body } = await ask('POST', '/workloads/restart', { group: 'tools' });
     const { accepted, operation_id: id } = OperationAccepted.parse(body);
@@ -284,7 +284,7 @@ describe('many workloads', () => {
     expect(place.read('a.yaml')).not.toContain('restarted-at');
   });
 
-  it('are named or are of a group', async () => {
+  it('require either names or a group', async () => {
     for (const body of [{}, { names: ['a'], group: 'tools' }, { names: [] }])
       expect(await ask('POST', '/workloads/delete', body)).toEqual(refused(400, 'bad_request'));
     expect(await ask('POST', '/workloads/delete', { group: 'none' })).toEqual(refused(400, 'bad_request', 'none'));
@@ -292,8 +292,8 @@ describe('many workloads', () => {
   });
 });
 
-describe('a group', () => {
-  it('is made, changed and deleted', async () => {
+describe('the operations on a group', () => {
+  it('create, change and delete it', async () => {
     const made = await ask('POST', '/groups', { name: 'dev', description: 'For us' });
     expect([made.status, made.body]).toEqual([
       201,
@@ -308,10 +308,10 @@ describe('a group', () => {
     expect(await ask('GET', '/groups/dev')).toEqual(refused(404, 'not_found'));
   });
 
-  it('is sent again when a workload joined it, though its own version is the same', async () => {
+  it('return it again after a workload joined, although its own version is the same', async () => {
     const { etag } = await ask('GET', '/groups/tools');
     place.write('other.yaml', SEARCH.replace('search #', 'other #'));
-    // Not by fetch, which would say that it wants no copy.
+    // fetch would send Cache-Control: no-cache with If-None-Match.
     const told = await askOperation(served, getGroup, {
       params: { name: 'tools' },
       headers: { 'if-none-match': etag },
@@ -319,7 +319,7 @@ describe('a group', () => {
     expect([told.status, told.body]).toEqual([200, expect.objectContaining({ workloads: ['other', 'search'] })]);
   });
 
-  it('tells its workloads, and stays as long as it has any', async () => {
+  it('list its workloads and refuse to delete it while it has any', async () => {
     expect((await ask('GET', '/groups')).body).toEqual({
       groups: [{ name: 'tools', description: '', workloads: ['search'] }],
     });

@@ -114,7 +114,7 @@ export const deleteWorkload = operation({
   },
 });
 
-/** Rows that write one field of a workload, and answer before that has its effect. */
+/** Operations that write one field of a workload and answer 202 before the change takes effect. */
 const moving = {
   method: 'POST',
   params: WorkloadInPath,
@@ -144,7 +144,7 @@ async function move(
   return { body: renderChanged(read.resource), etag: versionOf(read) };
 }
 
-/** The same where it runs afterwards. */
+/** Does the same as `move` for a workload that runs afterwards, with a permission check of its references. */
 const start = (
   input: Move & { caller: Caller },
   rooms: Pick<Rooms, 'workloads'>,
@@ -185,7 +185,7 @@ export const restartWorkload = operation({
   },
 });
 
-/** Rows that begin work on many workloads; which of them the caller may change is looked at when it begins. */
+/** Operations on many workloads in the background. `beginWork` checks the permissions for the selected workloads. */
 const many = {
   method: 'POST',
   params: NoParams,

@@ -5,7 +5,7 @@ import { FLAG_GROUPS } from './flags.ts';
 
 const TEMPLATE = join(import.meta.dirname, '../../charts/vmcp/templates/management/deployment.yaml');
 
-it('gives the management API flags that it has', () => {
+it('the chart sets only flags of the management API', () => {
   const given = [...readFileSync(TEMPLATE, 'utf8').matchAll(/^ +- (--[a-z-]+)/gm)].map(([, flag]) => flag);
   const known = Object.values(FLAG_GROUPS)
     .flat()

@@ -16,8 +16,8 @@ function read(...args: string[]): { flags?: Flags; said: string } {
   }
 }
 
-describe('the command line of the management API', () => {
-  it('needs no flag', () => {
+describe('readFlags', () => {
+  it('requires no flag', () => {
     expect(read().flags).toEqual({
       apiGroup: 'vmcp.dev',
       watchNamespace: [],
@@ -32,7 +32,7 @@ describe('the command line of the management API', () => {
     });
   });
 
-  it('takes every flag of its page', () => {
+  it('accepts every flag of the reference page', () => {
     const args = ['--name=a', '--port=1', '--default-namespace=team', '--sigstore-roots=/roots', '--context=c'];
     expect(read(...args, '--allow-private-addresses', '--watch-namespace=a,b').flags).toMatchObject({
       name: 'a',
@@ -50,14 +50,14 @@ describe('the command line of the management API', () => {
     ['--port=70000', 'Write a whole number from 0 to 65535.'],
     ['--management-port=4485', 'unknown option'],
     ['--runtime-image=a', 'unknown option'],
-  ])('refuses %s by name, with the remedy', (argument, remedy) => {
+  ])('rejects %s with its name and the remedy', (argument, remedy) => {
     const { flags, said } = read(argument);
     expect(flags).toBeUndefined();
     expect(said).toContain(argument.split('=')[0]);
     expect(said).toContain(remedy);
   });
 
-  it('has a reference page that is generated from its table', async () => {
+  it('matches the generated reference page', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/reference/management-program.md'), 'utf8');
     expect(page).toBe(await renderFlags());
     expect(page).toContain('| `--default-namespace <name>` |');

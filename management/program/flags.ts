@@ -59,7 +59,10 @@ export const FLAG_GROUPS = {
   'API server': CONNECTION_FLAGS,
 };
 
-/** Parses the command line of the management API. @throws CommanderError after it printed which flag is wrong and what to write */
+/**
+ * Parses the command line of the management API.
+ * @throws CommanderError after it printed the invalid flag and the remedy
+ */
 export function readFlags(args: string[], version: string, print: Print): Flags {
   const description = 'Serves the management API of a Kubernetes cluster';
   return parseFlags({ name: 'vmcp-management', description, version }, FLAG_GROUPS, args, print).opts<Flags>();

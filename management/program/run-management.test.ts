@@ -52,7 +52,7 @@ async function eventually(condition: () => boolean, what: string): Promise<void>
   }
 }
 
-/** Returns what the log says of a name, as soon as it does. */
+/** Returns the value of a log field as soon as the field appears. */
 const told = async (name: string) => {
   await eventually(() => lines.some((line) => name in line), name);
   return String(lines.find((line) => name in line)?.[name]);
@@ -67,8 +67,8 @@ async function ask(port: string): Promise<number | undefined> {
   });
 }
 
-describe('the program of the management API', () => {
-  it('reports ready once it serves TLS, counts requests, and ends when stopped', async () => {
+describe('runManagement', () => {
+  it('serves the API by TLS, counts its requests, and ends when it is stopped', async () => {
     const running = run('--name=mine');
     const [port, health, metrics] = [await told('managementPort'), await told('healthPort'), await told('metricsPort')];
     expect(await statusOf(health, '/healthz')).toBe(200);
@@ -85,7 +85,7 @@ describe('the program of the management API', () => {
     await expect(statusOf(health, '/healthz')).rejects.toThrow();
   }, 60_000);
 
-  it('reports healthy but not ready while it has no certificate', async () => {
+  it('reports healthy but not ready without a certificate', async () => {
     await server.close();
     const running = run();
     const health = await told('healthPort');
@@ -96,12 +96,12 @@ describe('the program of the management API', () => {
     await running;
   });
 
-  it('does not start with a kubeconfig that cannot be read, and names it', async () => {
+  it('rejects an unreadable kubeconfig by name', async () => {
     await expect(run(`--kubeconfig=${join(folder, 'missing')}`)).rejects.toThrow(join(folder, 'missing'));
     expect(lines.map(({ message }) => message)).toEqual(['the management API starts']);
   });
 
-  it('does not start on a port that is taken, and names the flag', async () => {
+  it('rejects an occupied port with the name of the flag', async () => {
     const running = run();
     const port = await told('healthPort');
     await expect(run(`--health-port=${port}`)).rejects.toThrow(`--health-port=${port}: another program listens there`);

@@ -22,7 +22,7 @@ export interface ManagementDeps {
   stop: AbortSignal;
 }
 
-/** Requests to the API server at once, for all callers together. Logs of pods have connections of their own. */
+/** Concurrent requests to the API server for all callers. Pod logs have separate connections. */
 const CONNECTIONS = 32;
 
 /** Serves the management API until `stop` is aborted. Rejects with the remedy when it cannot start. */
@@ -49,7 +49,7 @@ export async function runManagement(flags: Flags, deps: ManagementDeps): Promise
 
 const NOT_SERVED = 'the management API is not served yet: the log says why';
 
-/** A failure after the start does not end the program: it is logged, and tried again. */
+/** Starts the API. Later failures are logged and retried; they do not end the program. */
 function startManagement(flags: Flags, deps: ManagementDeps, onRequest: OnRequest): ClusterManagement {
   const { log, version, audit, environment, podNamespace } = deps;
   const open = (connections: number) => new KubeApi(connect(loadKubeConfig(flags), { connections }), onRequest);

@@ -14,7 +14,7 @@ const ENTRY = {
 };
 const many = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one);
 
-/** A bundle that nobody signed. */
+/** Returns an unsigned bundle. */
 function bundleOf({ entries = [ENTRY] as object[], certificate = 1_000, chain = 1, timestamps = 0, timestamp = 500 }) {
   return bundleFromJSON({
     mediaType: 'application/vnd.dev.sigstore.bundle+json;version=0.1',
@@ -27,7 +27,7 @@ function bundleOf({ entries = [ENTRY] as object[], certificate = 1_000, chain = 
   });
 }
 
-/** An attestation with so many signatures. */
+/** Returns an attestation with this number of signatures. */
 function envelopeOf(signatures: number) {
   const { mediaType, verificationMaterial } = bundleOf({});
   const dsseEnvelope = {
@@ -38,7 +38,7 @@ function envelopeOf(signatures: number) {
   return { mediaType, verificationMaterial, content: { $case: 'dsseEnvelope' as const, dsseEnvelope } };
 }
 
-/** As many hashes as a log has levels. */
+/** Returns an inclusion proof, by default with as many hashes as a log has levels. */
 const proof = (checkpoint: number, hashes = 64) => ({
   inclusionProof: {
     logIndex: '1',
@@ -49,8 +49,8 @@ const proof = (checkpoint: number, hashes = 64) => ({
   },
 });
 
-describe('a signature', () => {
-  it('of the size that signatures have is looked at', () => {
+describe('checkBounds', () => {
+  it('accepts a signature of usual size', () => {
     expect(() =>
       checkBounds(bundleOf({ entries: [ENTRY, { ...ENTRY, ...proof(500) }], chain: 3, timestamps: 1 })),
     ).not.toThrow();
@@ -66,11 +66,11 @@ describe('a signature', () => {
     ['many certificates', { chain: 5 }],
     ['many timestamps', { timestamps: 1_000 }],
     ['a long timestamp', { timestamps: 1, timestamp: 70_000 }],
-  ])('with %s is refused before anything in it is compared or parsed', (_, large) => {
+  ])('rejects %s before the library compares or parses anything', (_, large) => {
     expect(() => checkBounds(bundleOf(large))).toThrow(SignatureRefused);
   });
 
-  it('of an attestation is one of few', () => {
+  it('accepts at most four signatures of an attestation', () => {
     expect(() => checkBounds(envelopeOf(4))).not.toThrow();
     expect(() => checkBounds(envelopeOf(5))).toThrow(SignatureRefused);
   });

@@ -1,18 +1,19 @@
 import type { Bundle } from '@sigstore/bundle';
 import { SignatureRefused } from './signature.ts';
 
-/** Entries of a log, timestamps, certificates, signatures: a signature has one or two. */
+/** Maximum number of log entries, timestamps, certificates or signatures; a real signature has one or two of each. */
 const MOST = 4;
-/** Bytes of a certificate, a timestamp, a promise or a checkpoint of a log. */
+/** Maximum bytes of a certificate, a timestamp, a promise or a checkpoint of a log. */
 const LONGEST = 65_536;
-/** Bytes of an entry of a log. */
+/** Maximum bytes of a log entry. */
 const LONGEST_ENTRY = 262_144;
-/** Hashes of an inclusion proof: as many as a log of 2^64 entries has levels. */
+/** Maximum hashes of an inclusion proof: the levels of a log of 2^64 entries. */
 const DEEPEST = 64;
 
 /**
- * Refuses what is larger than signatures are. The library compares all times with each other, and makes an object of every few bytes
- * of a certificate, before it knows who wrote them; it does so in one turn of the event loop. @throws SignatureRefused
+ * Rejects a signature of unusual size. The sigstore library compares all timestamps with each other and parses
+ * certificates into many objects before it verifies them, all in one event-loop turn.
+ * @throws SignatureRefused
  */
 export function checkBounds({ verificationMaterial, content }: Bundle): void {
   const { tlogEntries, timestampVerificationData, content: signer } = verificationMaterial;

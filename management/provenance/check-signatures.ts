@@ -13,7 +13,7 @@ import { verifySignature } from './verify-signature.ts';
 
 export interface Check {
   provenance: Provenance;
-  /** As the entry writes it. */
+  /** Image reference as in the registry entry. */
   image: string;
   place: ImagePlace;
   repository: OciRepository;
@@ -22,8 +22,9 @@ export interface Check {
 }
 
 /**
- * What the signatures of an image show. One that holds is enough: others may be of other people, about other things.
- * @throws Problem `image_refused`, where there are some, and none holds
+ * Verifies the signatures of an image. One valid signature is enough, as others may be from other signers about other
+ * things.
+ * @throws Problem `image_refused` if there are signatures and none is valid
  */
 export async function checkSignatures(check: Check): Promise<CheckedImage> {
   const { provenance, image, place, repository } = check;
@@ -49,7 +50,10 @@ export async function checkSignatures(check: Check): Promise<CheckedImage> {
   throw refused(place.pinned(digest), refusals);
 }
 
-/** What is read up to a failure, which is none of the registry's where something was refused before: who can put one signature can put many. */
+/**
+ * Yields signatures until a read fails. After a rejected signature a failure counts as a rejection too: a writer of one
+ * signature can write many.
+ */
 async function* untilFailure(
   found: AsyncIterable<Signature | SignatureRefused>,
   refusals: readonly SignatureRefused[],

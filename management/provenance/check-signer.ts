@@ -3,7 +3,7 @@ import type { Signer } from '@sigstore/verify';
 import type { Provenance } from '../records/registry-entry.ts';
 import { SignatureRefused } from './signature.ts';
 
-/** What an entry says of who signs, enough of it that nobody else can be meant. */
+/** Fields of an entry that identify its signer unambiguously. */
 export type WantedSigner = Pick<
   Provenance,
   'signer_identity' | 'repository_uri' | 'repository_ref' | 'runner_environment'
@@ -11,15 +11,15 @@ export type WantedSigner = Pick<
   cert_issuer: string;
 };
 
-/** Who signed, by the certificate. */
+/** Signer according to the certificate. */
 export interface SignedBy {
   identity: string;
   issuer: string;
 }
 
 /**
- * Undefined where the entry would let somebody else sign as well: an issuer without a name, or the path of a workflow without its
- * repository.
+ * Returns the expected signer; undefined if the entry is ambiguous: an issuer without an identity, or a workflow path
+ * without its repository.
  */
 export function wantedSigner({ cert_issuer, ...provenance }: Provenance): WantedSigner | undefined {
   const { signer_identity: identity = '', repository_uri: repository = '' } = provenance;
@@ -29,14 +29,14 @@ export function wantedSigner({ cert_issuer, ...provenance }: Provenance): Wanted
 
 type Identity = NonNullable<Signer['identity']>;
 
-/** Extensions of Fulcio's certificates (1.3.6.1.4.1.57264.1), each a DER UTF8String. */
+/** Extensions of Fulcio certificates (1.3.6.1.4.1.57264.1), each a DER UTF8String. */
 const EXTENSIONS = [
   ['repository_uri', '1.3.6.1.4.1.57264.1.12', 'built from'],
   ['repository_ref', '1.3.6.1.4.1.57264.1.14', 'built from the ref'],
   ['runner_environment', '1.3.6.1.4.1.57264.1.11', 'built on the runner'],
 ] as const;
 
-/** @throws SignatureRefused where somebody else signed, or from somewhere else, than the entry says */
+/** @throws SignatureRefused if the signer or the origin differs from the entry */
 export function checkSigner(identity: Identity, wanted: WantedSigner): SignedBy {
   const { subjectAlternativeName: name = '', extensions: { issuer = '' } = {} } = identity;
   if (issuer !== wanted.cert_issuer)
@@ -53,7 +53,10 @@ export function checkSigner(identity: Identity, wanted: WantedSigner): SignedBy 
   return { identity: name, issuer };
 }
 
-/** Of a workflow the entry names the path in its repository, or the whole URL; the certificate adds the ref after an `@`. */
+/**
+ * Returns whether the identity matches. An entry names a workflow by its path in the repository or by its URL; the
+ * certificate appends the ref after an `@`.
+ */
 function isWanted(name: string, wanted: WantedSigner): boolean {
   const expected = nameOf(wanted);
   if (expected === '' || name === expected) return true;

@@ -3,16 +3,16 @@ import { z } from 'zod';
 const Text = z.string().max(4096);
 const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
-/** What came of looking at the signatures of a workload's image, kept with the workload. `image` is the one that it holds for. */
+/** Result of the signature check of a workload's image, stored with the workload. It is valid for `image` only. */
 export const CheckedImage = z.discriminatedUnion('result', [
   z.strictObject({
     result: z.literal('verified'),
     image: Text,
-    /** Of the manifest that is signed; the image is written with it. */
+    /** Digest of the signed manifest; `image` includes it. */
     digest: Digest,
-    /** Who signed, by the certificate. */
+    /** Signer according to the certificate. */
     identity: Text,
-    /** Who told the certificate authority so. */
+    /** Issuer that identified the signer to the certificate authority. */
     issuer: Text,
   }),
   z.strictObject({ result: z.literal('unsigned'), image: Text }),

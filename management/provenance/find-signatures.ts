@@ -5,9 +5,9 @@ import type { OciRepository } from '../fetching/oci-repository.ts';
 import { isSignature, readSignature, type SignedImage } from './read-signature.ts';
 import { type Signature, SignatureRefused } from './signature.ts';
 
-/** Signatures of one image that are looked at. */
+/** Maximum number of signatures checked for one image. */
 const MOST_SIGNATURES = 16;
-/** Attestations hold whole lists of what was built from what. Bytes. */
+/** Bytes. Attestations may contain long lists of build materials. */
 const LONGEST_SIGNATURE = BOUNDS.signatures.one;
 
 const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
@@ -31,8 +31,9 @@ const MANIFEST_TYPES = new Set([
 ]);
 
 /**
- * The signatures beside an image: cosign's tags, and what refers to its manifest (OCI Distribution Specification 1.1). One that is there
- * and is none by its form is told as refused. @throws FetchFailure where the registry does not say what there is
+ * Yields the signatures of an image: cosign's tags and the referrers of its manifest (OCI Distribution Specification
+ * 1.1). A malformed signature is yielded as SignatureRefused.
+ * @throws FetchFailure if the registry does not list the referrers
  */
 export async function* findSignatures(
   repository: OciRepository,
@@ -68,7 +69,7 @@ async function* findManifests(repository: OciRepository, digest: string): AsyncG
     const manifest = await orRefused(() => repository.manifestIfThere(`${tag}.${kind}`));
     if (manifest !== undefined) yield manifest;
   }
-  // Nobody may say that there is none without having seen all.
+  // Without a complete list an image must not count as unsigned.
   if (hasMore || signatures.length > MOST_SIGNATURES) yield tooMany();
 }
 
@@ -78,14 +79,17 @@ function readPage(page: unknown): Referrer[] {
   throw new FetchFailure('unexpected', 'the registry answers no list of what refers to the image');
 }
 
-/** Those that do not say what they are have to be looked at; only manifests of images hold signatures. */
+/**
+ * Returns whether a referrer may hold signatures. One without an artifact type has to be read; only image manifests
+ * hold signatures.
+ */
 function mayBeSignature({ mediaType, artifactType }: Referrer): boolean {
   if (artifactType !== undefined)
     return isSignature(artifactType) || artifactType.startsWith('application/vnd.dev.cosign.artifact.');
   return mediaType === undefined || MANIFEST_TYPES.has(mediaType);
 }
 
-/** Whether it is, or may be, the manifest of an image, and not an index. */
+/** Returns whether the value may be an image manifest; an index has no layers. */
 const hasLayers = (manifest: unknown): boolean =>
   manifest instanceof SignatureRefused || (typeof manifest === 'object' && manifest !== null && 'layers' in manifest);
 
@@ -98,13 +102,13 @@ async function readLayer(
   return readSignature({ mediaType, annotations, bytes }, image);
 }
 
-/** One that cannot be read hides no other one. */
+/** Converts the failure of one signature into a rejection, so that the other signatures are still read. */
 async function orRefused<T>(read: () => Promise<T>): Promise<T | SignatureRefused> {
   try {
     return await read();
   } catch (error) {
     if (error instanceof SignatureRefused) return error;
-    // It is not there though it is named, or is larger than it may be, or another one than its name says.
+    // The named blob is missing (404), too large or has another digest.
     if (error instanceof FetchFailure && error.kind === 'unexpected' && [undefined, 404].includes(error.status))
       return new SignatureRefused(error.message, { cause: error });
     throw error;

@@ -12,10 +12,12 @@ import type { CheckLimit } from './limit-checks.ts';
 import { readImage, type ImagePlace } from './read-image.ts';
 import type { TrustRoots, TrustRootsOptions } from './trust-roots.ts';
 
-/** Environment variable of a command with the folder of roots; the operator has a flag. */
+/** Environment variable of the commands for the folder of roots; the operator has a flag. */
 export const ROOTS_VARIABLE = 'VMCP_SIGSTORE_ROOTS';
 
-/** Roots of a process, opened when the first signature is looked at: what verifies is large, and few processes need it. */
+/**
+ * Returns a function that opens the roots at the first check, because the verifier is large and few processes need it.
+ */
 export function openRoots(
   options: TrustRootsOptions,
   load = () => import('./trust-roots.ts'),
@@ -31,26 +33,26 @@ export function openRoots(
 
 export interface ImageProvenanceOptions {
   roots: () => Promise<TrustRoots>;
-  /** Of the process, as its memory is. */
+  /** Shared by the whole process, like its memory. */
   limit: CheckLimit;
   registries: Pick<Registries, 'get' | 'callsPrivate'>;
-  /** Records may have private addresses called: what may be done where one is not. */
+  /** Whether records may allow private addresses; decides the remedy in the message. */
   privateAddresses: boolean;
   proxy: ProxySettings | undefined;
-  /** Milliseconds for all of a check. */
+  /** Milliseconds for the whole check. */
   deadline?: number;
 }
 
 const DEADLINE = 30_000;
 
-/** Who asks, and until when. */
+/** Caller of a check and its abort signal. */
 interface Asking {
   caller: { name: string };
-  /** Aborted when nobody waits any more. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
 }
 
-/** Looks at the signatures of images that the registry of a namespace says who signs. */
+/** Verifies the signatures of images whose signers the registry of a namespace declares. */
 export class ImageProvenance {
   readonly #in: ImageProvenanceOptions;
 
@@ -59,10 +61,9 @@ export class ImageProvenance {
   }
 
   /**
-   * What the signatures of an entry's image show; undefined where the entry does not say who signs. Only a signature that is there
-   * and shows something else is refused. Nothing is said to a caller that is gone: what was not read for that is not unchecked.
-   * @throws Problem `bad_request`: no such entry, or another image; `image_refused`; `too_many_requests`, `unavailable`: too many are
-   * looked at already
+   * Returns the result of the signature check; undefined if the entry declares no signer. Rejects only a signature that
+   * contradicts the entry. An aborted check throws.
+   * @throws Problem `bad_request` (unknown entry, another image), `image_refused`, `too_many_requests`, `unavailable`
    */
   async check(entryName: string, image: string | undefined, asking: Asking): Promise<CheckedImage | undefined> {
     const { caller, signal: gone } = asking;

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { limitChecks } from './limit-checks.ts';
 
-it('leaves checks to others, however many one caller asks for', async () => {
+it('limitChecks reserves checks for other callers when one caller reaches its limit', async () => {
   const limit = limitChecks(2);
   const { promise: end, resolve: endAll } = Promise.withResolvers<string>();
   const look = () => end;

@@ -1,17 +1,17 @@
 import { CallerQuota } from '../caller-quota.ts';
 
-/** Each may hold some tens of megabytes that somebody else wrote, for half a minute. */
+/** Each check may hold some tens of megabytes of untrusted data for half a minute. */
 export const MOST_CHECKS = 4;
-/** Of one caller, where there are several. */
+/** Limit per caller if there are several callers. */
 export const CHECKS_OF_ONE = 2;
 
 /**
- * Does a check for a caller, or refuses to.
- * @throws Problem with Retry-After, where too many go on already: `too_many_requests` of this caller, `unavailable` of all
+ * Runs a check for a caller.
+ * @throws Problem with Retry-After if too many checks run: `too_many_requests` for this caller, `unavailable` for all
  */
 export type CheckLimit = <T>(who: string, check: () => Promise<T>) => Promise<T>;
 
-/** Bounds the images of a process whose signatures are looked at together; `perKey`: for one caller. */
+/** Limits the concurrent signature checks of a process; `perKey`: for one caller. */
 export function limitChecks(perKey = MOST_CHECKS): CheckLimit {
   const quota = new CallerQuota({
     total: MOST_CHECKS,

@@ -1,18 +1,20 @@
 import { isImage } from '../registries/image-of-package.ts';
 
-/** An image by where it is. */
+/** Location of an image. */
 export interface ImagePlace {
   registry: string;
   repository: string;
-  /** What is asked for: a digest, or a tag. */
+  /** Requested digest or tag. */
   reference: string;
-  /** The same image by a digest. */
+  /** Returns the same image with this digest. */
   pinned(digest: string): string;
 }
 
 const HUB = 'docker.io';
 
-/** Where a container engine gets an image from; undefined for what is none, such as a package. */
+/**
+ * Returns the location from which a container engine pulls an image; undefined for other references, such as packages.
+ */
 export function readImage(text: string): ImagePlace | undefined {
   if (!isImage(text)) return undefined;
   const [named = '', digest] = text.split('@');
@@ -24,7 +26,7 @@ export function readImage(text: string): ImagePlace | undefined {
   return { registry: registry ?? HUB, repository, reference: digest ?? tag, pinned };
 }
 
-/** The first part is a host where it looks like one. */
+/** Returns the first part of the name if it looks like a host. */
 function hostOf(named: string): string | undefined {
   const [, first = ''] = /^([^/]+)\//.exec(named) ?? [];
   return /[.:]/.test(first) || first === 'localhost' ? first : undefined;

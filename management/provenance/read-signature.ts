@@ -4,24 +4,24 @@ import { z } from 'zod';
 import { excessOf } from '#operator/json-amounts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
-/** A layer of a manifest with signatures. */
+/** Layer of a manifest with signatures. */
 export interface SignatureLayer {
   mediaType: string;
   bytes: Buffer;
   annotations: Readonly<Record<string, string>>;
 }
 
-/** The image that the signatures are beside. */
+/** Image with signatures. */
 export interface SignedImage {
   digest: string;
-  /** The manifest itself. */
+  /** Bytes of the manifest. */
   manifest: Buffer;
 }
 
-/** Whether a layer of this type is a signature. */
+/** Returns whether a layer of this type is a signature. */
 export const isSignature = (mediaType: string): boolean => readerOf(mediaType) !== undefined;
 
-/** @throws SignatureRefused what cannot be read */
+/** @throws SignatureRefused if the signature cannot be read */
 export function readSignature(layer: SignatureLayer, image: SignedImage): Signature {
   try {
     const signature = (readerOf(layer.mediaType) ?? refuse)(layer, image);
@@ -33,7 +33,7 @@ export function readSignature(layer: SignatureLayer, image: SignedImage): Signat
   }
 }
 
-/** What verifies reads the log's entries as they are. @throws SignatureRefused */
+/** Limits the JSON of the log entries, which the verifier parses later. @throws SignatureRefused */
 function checkEntries({ verificationMaterial: { tlogEntries } }: Bundle): void {
   const text = Buffer.concat(tlogEntries.map(({ canonicalizedBody }) => canonicalizedBody)).toString('utf8');
   const excess = excessOf(text, MOST);
@@ -57,7 +57,7 @@ const BY_TYPE = new Map<string, Reader>([
   ['application/vnd.dsse.envelope.v1+json', readEnvelope],
 ]);
 
-/** In any JSON of a signature, before it is read. */
+/** Limits of each JSON text of a signature, checked before it is parsed. */
 const MOST = { objects: 20_000, values: 100_000 };
 
 function parse(bytes: Buffer | string): unknown {
@@ -67,7 +67,7 @@ function parse(bytes: Buffer | string): unknown {
   return JSON.parse(text);
 }
 
-/** A bundle signs an attestation about the image, or the manifest of the image itself. */
+/** Reads a sigstore bundle. It signs an attestation about the image, or the image manifest itself. */
 function readBundle({ bytes }: SignatureLayer, image: SignedImage): Signature {
   const bundle = bundleFromJSON(parse(bytes));
   if (bundle.content.$case === 'dsseEnvelope') return attestation(bundle);
@@ -78,7 +78,10 @@ const SimpleSigning = z.object({
   critical: z.object({ image: z.object({ 'docker-manifest-digest': z.string() }) }),
 });
 
-/** What cosign keeps below the tag `sha256-<digest>.sig`: a text that names the digest, its signature in the annotations. */
+/**
+ * Reads cosign's format below the tag `sha256-<digest>.sig`: a payload that names the digest, with its signature in
+ * annotations.
+ */
 function readSimpleSigning({ bytes, annotations }: SignatureLayer): Signature {
   const signature = annotations['dev.cosignproject.cosign/signature'];
   const digest = createHash('sha256').update(bytes).digest('base64');
@@ -88,7 +91,7 @@ function readSimpleSigning({ bytes, annotations }: SignatureLayer): Signature {
   return { bundle, artifact: bytes, subjects };
 }
 
-/** What cosign keeps below the tag `sha256-<digest>.att`: an attestation. */
+/** Reads cosign's format below the tag `sha256-<digest>.att`: an attestation. */
 function readEnvelope({ bytes, annotations }: SignatureLayer): Signature {
   return attestation(bundleFromJSON({ ...cosignMaterial(annotations), dsseEnvelope: parse(bytes) }));
 }
@@ -111,7 +114,7 @@ function readStatement({ content }: Bundle): Statement {
   return { digests, predicateType, predicate };
 }
 
-/** Rekor's entry as cosign writes it. */
+/** Rekor entry in cosign's format. */
 const CosignBundle = z.object({
   SignedEntryTimestamp: z.string(),
   Payload: z.object({ body: z.string(), integratedTime: z.int(), logIndex: z.int(), logID: z.string() }),
@@ -119,7 +122,7 @@ const CosignBundle = z.object({
 const EntryBody = z.object({ kind: z.string(), apiVersion: z.string() });
 const CosignTimestamp = z.object({ SignedRFC3161Timestamp: z.string() });
 
-/** Certificate, log entry and time of cosign's annotations, as a bundle has them. */
+/** Converts the certificate, log entry and timestamp in cosign's annotations to the bundle format. */
 function cosignMaterial(annotations: SignatureLayer['annotations']): Record<string, unknown> {
   const certificate = annotations['dev.sigstore.cosign/certificate'];
   if (certificate === undefined) throw new SignatureRefused(BY_KEY);

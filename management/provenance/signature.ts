@@ -1,23 +1,23 @@
 import type { Bundle } from '@sigstore/bundle';
 
-/** A signature as it lies beside an image, in one form whatever the registry's was. Nothing of it is believed yet. */
+/** Unverified signature of an image, in one format for all sources. */
 export interface Signature {
   bundle: Bundle;
-  /** What was signed, where the bundle does not hold it. */
+  /** Signed bytes, if the bundle does not contain them. */
   artifact: Buffer | undefined;
-  /** What the signed text is about; to be asked once the signature is known to hold. Throws where it cannot be read. */
+  /** Returns the subjects of the signed text. Call it only after verification. Throws if the text cannot be read. */
   subjects(): Statement;
 }
 
-/** What a signed text says. */
+/** Content of a signed text. */
 export interface Statement {
   digests: readonly string[];
-  /** Of an attestation. */
+  /** Set for attestations only. */
   predicateType?: string;
   predicate?: unknown;
 }
 
-/** A signature that does not show what the registry says. The message is public, and ends a sentence. */
+/** Signature that does not prove what the registry declares. The message is public and ends a sentence. */
 export class SignatureRefused extends Error {
   override readonly name = 'SignatureRefused';
 }

@@ -10,12 +10,12 @@ const template = (container: object): object => ({
   podTemplateSpec: { spec: { containers: [{ name: 'mcp', ...container }] } },
 });
 
-describe('an image that was verified', () => {
+describe('tellCheckedImage', () => {
   it.each([
     ['its own settings', { args: ['--verbose'], env: [{ name: 'A', value: 'b' }] }],
     ['a pod template that runs nothing else', template({ resources: { limits: { cpu: '1' } } })],
     ['a pod template with a text that looks like a command', template({ env: [{ name: 'A', value: '"command":' }] })],
-  ])('is verified with %s', (_, spec) => {
+  ])('reports a verified image with %s', (_, spec) => {
     expect(tell(spec)).toContain('Its image is verified');
   });
 
@@ -30,11 +30,11 @@ describe('an image that was verified', () => {
       'a command that runs when a pod begins',
       template({ lifecycle: { postStart: { exec: { command: ['sh', '-c', 'evil'] } } } }),
     ],
-  ])('is not told as verified with %s', (_, spec) => {
+  ])('reports an unverified image with %s', (_, spec) => {
     expect(tell(spec)).toContain('Its image is not verified: what runs was changed');
   });
 
-  it('is not told as verified where what runs is not named by the digest that was signed', () => {
+  it('reports an unverified image if the image reference lacks the signed digest', () => {
     const tag = 'ghcr.io/o/r:v1';
     const annotations = { [CHECKED_IMAGE]: JSON.stringify({ ...checked, image: tag }) };
     expect(tellCheckedImage({ annotations, spec: { image: tag } })).toContain('not verified: what runs was changed');

@@ -1,12 +1,12 @@
 import type { StoredResource } from '../stores/resources.ts';
 import { CheckedImage } from './checked-image.ts';
 
-/** Annotation of a workload that was made of a registry's entry which says who signs its image. */
+/** Annotation of a workload that was created from a registry entry with a declared signer. */
 export const CHECKED_IMAGE = 'vmcp.dev/checked-image';
 
 const UNVERIFIED = 'Its image is not verified';
 
-/** What is known of the signature of a workload's image, a sentence; empty where no registry says who signs it. */
+/** Returns one sentence about the signature of a workload's image; empty if the registry declares no signer. */
 export function tellCheckedImage(resource: Pick<StoredResource, 'annotations' | 'spec'>): string {
   const checked = readAnnotation(resource.annotations[CHECKED_IMAGE]);
   if (!checked) return '';
@@ -18,10 +18,13 @@ export function tellCheckedImage(resource: Pick<StoredResource, 'annotations' | 
   return `Its image is verified: ${checked.identity} (${checked.issuer}) signed ${checked.digest}.`;
 }
 
-/** Keys of a pod template, its probes included, that put another program beside the image or into its place; a text has its quotes escaped. */
+/**
+ * Matches keys of a pod template, including its probes, that add or replace a program. Quotes inside JSON strings are
+ * escaped.
+ */
 const REPLACES = /"(image|command|args)":/;
 
-/** Nothing else runs than what was looked at: a command, a URL or a pod template may put something else in its place. */
+/** Returns whether the workload runs exactly the checked image. A command, a URL or a pod template may replace it. */
 function runs({ image, command, remoteUrl, podTemplateSpec }: StoredResource['spec'], checked: CheckedImage): boolean {
   const isPinned = checked.result !== 'verified' || checked.image.endsWith(`@${checked.digest}`);
   const mayReplace =

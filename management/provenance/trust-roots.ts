@@ -10,46 +10,49 @@ import { z } from 'zod';
 import { isLoopbackHost } from '#crds/parts/loopback';
 
 export interface TrustRootsOptions {
-  /** Folder of the administrator with a file `<host>.json` for each sigstore instance; without: only the public one is known. */
+  /**
+   * Administrator's folder with a file `<host>.json` for each sigstore instance. Without it only the public instance is
+   * trusted.
+   */
   folder: string | undefined;
-  /** Folder that keeps what was read; without: nothing is kept beyond the process. */
+  /** Folder for cached roots; without it the cache ends with the process. */
   cache: string | undefined;
   /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** Why roots cannot be had. The message is public, and ends a sentence. */
+/** Missing trust roots. The message is public and ends a sentence. */
 export class NoTrustRoots extends Error {
   override readonly name: string = 'NoTrustRoots';
 }
 
-/** A mirror gave none. */
+/** Failure of a TUF mirror. */
 class MirrorFailed extends NoTrustRoots {
   override readonly name = 'MirrorFailed';
 }
 
-/** The instance that is meant where an entry names none. */
+/** Default instance for entries that name none. */
 const PUBLIC = new URL(DEFAULT_MIRROR_URL).host;
 const LONGEST_FILE = 1024 * 1024;
-/** Roots change a few times a year. Milliseconds. */
+/** Milliseconds that roots stay cached; roots change a few times a year. */
 const BELIEVED = 3_600_000;
-/** Who asks meanwhile need not wait for a mirror once more. Milliseconds. */
+/** Milliseconds that a mirror failure stays cached. */
 const FAILED = 30_000;
-/** For one file of a mirror. Milliseconds. */
+/** Milliseconds for one file of a mirror. */
 const FETCH_TIMEOUT = 5000;
-/** For all of them: who asks later begins anew. Milliseconds. */
+/** Milliseconds for all files of a mirror; a later call starts again. */
 const READING_TIMEOUT = 60_000;
 
-/** A file is either the roots themselves, or the root of the TUF repository of that host, which has them. */
+/** Root of the TUF repository on that host. Other files contain the trusted roots themselves. */
 const TufRoot = z.object({ signed: z.object({ _type: z.literal('root') }) });
 
 /**
- * The certificate authorities, logs and clocks that signatures are checked against, by sigstore instance. Only those that come with
- * this program or were allowed by its administrator: an entry of a registry names an instance, and never what is trusted.
+ * Caches the certificate authorities, logs and timestamp authorities of each sigstore instance. It trusts only built-in
+ * roots and roots of the administrator; a registry entry may only name an instance.
  */
 export class TrustRoots {
   readonly #options: TrustRootsOptions;
-  /** By instance: the public one, and those of files. Who asks while they are read waits for the same reading. */
+  /** Cache by instance. Concurrent calls share one read. */
   readonly #known = new Map<string, { until: number; trust: Promise<TrustMaterial> }>();
 
   constructor(options: TrustRootsOptions) {
@@ -98,11 +101,11 @@ export class TrustRoots {
     return file !== undefined && existsSync(file) ? file : undefined;
   }
 
-  /** Where the mirror cannot be reached, what was kept serves until TUF says that it is too old. */
+  /** Fetches roots from a mirror. If the mirror fails, cached roots are used until TUF rejects them as expired. */
   async #fetch(mirrorURL: string, root: { file: string; text: string } | undefined): Promise<TrustedRoot> {
     const { cache } = this.#options;
     const own = cache ?? (await mkdtemp(join(tmpdir(), 'vmcp-sigstore-')));
-    // A root that was exchanged begins anew.
+    // A changed root file uses a cache folder of its own.
     const mark = createHash('sha256')
       .update(root?.text ?? 'public')
       .digest('hex')
@@ -117,7 +120,7 @@ export class TrustRoots {
     };
     const fetched = mkdir(cachePath, { recursive: true, mode: 0o700 })
       .then(() => getTrustedRoot(options).catch(() => getTrustedRoot({ ...options, forceCache: true })))
-      // Nobody may wait any more by then.
+      // The promise may settle after the timeout, so the clean-up belongs to it.
       .finally(() => (cache === undefined ? rm(own, { recursive: true, force: true }) : undefined));
     try {
       return await Promise.race([fetched, ended(AbortSignal.timeout(READING_TIMEOUT))]);
@@ -130,7 +133,7 @@ export class TrustRoots {
 const mirrorOf = (host: string): string =>
   `${isLoopbackHost(new URL(`https://${host}`).hostname) ? 'http' : 'https'}://${host}`;
 
-/** The URL of an instance is its host, with or without `https://`. @throws NoTrustRoots */
+/** Returns the host of an instance URL, with or without `https://`. @throws NoTrustRoots */
 function hostOf(sigstoreUrl: string | undefined): string {
   if (!sigstoreUrl) return PUBLIC;
   const url = URL.parse(sigstoreUrl.includes('://') ? sigstoreUrl : `https://${sigstoreUrl}`);

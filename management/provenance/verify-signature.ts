@@ -5,17 +5,18 @@ import { checkBounds } from './check-bounds.ts';
 import { checkSigner, type SignedBy, type WantedSigner } from './check-signer.ts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
-/** What a signature has to show. */
+/** Requirements of a signature. */
 export interface WantedSignature {
-  /** Of the image that will run. */
+  /** Digest of the image that will run. */
   digest: string;
   signer: WantedSigner;
   attestation: Provenance['attestation'];
 }
 
 /**
- * Who signed exactly this image: certificate, transparency log, time and signature hold, the signed text is about this digest, and the
- * signer is the one that the entry names. @throws SignatureRefused
+ * Verifies certificate, transparency log, time and signature, the signed digest, and the signer that the entry
+ * declares. Returns the signer.
+ * @throws SignatureRefused
  */
 export function verifySignature(signature: Signature, wanted: WantedSignature, trust: TrustMaterial): SignedBy {
   try {
@@ -29,7 +30,7 @@ export function verifySignature(signature: Signature, wanted: WantedSignature, t
     return signedBy;
   } catch (cause) {
     if (cause instanceof SignatureRefused) throw cause;
-    // Whoever can write to the image's registry can write anything there.
+    // Any error is a rejection, as writers of the image's registry control the signature data.
     const why = cause instanceof VerificationError ? WHY[cause.code] : undefined;
     throw new SignatureRefused(why ?? 'it cannot be read', { cause });
   }

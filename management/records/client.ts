@@ -14,7 +14,7 @@ const Groups = z
   .default([])
   .describe('Groups (MCPGroups) whose endpoints the client gets; empty: those of every group, of later ones, too.');
 
-/** A program that is registered to use endpoints. */
+/** MCP client that is registered to use endpoints. */
 export const Client = z.strictObject({ name: ClientName, groups: Groups });
 export type Client = z.infer<typeof Client>;
 
@@ -33,7 +33,7 @@ const Configuration = z
 export const RegisteredClient = z.strictObject({ ...Client.shape, configuration: Configuration });
 export type RegisteredClient = z.infer<typeof RegisteredClient>;
 
-/** Whoever registers the clients says which ones there are, if it is none of them. */
+/** The schema accepts any name; `Clients.register` rejects unknown clients and lists the known ones. */
 const KnownClient = ClientName.meta({ enum: CLIENTS.map(({ id }) => id) });
 
 export const NewClient = z.strictObject({ name: KnownClient, groups: Groups });

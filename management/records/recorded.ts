@@ -6,19 +6,19 @@ const Labels = z
   .record(z.string().max(256), Text)
   .refine((labels) => Object.keys(labels).length <= 256, 'has more than 256 labels');
 
-/** How images are built of packages elsewhere; vmcp runs packages by their own runner. */
+/** Build settings of images elsewhere; vmcp builds no images and runs packages by npx or uvx. */
 const RuntimeConfig = z.strictObject({
   builder_image: Text.optional().describe('Image that builds; recorded.'),
   additional_packages: z.array(Text).max(256).optional().describe('Packages that it adds; recorded.'),
 });
 
-/** Which lists of ignored files somebody wants to have read; vmcp reads none. */
+/** Lists of ignored files; vmcp reads none of them. */
 const IgnoreConfig = z.strictObject({
   loadGlobal: z.boolean().optional().describe('The list of the machine is read, too; recorded.'),
   printOverlays: z.boolean().optional().describe('What is hidden is told; recorded.'),
 });
 
-/** What a workload record has that nothing follows from: it is recorded with the resource, and given back. */
+/** Fields of a workload record without any effect: vmcp stores them with the resource and returns them. */
 export const recordedFields = {
   registry_url: z
     .union([

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 
-/** One line, or a few. */
+/** Text of one line or a few. */
 const Text = z.string().max(65_536);
-/** Whole pages of text. */
+/** Text of whole pages. */
 const LongText = z.string().max(1_048_576);
 const Texts = z.array(Text).max(1_000);
 const STATUSES = ['active', 'deprecated'] as const;
-/** Registries write it in either case; what is answered is one of these. */
+/** Registries use both cases; answers use lower case. */
 const status = z.string().toLowerCase().pipe(z.enum(STATUSES)).meta({ enum: STATUSES });
 const Port = z.int().min(0).max(65_535);
 
-/** An environment variable that a server takes. */
+/** Environment variable of a server. */
 export const EnvVar = z
   .object({
     name: z.string().min(1).max(256).describe('Name of the variable.'),
@@ -22,7 +22,7 @@ export const EnvVar = z
   })
   .meta({ id: 'EnvVar' });
 
-/** A header that a remote server takes. */
+/** Header of a remote server. */
 export const Header = z
   .object({
     name: z.string().min(1).max(256).describe('Name of the header.'),
@@ -34,7 +34,7 @@ export const Header = z
   })
   .meta({ id: 'Header' });
 
-/** What a registry knows about an entry. */
+/** Metadata of an entry in its registry. */
 export const EntryMetadata = z
   .object({
     last_updated: Text.optional().describe('When the entry changed last, RFC 3339.'),
@@ -53,7 +53,7 @@ export const EntryMetadata = z
   })
   .meta({ id: 'EntryMetadata' });
 
-/** How one logs in at a remote server. */
+/** OAuth settings of a remote server. */
 export const OAuthConfig = z
   .object({
     issuer: Text.optional().describe('Issuer of its tokens.'),
@@ -68,7 +68,7 @@ export const OAuthConfig = z
   })
   .meta({ id: 'OAuthConfig' });
 
-/** Where an image comes from, as its registry says. */
+/** Provenance of an image, as its registry declares it. */
 export const Provenance = z
   .object({
     sigstore_url: Text.optional().describe('Host of the sigstore instance.'),
@@ -105,7 +105,7 @@ const entry = {
   custom_metadata: z.record(z.string().max(256), z.unknown()).optional().describe('Whatever else the registry says.'),
 };
 
-/** A server that is run from an image, or from a package (`npx://name@version`, `uvx://name@version`). */
+/** Server that runs from an image or a package (`npx://name@version`, `uvx://name@version`). */
 export const ImageServer = z
   .object({
     ...entry,
@@ -127,7 +127,7 @@ export const ImageServer = z
   .meta({ id: 'ImageServer' });
 export type ImageServer = z.infer<typeof ImageServer>;
 
-/** A server that somebody else runs. */
+/** Server that runs elsewhere. */
 export const RemoteServer = z
   .object({
     ...entry,

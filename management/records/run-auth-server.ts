@@ -89,7 +89,7 @@ const Upstream = z.strictObject({
     .describe('With type oauth2.'),
 });
 
-/** An authorization server as a record has it: secrets are references. */
+/** Authorization server in a run configuration; secrets are references. */
 export const RunAuthServer = z
   .strictObject({
     schema_version: z.literal('v0.1.0').describe('Version of this block.'),

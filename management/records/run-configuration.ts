@@ -207,7 +207,7 @@ const others = {
   ignore_config: recordedFields.ignore_config,
 };
 
-/** Everything that a workload is run with, without a secret in it: what `export` gives. */
+/** Complete run configuration of a workload without secrets: the answer of exportWorkload. */
 export const RunConfiguration = z
   .strictObject({ ...scalars, ...lists, ...incoming, ...outgoing, ...others })
   .meta({ id: 'WorkloadRunConfiguration' });

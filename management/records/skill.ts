@@ -3,10 +3,10 @@ import { z } from 'zod';
 export const SkillScope = z.enum(['user', 'project']);
 export type SkillScope = z.infer<typeof SkillScope>;
 
-/** 2 to 64 characters. */
+/** The name has 2 to 64 characters. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-/** What the front matter of a skill says of it. */
+/** Metadata from the front matter of a skill. */
 export const SkillMetadata = z.strictObject({
   name: z.string().describe('Name of the skill.'),
   description: z.string().describe('What it does, and when it is to be used.'),
@@ -16,14 +16,14 @@ export const SkillMetadata = z.strictObject({
 });
 export type SkillMetadata = z.infer<typeof SkillMetadata>;
 
-/** A skill that another one needs. */
+/** Skill that another skill requires. */
 const SkillDependency = z.strictObject({
   name: z.string().describe('Name of the skill.'),
   reference: z.string().describe('Where it came from.'),
   digest: z.string().describe('What was installed of it.'),
 });
 
-/** A skill as it is installed. */
+/** Installed skill. */
 export const InstalledSkill = z.strictObject({
   metadata: SkillMetadata,
   scope: SkillScope.describe('For all that the user does, or for one project.'),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from '../problem.ts';
 
-/** Workloads that one operation may be about. */
+/** Maximum number of workloads in one operation. */
 const MOST_SELECTED = 1000;
 
 const ONE_OF = 'write either names or group';
 
-/** Which workloads are meant: by their names, or those of a group. */
+/** Selection of workloads by name or by group. */
 export const WorkloadSelection = z
   .strictObject({
     names: z
@@ -21,7 +21,7 @@ export const WorkloadSelection = z
   .meta({ id: 'WorkloadSelection', oneOf: [{ required: ['names'] }, { required: ['group'] }] });
 export type WorkloadSelection = z.infer<typeof WorkloadSelection>;
 
-/** What is going to be done in the background. */
+/** Accepted background operation. */
 export const OperationAccepted = z
   .strictObject({
     operation_id: z.string().describe('GET /operations/{id} tells how it ends.'),
@@ -33,7 +33,7 @@ export type OperationAccepted = z.infer<typeof OperationAccepted>;
 
 const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
 
-/** Work in the background, and how far it is. Kept for 24 hours after its end. */
+/** Background operation with its progress, kept for 24 hours after its end. */
 export const WorkloadOperation = z
   .strictObject({
     id: z.string().describe('Its id.'),

@@ -31,7 +31,7 @@ export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
 const Transport = z.enum(['stdio', 'sse', 'streamable-http']);
 const ProxyMode = z.enum(['sse', 'streamable-http']);
 
-/** A workload as a list has it. */
+/** Workload in a list. */
 export const WorkloadSummary = z
   .strictObject({
     name: z.string().describe('Its name.'),
@@ -57,7 +57,7 @@ export const WorkloadList = z.strictObject({
   next_cursor: NEXT_CURSOR,
 });
 
-/** A secret by its reference `<secret>/<key>`, and what gets its value. */
+/** Reference to a secret (`<secret>/<key>`) with the environment variable that receives its value. */
 const SecretTarget = z.strictObject({
   name: z.string().max(512).describe('Reference: <secret>/<key>.'),
   target: z.string().max(256).optional().describe('Environment variable that gets the value; default the key.'),
@@ -87,8 +87,8 @@ const RemoteOAuth = z.strictObject({
 });
 
 /**
- * A workload as it is read and edited. What GET gives can be sent back unchanged and changes nothing. A field that is not sent stays;
- * an empty one (`""`, `[]`, `{}`, null, port 0) takes away.
+ * Workload as it is read and edited. The answer of GET can be sent back unchanged without any effect. An absent field
+ * stays; an empty one (`""`, `[]`, `{}`, null, port 0) is removed.
  */
 export const WorkloadDetail = z
   .strictObject({
@@ -141,16 +141,16 @@ export type WorkloadDetail = z.infer<typeof WorkloadDetail>;
 
 type Nullable<S extends z.core.$ZodShape> = { [K in keyof S]: z.ZodNullable<S[K]> };
 
-/** The same fields, each of which may be null. */
+/** Makes each field of a shape nullable. */
 function nullable<S extends z.core.$ZodShape>(shape: S): Nullable<S> {
   return Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, z.nullable(field)])) as Nullable<S>;
 }
 
-/** A workload as it is edited: null takes a field away, as an empty one does. */
+/** Edit of a workload: null removes a field, as an empty value does. */
 export const WorkloadEdit = z.strictObject(nullable(WorkloadDetail.shape)).meta({ id: 'WorkloadEdit' });
 export type WorkloadEdit = z.infer<typeof WorkloadEdit>;
 
-/** A new workload: what it is like, and, on one machine, the program where there is no image. */
+/** New workload. On one machine a command may replace the image. */
 export const NewWorkload = z
   .strictObject({
     ...WorkloadDetail.shape,
@@ -172,7 +172,7 @@ const WARNINGS = z
   .optional()
   .describe('What is accepted and has no effect here, a line each; absent where there is nothing.');
 
-/** What came of a change. */
+/** Result of a change. */
 export const WorkloadChanged = z
   .strictObject({
     name: z.string().describe('Its name.'),
@@ -181,7 +181,7 @@ export const WorkloadChanged = z
   })
   .meta({ id: 'WorkloadChanged' });
 
-/** The same of a new workload. */
+/** Result of a creation. */
 export const WorkloadMade = z
   .strictObject({
     ...WorkloadChanged.shape,
@@ -194,7 +194,7 @@ export const WorkloadMade = z
   })
   .meta({ id: 'WorkloadMade' });
 
-/** How a workload is. */
+/** Status of a workload with its conditions. */
 export const WorkloadReport = z
   .strictObject({
     name: z.string().describe('Its name.'),

@@ -1,5 +1,5 @@
 import { RegistryContent } from '../records/registry.ts';
 import content from './built-in.json' with { type: 'json' };
 
-/** The servers that vmcp brings along. */
+/** Built-in registry of vmcp. */
 export const BUILT_IN: RegistryContent = RegistryContent.parse(content);

@@ -11,7 +11,7 @@ import type { RegistryQuota } from './registry-quota.ts';
 
 const SecretData = z.record(z.string(), z.string()).optional();
 
-/** The registries of one namespace of a cluster. */
+/** Creates the registries of one namespace of a cluster. */
 export function clusterRegistries(
   { api, apiGroup, environment, privateAddresses, onFailure }: ClusterPlace,
   namespace: string,

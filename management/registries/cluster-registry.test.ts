@@ -32,8 +32,8 @@ async function openWith(
   return opened;
 }
 
-describe('the registry of a cluster', () => {
-  it('lists the MCPServers, each with the object that it is', async () => {
+describe('the cluster registry', () => {
+  it('lists the MCPServers with the metadata of their objects', async () => {
     const { ask } = await openCluster(
       resource('pages', { image: 'ghcr.io/example/pages:2', transport: 'streamable-http', mcpPort: 9000 }),
       resource('far', { remoteUrl: 'https://far.example.com/mcp' }),
@@ -64,19 +64,19 @@ describe('the registry of a cluster', () => {
     expect(far).toMatchObject({ is_remote: true, remote_server: { url: 'https://far.example.com/mcp' } });
   });
 
-  it('cannot be set', async () => {
+  it('rejects updates', async () => {
     const { ask } = await openCluster();
     const { status, body } = await ask('PUT', '/registry/cluster', {});
     expect([status, body.code]).toEqual([404, 'not_found']);
   });
 
-  it('makes no path of the operator’s machine readable', async () => {
+  it("gives no access to files of the management API's pod", async () => {
     const { ask } = await openCluster();
     const { status, body } = await ask('PUT', '/registry/default', { local_path: '/etc/passwd' });
     expect([status, body.code]).toEqual([400, 'path_not_available']);
   });
 
-  it('answers 504 to who names a source that does not answer in time', async () => {
+  it('answers 504 if a new source times out', async () => {
     const silent = await serveRegistry(() => undefined);
     closing.push(() => silent.close());
     const { ask } = await openWith([], () => ({ readDeadline: 300 }));
@@ -84,7 +84,7 @@ describe('the registry of a cluster', () => {
     expect([status, body.code]).toEqual([504, 'upstream_timeout']);
   });
 
-  it('calls no private address for who may write it, unless the operator allows that; nor one that was stored while it did', async () => {
+  it('calls private addresses only while the administrator allows them, also for stored settings', async () => {
     const inside = await serveRegistry(answerJson(FILE));
     closing.push(() => inside.close());
     let privateAddresses = true;

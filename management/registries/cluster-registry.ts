@@ -4,7 +4,7 @@ import type { EntryMetadata, ImageServer, RemoteServer } from '../records/regist
 import type { Resources, StoredResource } from '../stores/resources.ts';
 import { z } from 'zod';
 
-/** What an entry says of an MCPServer; the rest of its spec is the business of whoever may read it. */
+/** Fields of an MCPServer's spec that an entry shows. Other fields require permission to read the MCPServer. */
 const Spec = z.object({
   image: z.string().optional(),
   remoteUrl: z.string().optional(),
@@ -13,7 +13,7 @@ const Spec = z.object({
   mcpPort: z.int().optional(),
 });
 
-/** The MCPServers of a namespace as a registry that nobody can change but by changing them. */
+/** Reads the MCPServers of a namespace as a read-only registry. */
 export async function readClusterRegistry(
   resources: Pick<Resources, 'list'>,
   namespace: string,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decidesWhatRuns } from './decides-what-runs.ts';
 
-describe('a variable that an entry of a registry names', () => {
+describe('decidesWhatRuns', () => {
   it.each([
     'PATH',
     'LD_PRELOAD',
@@ -20,7 +20,7 @@ describe('a variable that an entry of a registry names', () => {
     'CONTAINERS_CONF',
     'JAVA_TOOL_OPTIONS',
     '_JAVA_OPTIONS',
-  ])('decides what runs: %s', (name) => {
+  ])('returns true for %s', (name) => {
     expect(decidesWhatRuns(name)).toBe(true);
   });
 
@@ -33,7 +33,7 @@ describe('a variable that an entry of a registry names', () => {
     'TS_API_KEY',
     'KUBECONFIG',
     'ENV',
-  ])('is for the program itself: %s', (name) => {
+  ])('returns false for %s', (name) => {
     expect(decidesWhatRuns(name)).toBe(false);
   });
 });

@@ -1,4 +1,6 @@
-/** By these a loader, an interpreter, or what fetches packages and images runs something else, or believes somebody else. */
+/**
+ * Variables that make loaders, interpreters, package managers or container engines run other code or trust other hosts.
+ */
 const DECIDING = [
   'path|home|shell|bash_env|ifs|prompt_command|pager|editor|visual|browser|tmpdir|virtual_env',
   '(ld|dyld|xdg|npm|yarn|pnpm|corepack|uv|pip|pipx|deno|bun|tsx|ts_node|openssl|containers|podman|nerdctl|buildah)_.*',
@@ -10,5 +12,5 @@ const DECIDING = [
 ];
 const PATTERN = new RegExp(`^(${DECIDING.join('|')})$`, 'i');
 
-/** Whether a variable lets its writer decide what runs. What runs is for an image or a package to say, and for whoever runs it. */
+/** Returns whether a variable can change which program runs. A registry entry must not set such a variable. */
 export const decidesWhatRuns = (variable: string): boolean => PATTERN.test(variable);

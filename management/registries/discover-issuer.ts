@@ -3,13 +3,14 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { HttpClient } from '../fetching/http-client.ts';
 import { readBody } from '../fetching/read-body.ts';
 
-/** Bytes of an answer of an issuer. */
+/** Maximum bytes of an issuer's answer. */
 const LONGEST = 524_288;
 const DEADLINE = 8_000;
 
 /**
- * What an issuer says of itself, by OpenID Connect Discovery or else by RFC 8414, and how it is asked. All of its endpoints are
- * called by the rules of `http`. @throws FetchFailure
+ * Discovers an issuer by OpenID Connect Discovery, or else by RFC 8414. All requests to its endpoints follow the
+ * address rules of `http`.
+ * @throws FetchFailure
  */
 export async function discoverIssuer(
   { issuer, clientId, clientSecret }: { issuer: string; clientId: string; clientSecret: string | undefined },
@@ -18,7 +19,7 @@ export async function discoverIssuer(
   const find = (algorithm: 'oidc' | 'oauth2') =>
     oidc.discovery(new URL(issuer), clientId, undefined, authenticate(clientSecret), {
       algorithm,
-      // Where plain http may be spoken is decided for each call.
+      // HttpClient decides for each call whether plain HTTP is allowed.
       // eslint-disable-next-line @typescript-eslint/no-deprecated
       execute: [oidc.allowInsecureRequests],
       [oidc.customFetch]: issuerFetch(http),
@@ -33,7 +34,7 @@ export async function discoverIssuer(
   }
 }
 
-/** How the secret is sent says the issuer (OpenID Connect Core §9: basic unless it says more). */
+/** Sends the client secret by the method that the issuer supports (OpenID Connect Core §9: basic by default). */
 function authenticate(secret: string | undefined): oidc.ClientAuth {
   return (server, client, body, headers) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
@@ -62,7 +63,10 @@ function issuerFetch(http: HttpClient): oidc.CustomFetch {
   };
 }
 
-/** The library's errors hold what was sent and answered: none of them leaves, but for the code that RFC 6749 §5.2 names. */
+/**
+ * Converts an error of the library, which contains request and response data. Only the error code (RFC 6749 §5.2) is
+ * kept.
+ */
 export function failureOfIssuer(error: unknown, issuer: string): FetchFailure {
   const own = failureIn(error);
   if (own) return own;
@@ -72,7 +76,7 @@ export function failureOfIssuer(error: unknown, issuer: string): FetchFailure {
   return new FetchFailure('unexpected', `${host} does not answer as an issuer of tokens`);
 }
 
-/** The library wraps what its fetch threw. */
+/** Returns the FetchFailure that the library wrapped, if any. */
 function failureIn(error: unknown): FetchFailure | undefined {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1)
     if (cause instanceof FetchFailure) return cause;

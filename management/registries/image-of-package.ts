@@ -3,13 +3,13 @@ import type { Package } from './server-json.ts';
 const NPM_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/i;
 const PYPI_NAME = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/i;
 const VERSION = /^[0-9a-z][0-9a-z.+_-]*$/i;
-/** `host[:port]/path[:tag][@digest]`, as container engines read it; never the start of an option. */
+/** `host[:port]/path[:tag][@digest]` as container engines parse it. It must not start like an option. */
 const IMAGE =
   /^[a-z0-9][a-z0-9._-]*(:[0-9]{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/i;
 
 /**
- * How the `image` of a record says what a package is. A package of another registry than the usual one is none: the same name there
- * and here may be two packages.
+ * Returns the `image` of a record for a package. Packages of other registries than the default one have none, because
+ * the same name there may be another package.
  */
 export function imageOfPackage(found: Package): string | undefined {
   return RENDER.get(found.registryType)?.(found);
@@ -38,14 +38,14 @@ export function isImage(text: string): boolean {
   return text.length <= 512 && IMAGE.test(text);
 }
 
-/** A package that a record's `image` names. */
+/** Package that the `image` of a record names. */
 export interface PackageImage {
   runner: 'npx' | 'uvx';
   name: string;
   version: string | undefined;
 }
 
-/** What `npx://` or `uvx://` says; undefined for what is none, or no package that its runner may be given. */
+/** Parses `npx://` or `uvx://`. Returns undefined for other texts and for invalid package names. */
 export function readPackageImage(image: string): PackageImage | undefined {
   const [, scheme, name = '', version] = /^(npx|uvx):\/\/(@?[^@]+)(?:@(.+))?$/.exec(image) ?? [];
   if (scheme !== 'npx' && scheme !== 'uvx') return undefined;

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Registry } from '../records/registry.ts';
 
-/** A registry as it is answered. */
+/** Rendered registry. */
 export interface Answered {
   registry: Registry;
-  /** The same as JSON. */
+  /** The registry as JSON. */
   json: Buffer;
-  /** Of these bytes, 22 characters of base64url. */
+  /** Digest of these bytes, 22 characters of base64url. */
   digest: string;
 }
 
 /**
- * The last answer with its text: one of thousands of servers takes the process that does everything else, too, a while to write. It is
- * written anew when something that it is made of is another object.
+ * Caches the last answer with its JSON, as the serialization of thousands of servers blocks the event loop. It renders
+ * again if one of the parts is another object.
  */
 export class KeptAnswer {
   #parts: readonly unknown[] = [];

@@ -29,7 +29,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const save = (name = 'default') => copies.save(name, 'source', []);
 const parts = async () => (await store.names()).filter((name) => name.startsWith('part.'));
 
-it('a copy takes the parts of the former one away, and those of a process that was killed', async () => {
+it('KeptCopies removes the parts of the previous copy and of killed processes', async () => {
   await store.create('part.killed.0', { text: '' });
   await save();
   const [former] = await parts();
@@ -41,14 +41,14 @@ it('a copy takes the parts of the former one away, and those of a process that w
   expect(await store.names()).toEqual([]);
 });
 
-it('a copy is kept at the same cost however many heads somebody has written, and takes the parts of the former one away', async () => {
+it('KeptCopies reads no other heads if there are many, and removes the parts of the previous copy', async () => {
   for (let at = 0; at < 40; at += 1) await store.create(`head-${at}`, { source: '', id: `${at}`, parts: 1 });
   await store.create('part.39.0', { text: '' });
   await save();
   asked = [];
   await save();
   expect(asked).toEqual(['default']);
-  // That of another source, and one of ours.
+  // One part is of another source, one of the current copy.
   expect((await parts()).filter((name) => name !== 'part.39.0')).toEqual([
     expect.stringMatching(/^part\.[0-9a-f]{18}\.0$/),
   ]);

@@ -10,7 +10,10 @@ import { KeptPage, type Page, weighPage } from './page.ts';
 /** Characters of base64 in one record. */
 const PART = 600_000;
 const MOST_PARTS = 24;
-/** Heads that are read to know whose a part is: more are not of registries, of which a namespace has a few. */
+/**
+ * Maximum heads that are read to find the owners of parts. A namespace has a few registries, so additional heads are
+ * not from vmcp.
+ */
 const MOST_HEADS = 16;
 
 const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
@@ -22,12 +25,12 @@ const unpack = promisify(gunzip);
 const nameOf = (id: string, part: number): string => `part.${id}.${part}`;
 
 /**
- * The last good copy of each registry. A copy has a head and parts, as one record may be too short for it: the parts are written
- * first, the head makes them count, and the former ones go last.
+ * Stores the last good copy of each registry. A copy has a head and parts, as one record may be too small. The parts
+ * are written first, then the head. The parts of the previous copy are deleted last.
  */
 export class KeptCopies {
   readonly #store: RecordStore;
-  /** Most weight of one. Whoever writes records could have written it. */
+  /** Maximum weight of a copy, as other writers of the records may have written it. */
   readonly #longest: number;
 
   constructor(store: RecordStore, longest: number) {
@@ -35,7 +38,7 @@ export class KeptCopies {
     this.#longest = longest;
   }
 
-  /** What was read last of this source. A copy that cannot be read is none: the source has it. @throws Problem of the store */
+  /** Returns the last copy of this source; undefined if it is missing or unreadable. @throws Problem of the store */
   async load(name: string, source: string): Promise<Page[] | undefined> {
     const head = await this.#headOf(name);
     if (head?.source !== source) return undefined;
@@ -53,7 +56,7 @@ export class KeptCopies {
     }
   }
 
-  /** @throws Problem `too_large`, and those of the store */
+  /** @throws Problem `too_large`, and problems of the store */
   async save(name: string, source: string, pages: readonly Page[]): Promise<void> {
     const kept = pages.map(({ from, tag, next, content }): KeptPage => ({ from, tag, next, content }));
     const packed = (await pack(JSON.stringify(kept))).toString('base64');
@@ -68,9 +71,9 @@ export class KeptCopies {
     await this.#removeOthers(idOf(former?.value));
   }
 
-  /** Forgets it. */
+  /** Deletes a copy. */
   async remove(name: string): Promise<void> {
-    // A damaged one is removed, too.
+    // A damaged copy is deleted too.
     const former = await this.#store.get(name).catch(() => undefined);
     await this.#store.delete(name);
     await this.#removeOthers(idOf(former?.value));
@@ -81,8 +84,8 @@ export class KeptCopies {
   }
 
   /**
-   * Parts that no head names: of former copies, and of processes that were killed. No part is read for it; where somebody has written many
-   * heads, they are not read either, and the parts of the former copy alone are removed.
+   * Deletes parts without a head: of previous copies and of killed processes. It reads no parts. Above the maximum
+   * number of heads it deletes only the parts of the previous copy.
    */
   async #removeOthers(former: string | undefined): Promise<void> {
     const names = await this.#store.names();
@@ -97,7 +100,7 @@ export class KeptCopies {
   }
 }
 
-/** Whose part a record is; undefined for a head. */
+/** Returns the id of the copy that a part belongs to; undefined for a head. */
 const partOf = (name: string): string | undefined => (name.startsWith('part.') ? name.split('.')[1] : undefined);
 
 const idOf = (head: unknown): string | undefined => Head.safeParse(head).data?.id;

@@ -33,7 +33,7 @@ interface Opening {
   quota?: Partial<RegistryQuota>;
 }
 
-/** A copy in a memory that holds it and half as much. */
+/** Opens a copy whose memory has capacity for two and a half pages. */
 function open({ read = () => new Promise(() => undefined), quota = {} }: Opening) {
   const memory = new RegistryMemory(2.5 * WEIGHT);
   const problems: string[] = [];
@@ -47,8 +47,8 @@ function open({ read = () => new Promise(() => undefined), quota = {} }: Opening
   return { copy, problems, othersEvicted: () => isEvicted };
 }
 
-describe('a copy of a registry', () => {
-  it.each([-1_000_000_000, undefined])('weighs what it does where its record says %j', async (bytes) => {
+describe('LiveCopy', () => {
+  it.each([-1_000_000_000, undefined])('computes its weight when its record says %j', async (bytes) => {
     const { from, content } = PAGE;
     const page: KeptPage & { bytes?: number | undefined } = { from, content, bytes };
     await store.create('part.one.0', { text: gzipSync(JSON.stringify([page])).toString('base64') });
@@ -67,7 +67,7 @@ describe('a copy of a registry', () => {
     expect([asked, problems]).toEqual([1, [`registry ${SOURCE}: too many reads 1; what was read last is served`]]);
   });
 
-  it('is served after five seconds while its source does not answer, which is read on', async () => {
+  it('serves the stored copy after five seconds without an answer, and continues the read', async () => {
     await kept.save('default', SOURCE, [PAGE]);
     const wait = setTimeout;
     const waits: (number | undefined)[] = [];
@@ -90,7 +90,7 @@ describe('a copy of a registry', () => {
     }
   });
 
-  it('that was dropped while its source was read holds and keeps nothing of it', async () => {
+  it('discards a read that ends after `drop`', async () => {
     const reading = Promise.withResolvers<Page[]>();
     const { copy, othersEvicted } = open({ read: () => reading.promise });
     const read = copy.refresh();
@@ -100,7 +100,7 @@ describe('a copy of a registry', () => {
     expect([othersEvicted(), await store.names()]).toEqual([false, []]);
   });
 
-  it('that was dropped while it was loaded holds nothing of it', async () => {
+  it('discards a load that ends after `drop`', async () => {
     await kept.save('default', SOURCE, [PAGE]);
     const { copy, othersEvicted } = open({ read: () => Promise.resolve([PAGE]) });
     const pages = copy.pages();

@@ -3,13 +3,13 @@ import type { KeptCopies } from './kept-copies.ts';
 import { type Page, weightOfPages } from './page.ts';
 import type { RegistryQuota } from './registry-quota.ts';
 
-/** Milliseconds that what was read is believed. */
+/** Milliseconds until pages are read again. */
 const MAX_AGE = 300_000;
-/** A source that failed is not asked again so soon. */
+/** Milliseconds without another attempt after a failure. */
 const COOL_DOWN = 60_000;
-/** How long a reader waits for a source while there is a copy. */
+/** Milliseconds that a reader waits for the source if there is a copy. */
 const PATIENCE = 5_000;
-/** Time for all pages of a registry. */
+/** Milliseconds for all pages of a registry. */
 export const READ_DEADLINE = 45_000;
 
 interface LiveCopyOptions {
@@ -22,11 +22,14 @@ interface LiveCopyOptions {
   onEvict: () => void;
   /** Milliseconds. */
   now: () => number;
-  /** Told why a source could not be read, or what was read not be kept, while a copy serves. */
+  /** Called when the source cannot be read while a copy serves, or when the copy cannot be stored. */
   onProblem: (text: string) => void;
 }
 
-/** What was read of one source: read again when it is old, kept over restarts, and served as it is while the source fails. */
+/**
+ * Caches the pages of one source: reads them again when they are old, stores them for restarts, and serves them while
+ * the source fails.
+ */
 export class LiveCopy {
   readonly #options: LiveCopyOptions;
   #pages: Page[] | undefined;
@@ -40,7 +43,7 @@ export class LiveCopy {
     this.#options = options;
   }
 
-  /** @throws FetchFailure, Problem: there is no copy, and the source cannot be read */
+  /** @throws FetchFailure or Problem if there is no copy and the source cannot be read */
   async pages(): Promise<readonly Page[]> {
     const { now, quota } = this.#options;
     quota.memory.touch(this);
@@ -52,20 +55,20 @@ export class LiveCopy {
     return this.#pages ?? known;
   }
 
-  /** Nothing of it is held or kept any more, nor of what is under way: its settings have been replaced. */
+  /** Discards the pages and the result of pending reads, because the settings have been replaced. */
   drop(): void {
     this.#isDropped = true;
     this.#options.quota.memory.delete(this);
     this.#pages = undefined;
   }
 
-  /** Reads the source now; once for all who ask meanwhile. @throws FetchFailure, Problem */
+  /** Reads the source now. Concurrent calls share one read. @throws FetchFailure, Problem */
   refresh(): Promise<Page[]> {
     this.#flight ??= this.#refresh().finally(() => (this.#flight = undefined));
     return this.#flight;
   }
 
-  /** What has just been read, before the source counted. */
+  /** Takes over pages that the caller has read. */
   async adopt(pages: Page[]): Promise<void> {
     this.#have(pages);
     this.#readAt = this.#options.now();
@@ -95,7 +98,7 @@ export class LiveCopy {
     return pages;
   }
 
-  /** The copy that is kept, read once for all who ask meanwhile. */
+  /** Loads the stored copy. Concurrent calls share one load. */
   #load(): Promise<Page[] | undefined> {
     const { kept, name, source, quota } = this.#options;
     this.#loading ??= quota
@@ -108,7 +111,7 @@ export class LiveCopy {
     return this.#loading;
   }
 
-  /** Twice: what is answered is held as text, too. */
+  /** The weight counts twice because the cached answer holds the pages as text, too. */
   #have(pages: Page[]): void {
     if (this.#isDropped) return;
     this.#pages = pages;
@@ -132,7 +135,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Waits for the end of something, whatever it is, and no longer. */
+/** Waits until the work settles, for a limited time. */
 async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));

@@ -5,8 +5,8 @@ import { defined } from '#operator/plan/defined';
 import { imageOfPackage } from './image-of-package.ts';
 
 /**
- * Records of what a registry API answers. What is deleted, is not the latest, cannot be read, or could not be run or reached is left
- * out: a registry that others fill must not be unusable for one entry.
+ * Converts the answer of a registry API. Skips entries that are deleted, outdated, malformed, or not usable, so that
+ * one entry cannot make a registry of many authors unusable.
  */
 export function mapServers(values: readonly unknown[]): RegistryContent {
   const entries = values.flatMap((value) => {
@@ -19,7 +19,7 @@ export function mapServers(values: readonly unknown[]): RegistryContent {
   return RegistryContent.parse({ servers, remote_servers: remotes, last_updated: lastUpdated });
 }
 
-/** Of entries of one name the first counts. */
+/** Maps entries by name. On duplicate names, the first entry wins. */
 function mapped<T>(entries: readonly ServerEntry[], map: (entry: ServerEntry) => T | undefined): Record<string, T> {
   const found = entries.flatMap((entry): [string, T][] => {
     const one = map(entry);
@@ -40,7 +40,7 @@ function isGone(entry: ServerEntry): boolean {
   return official?.status === 'deleted' || official?.isLatest === false;
 }
 
-/** The first package that can be run. */
+/** Returns the first package that can run. */
 function mapPackage(entry: ServerEntry): ImageServer | undefined {
   for (const value of entry.server.packages ?? []) {
     const found = Package.safeParse(value).data;
@@ -107,7 +107,7 @@ function describeInput({ description, isRequired = false, isSecret = false, valu
   };
 }
 
-/** Those that need nobody's answer. Arguments of the program that runs the package (a container engine's, say) are never read. */
+/** Returns the arguments with fixed values. Runtime arguments, e.g. of a container engine, are never read. */
 function fixedArguments({ packageArguments = [] }: Package): string[] {
   return packageArguments.flatMap(({ type, name, value }) => {
     if (type === 'positional') return value === undefined ? [] : [value];

@@ -11,31 +11,31 @@ import { RegistryLogin } from './registry-login.ts';
 import { type RegistrySettings, secretOf, sourceOf } from './registry-settings.ts';
 
 export interface SourceDeps {
-  /** Records may have private addresses called. */
+  /** Whether records may allow private addresses. */
   privateAddresses: boolean;
   proxy: ProxySettings | undefined;
-  /** Value of a key of a Secret of the namespace; undefined where there is none. */
+  /** Returns the value of a key of a Secret in the namespace; undefined if it does not exist. */
   readSecret: (secret: { name: string; key: string }) => Promise<string | undefined>;
   /** Milliseconds since 1970. */
   now: () => number;
   quota: Pick<RegistryQuota, 'maxWeight'>;
 }
 
-/** A silent host is given up within 10 s. Milliseconds. */
+/** Milliseconds. A silent host is given up within 10 s. */
 const PATIENCE = { connect: 3_000, silence: 5_500 };
 
-/** A source with its connections and its login. */
+/** Registry source with its connections and its login. */
 export interface OpenSource {
   login: RegistryLogin | undefined;
-  /** Nothing where a person has to log in first. @throws FetchFailure, Problem */
+  /** Returns no pages before the first login of a user. @throws FetchFailure, Problem */
   read(former: readonly Page[], signal: AbortSignal): Promise<Page[]>;
   close(): Promise<void>;
 }
 
-/** Settings that are read from somewhere else than this program. */
+/** Opens the source of a registry. */
 export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSource {
   const http = createHttpClient({
-    // One that was stored while it was allowed is called no more.
+    // Stored settings do not override a later prohibition of the administrator.
     allowPrivateAddress: settings.allow_private_ip && deps.privateAddresses,
     remedy: deps.privateAddresses ? 'set allow_private_ip to allow it' : PRIVATE_OFF,
     proxy: deps.proxy,
@@ -55,7 +55,7 @@ export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSo
       };
       return once().catch((error: unknown) => {
         if (!login || !(error instanceof FetchFailure) || error.status !== 401) throw error;
-        // The token may have been revoked: another one is asked for, once.
+        // The token may have been revoked, so one retry uses a new token.
         login.drop();
         return once();
       });
@@ -83,7 +83,7 @@ function openLogin(auth: NonNullable<RegistrySettings['auth']>, http: HttpClient
   return new RegistryLogin({ auth, configuration, now: deps.now });
 }
 
-/** Before the first login there is nothing; after it what was read stays. */
+/** Returns no pages before the first login. After it the previous pages stay, and the read fails. */
 function nothingYet(source: string, former: readonly Page[]): Page[] {
   if (former.length === 0) return [];
   throw new FetchFailure('refused', `${source} asks for a login; set the registry again to log in`);

@@ -3,25 +3,25 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { weightOf } from '#operator/json-amounts';
 import { RegistryContent } from '../records/registry.ts';
 
-/** A part of a registry as it is kept. What it weighs is never taken from there. */
+/** Page of a registry in a stored copy. Its weight is recomputed after a load, because the store is not trusted. */
 export const KeptPage = z.object({
-  /** Where it came from: a URL or path. */
+  /** URL or path of the source. */
   from: z.string(),
-  /** To ask whether it has changed. */
+  /** Entity tag to detect changes. */
   tag: z.string().optional(),
-  /** Where the next one is. */
+  /** URL of the next page. */
   next: z.string().optional(),
   content: RegistryContent,
 });
 export type KeptPage = z.infer<typeof KeptPage>;
 
-/** A part of a registry as it was read last. */
+/** Page of a registry with its weight. */
 export interface Page extends KeptPage {
-  /** What its content weighs. */
+  /** Weight of its content. */
   bytes: number;
 }
 
-/** What all pages have together. Of entries of one name the first counts. */
+/** Merges the content of all pages. On duplicate names, the first entry wins. */
 export function joinPages(pages: readonly Page[]): RegistryContent {
   const all = pages.map(({ content }) => content);
   const [first] = all;
@@ -41,7 +41,7 @@ function joinMaps<T>(maps: Record<string, T>[]): Record<string, T> {
 
 export const weighPage = (page: KeptPage): Page => ({ ...page, bytes: weightOf(JSON.stringify(page.content)) });
 
-/** With its weight. @throws FetchFailure where all of a registry would weigh more than that */
+/** Returns the page with its weight. @throws FetchFailure if the weight exceeds the limit of a whole registry */
 export function checkWeight(page: KeptPage, longest: number): Page {
   const weighed = weighPage(page);
   if (weighed.bytes <= longest) return weighed;

@@ -12,12 +12,12 @@ const OFFICIAL = 'io.modelcontextprotocol.registry/official';
 interface Api {
   registry: RegistryServer;
   opened: OpenRegistries;
-  /** Entries by page; a page that is not changed keeps its entity tag. */
+  /** Entries by page. The entity tag of a page depends on the length of its JSON. */
   pages: unknown[][];
   set: () => ReturnType<OpenRegistries['ask']>;
 }
 
-/** A registry of the official API with one page after the other. */
+/** Serves the official registry API with these pages. */
 async function serveApi(...pages: unknown[][]): Promise<Api> {
   const registry = await serveRegistry((request, response) => {
     const url = new URL(request.url ?? '', 'http://registry');
@@ -49,8 +49,8 @@ const npm = (identifier: string, more: object = {}) => ({
   packages: [{ registryType: 'npm', identifier, version: '2.1.0', transport: { type: 'stdio' }, ...more }],
 });
 
-describe('a registry that speaks the official API', () => {
-  it('is refused where it is longer than it may be, however it is cut into pages', async () => {
+describe('readApi', () => {
+  it('rejects a registry above the size limit, however many pages it has', async () => {
     const description = 'x'.repeat(65_000);
     const long = Array.from({ length: 60 }, (_, at) => named(`io.a/${at}`, { ...npm('one'), description }));
     const { set } = await serveApi(...(new Array(18).fill(long) as unknown[][]));
@@ -58,7 +58,7 @@ describe('a registry that speaks the official API', () => {
     expect([status, body.code, body.detail]).toEqual([502, 'upstream_failed', expect.stringContaining('bytes')]);
   });
 
-  it('gives all of its pages', async () => {
+  it('reads all pages', async () => {
     const { set, opened, registry } = await serveApi(
       [named('io.a/one', npm('one')), named('io.a/two', npm('two'))],
       [named('io.b/three', npm('@b/three'))],
@@ -78,7 +78,7 @@ describe('a registry that speaks the official API', () => {
     });
   });
 
-  it('has one server of each name, the first, on one page or on several', async () => {
+  it('uses the first of several servers with the same name, on one page or on several', async () => {
     const { set, opened } = await serveApi(
       [named('io.a/one', npm('first')), named('io.a/one', npm('second')), named('io.a/two', npm('first'))],
       [named('io.a/two', npm('second'))],
@@ -91,7 +91,7 @@ describe('a registry that speaks the official API', () => {
     ]);
   });
 
-  it('is asked for each page by its entity tag, and only what changed comes again', async () => {
+  it('revalidates each page by its entity tag and reads only changed pages', async () => {
     const { set, opened, registry, pages } = await serveApi(
       [named('io.a/one', npm('one'))],
       [named('io.b/two', npm('two'))],
@@ -104,7 +104,7 @@ describe('a registry that speaks the official API', () => {
     expect([first, second].every((asked) => asked?.headers['if-none-match'] !== undefined)).toBe(true);
   });
 
-  it('says of a server what its server.json says', async () => {
+  it('maps all fields of server.json', async () => {
     const { set, opened } = await serveApi([
       {
         server: {
@@ -197,7 +197,7 @@ describe('a registry that speaks the official API', () => {
       named('io.a/x', { remotes: [{ type: 'stdio', url: 'https://x.example' }] }),
     ],
     ['is remote by a file URL', named('io.a/x', { remotes: [{ type: 'sse', url: 'file:///etc/passwd' }] })],
-  ])('leaves out what %s, and keeps the others', async (_what, entry) => {
+  ])('skips an entry that %s and keeps the others', async (_what, entry) => {
     const { set, opened } = await serveApi([entry, named('io.a/good', npm('good'))]);
     expect((await set()).body.server_count).toBe(1);
     expect((await opened.ask('GET', '/registry/default/servers')).body.servers[0]?.name).toBe('io.a/good');
@@ -207,7 +207,7 @@ describe('a registry that speaks the official API', () => {
     ['answers something else', [], { tools: [] }],
     ['repeats a page for ever', [], { servers: [], metadata: { nextCursor: 'again' } }],
     ['goes on for ever', [], { servers: [], metadata: { nextCursor: 'COUNT' } }],
-  ])('is not taken over where it %s', async (_what, pages, answer) => {
+  ])('rejects an API that %s', async (_what, pages, answer) => {
     const { set, registry } = await serveApi(...pages);
     let count = 0;
     registry.answer = (_, response) => response.end(JSON.stringify(answer).replace('COUNT', String((count += 1))));
@@ -216,7 +216,7 @@ describe('a registry that speaks the official API', () => {
     expect(registry.asked.length).toBeLessThanOrEqual(200);
   });
 
-  it('keeps a large copy, in parts, over a restart', async () => {
+  it('restores a large copy from its parts after a restart', async () => {
     const noise = (at: number) => Array.from({ length: 40 }, (_, i) => Math.sin(at * 97 + i).toString(36)).join('');
     const page = (from: number) =>
       Array.from({ length: 100 }, (_, i) => named(`io.n/s${from + i}`, { ...npm('x'), title: noise(from + i) }));

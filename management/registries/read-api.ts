@@ -10,15 +10,16 @@ const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.page, objects: 20_000, va
 const PAGE_SIZE = 100;
 const MOST_PAGES = 200;
 
-/** Of entries that are not as they should be no others are left out. */
+/** Entries are validated later, one by one, so a malformed entry does not invalidate the others. */
 const Answer = z.object({
   servers: z.array(z.unknown()).max(10 * PAGE_SIZE),
   metadata: z.object({ nextCursor: z.string().max(2048).nullish() }).nullish(),
 });
 
 /**
- * Reads all servers of a registry that speaks the official API (v0.1): the latest version of each, page by page. A page that the
- * registry says to be unchanged is the former one. @throws FetchFailure
+ * Reads the latest version of all servers from an official registry API (v0.1), page by page. Reuses the former page on
+ * 304.
+ * @throws FetchFailure
  */
 export async function readApi(reading: Reading): Promise<Page[]> {
   const known = new Map(reading.former.map((page) => [page.from, page]));

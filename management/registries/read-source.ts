@@ -11,13 +11,13 @@ import { checkWeight, type Page } from './page.ts';
 import { readApi } from './read-api.ts';
 import type { Reading } from './registry-reading.ts';
 
-/** Of a registry file. It is read at once, in the process that does everything else, too. */
+/** Limits of a registry file, which is parsed in one event-loop turn. */
 const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.file, objects: 100_000, values: 500_000 };
 const REDIRECTS = 3;
 
 /**
- * Reads what has changed since `former`; equal pages are the same objects.
- * @throws FetchFailure; of a file Problem `bad_request`
+ * Reads a source. Unchanged pages of `former` are returned as the same objects.
+ * @throws FetchFailure; for a file also Problem `bad_request`
  */
 export const READ_SOURCE: Record<'file' | 'url' | 'api', (reading: Reading) => Promise<Page[]>> = {
   file: async ({ source, former, longest }) => [await readRegistryFile(source, former[0], longest)],
@@ -78,7 +78,7 @@ function parseFile(path: string, text: string): RegistryContent {
   try {
     value = parseRegistryText(text);
   } catch (error) {
-    // The parser's own words repeat the text, which may be any file of this machine.
+    // Messages of the parser repeat the text, which may be any file of this machine.
     const where = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
     throw new Problem('bad_request', `${path} is no JSON${where === undefined ? '' : ` ${where}`}`);
   }
@@ -92,11 +92,11 @@ function parseFile(path: string, text: string): RegistryContent {
 const LISTS = ['servers', 'remote_servers', 'groups'];
 const NO_LIST = `has none of ${LISTS.join(', ')}: a registry file has one at least, also where it is empty`;
 
-/** Any object would else be a registry without servers, and hide those that were there. */
+/** Without this check any object would count as an empty registry and replace the previous content. */
 const hasNoList = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !LISTS.some((name) => Object.hasOwn(value, name));
 
-/** Registry files write statuses in either case. */
+/** Registry files write the status in either case. */
 function parseRegistryText(text: string): unknown {
   return JSON.parse(text, (key, value: unknown) =>
     key === 'status' && (value === 'Active' || value === 'Deprecated') ? value.toLowerCase() : value,

@@ -17,15 +17,15 @@ import { RegistrySettings, sourceOf } from './registry-settings.ts';
 import type { RegistryQuota } from './registry-quota.ts';
 import { renderRegistryInfo } from './render-registry.ts';
 
-/** Name of the registry that can be configured. */
+/** Name of the configurable registry. */
 export const DEFAULT = 'default';
-/** Name of the one that lists what is in the cluster. */
+/** Name of the registry of the cluster's MCPServers. */
 export const CLUSTER = 'cluster';
 const BUILT_IN_SETTINGS: RegistrySettings = { allow_private_ip: false };
-/** Version of settings that nobody has written. */
+/** Version of settings that were never stored. */
 const NEVER_WRITTEN = 'built-in';
 const BUILT_IN_PAGES: readonly Page[] = [{ from: '', bytes: 0, content: BUILT_IN }];
-/** What an answer's tag has after the version of the settings: others are set by whoever read any answer under these. */
+/** Content digest after the version of the settings in an entity tag. If-Match on the settings ignores it. */
 const OF_CONTENT = /\.[-\w]{22}$/;
 
 interface Cluster {
@@ -37,11 +37,11 @@ interface RegistriesOptions extends SourceDeps {
   quota: RegistryQuota;
   settings: RecordStore;
   copies: RecordStore;
-  /** The cluster's resources; absent on one machine, which has no registry of them. */
+  /** Resources of the cluster; absent on one machine, which has no cluster registry. */
   cluster?: Cluster | undefined;
-  /** Told of what failed while a copy serves; holds no secret. */
+  /** Called when a source fails while a copy serves. The text contains no secret. */
   onProblem: (text: string) => void;
-  /** Milliseconds for reading all of a source. */
+  /** Milliseconds to read a whole source. */
   readDeadline?: number;
 }
 
@@ -57,12 +57,12 @@ interface Stored {
   settings: RegistrySettings;
 }
 
-/** The registries of one namespace. */
+/** Manages the registries of one namespace. */
 export class Registries {
   readonly #options: RegistriesOptions;
   readonly #kept: KeptCopies;
   #answer = new KeptAnswer();
-  /** Connections and copy of the settings in force. */
+  /** Connections and copy of the active settings. */
   #live: Live | undefined;
 
   constructor(options: RegistriesOptions) {
@@ -70,7 +70,7 @@ export class Registries {
     this.#kept = new KeptCopies(options.copies, options.quota.maxWeight);
   }
 
-  /** None of them fails for its source: what cannot be read is empty. */
+  /** Lists all registries. An unreadable registry is listed as empty. */
   async list(): Promise<RegistryInfo[]> {
     const stored = await this.#stored();
     const content = await this.#content(stored).catch((error: unknown) => {
@@ -82,8 +82,8 @@ export class Registries {
   }
 
   /**
-   * The default one with its text, and with a version of all that it says. @throws Problem `not_found`; `unavailable` where there is no
-   * copy and the source cannot be read
+   * Returns a registry; the default one with its JSON and a version of its whole content.
+   * @throws Problem `not_found`; `unavailable` if the source is unreadable and there is no copy
    */
   async get(name: string): Promise<{ registry: Registry; version?: string; json?: Buffer }> {
     if (name === CLUSTER && this.#options.cluster) {
@@ -107,9 +107,9 @@ export class Registries {
   }
 
   /**
-   * Reads the default registry from somewhere else from now on. What cannot be read is not taken over, and nothing changes.
-   * @throws Problem `not_found`, `bad_request`, `path_not_available`, `private_address_refused`, `stale`, `upstream_failed`,
-   * `upstream_timeout`
+   * Replaces the source of the default registry. If the new source cannot be read, nothing changes.
+   * @throws Problem `not_found`, `bad_request`, `path_not_available`, `private_address_refused`, `stale`,
+   * `upstream_failed`, `upstream_timeout`
    */
   async configure(
     name: string,
@@ -154,7 +154,7 @@ export class Registries {
     await replaced?.source.close();
   }
 
-  /** Whether what the default one says may be at private addresses. */
+  /** Returns whether the default registry may refer to private addresses. */
   async callsPrivate(): Promise<boolean> {
     return this.#options.privateAddresses && (await this.#stored()).settings.allow_private_ip;
   }
@@ -211,7 +211,7 @@ export class Registries {
     return { ...stored, source, copy };
   }
 
-  /** Nothing to wait for where vmcp logs in as itself. */
+  /** With a client secret vmcp logs in by itself, so there is no login to wait for. */
   async #beginLogin({ settings, source, copy }: Live): Promise<PendingLogin | undefined> {
     if (!source.login || settings.auth?.client_secret_ref !== undefined) return undefined;
     return source.login.begin(() => void copy.refresh().catch(() => undefined));
@@ -228,7 +228,7 @@ export class Registries {
   }
 }
 
-/** What a caller who names a source is told of it. */
+/** Converts a failure of a source into a problem for the caller who configured it. */
 function problemOfSource(error: unknown): unknown {
   if (!(error instanceof FetchFailure)) return error;
   if (error.kind === 'refused') return new Problem('bad_request', error.message, { cause: error });

@@ -18,11 +18,11 @@ interface Protected {
   issuer: Issuer;
   registry: RegistryServer;
   opened: OpenRegistries;
-  /** What is set: the registry with a login as this client. */
+  /** Settings of the registry with this login. */
   settings: (auth: object) => object;
 }
 
-/** A registry that shows itself to tokens of its issuer alone. */
+/** Serves a registry that requires tokens of its issuer. */
 async function protect(options?: Parameters<typeof serveIssuer>[0]): Promise<Protected> {
   const issuer = await serveIssuer(options);
   closing.push(() => issuer.close());
@@ -61,7 +61,7 @@ async function eventually(check: () => Promise<void>): Promise<void> {
 }
 
 describe('a registry behind a login', () => {
-  it('is read by vmcp as itself, with a secret that is stored elsewhere', async () => {
+  it('accepts the client credentials of vmcp with a stored secret', async () => {
     const { opened, settings, issuer } = await protect();
     const { status, body } = await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
     expect(status).toBe(200);
@@ -73,7 +73,7 @@ describe('a registry behind a login', () => {
     expect((await opened.ask('GET', '/registry/default')).body.registry.version).toBe('1.2.3');
   });
 
-  it('gets one token for many reads, another one at its end, and another one where it is refused', async () => {
+  it('reuses a token for many reads, and renews it after it expires or is rejected', async () => {
     const { opened, settings, issuer, registry } = await protect();
     await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
     const tokens = () => issuer.asked.filter((path) => path === '/token').length;
@@ -91,7 +91,7 @@ describe('a registry behind a login', () => {
     expect(opened.problems).toEqual([]);
   });
 
-  it('is read after a person has logged in on another device', async () => {
+  it('becomes readable after a user logs in on another device', async () => {
     const { opened, settings, issuer } = await protect();
     const { status, body } = await opened.ask('PUT', '/registry/default', settings({ client_id: PERSON }));
     expect(status).toBe(200);
@@ -106,14 +106,14 @@ describe('a registry behind a login', () => {
       const [info] = (await opened.ask('GET', '/registry')).body.registries;
       expect(info).toMatchObject({ server_count: 4, auth_status: 'authenticated' });
     });
-    // The token ends; the next one comes of the refresh token.
+    // The token expires, and the refresh token provides the next one.
     opened.clock.now += 700_000;
     await opened.ask('GET', '/registry/default');
     expect(opened.problems).toEqual([]);
     expect(issuer.asked.filter((path) => path === '/device/auth')).toHaveLength(1);
   });
 
-  it('goes on being served as it was read last after a restart, until somebody logs in again', async () => {
+  it('serves its last content after a restart until a user logs in again', async () => {
     const { opened, settings, issuer } = await protect();
     const { body } = await opened.ask('PUT', '/registry/default', settings({ client_id: PERSON }));
     await finishDevice(issuer, body.login.user_code);
@@ -137,7 +137,7 @@ describe('a registry behind a login', () => {
       'store it first',
     ],
     ['an issuer that is none', { ...PROGRAM_AUTH, issuer: 'http://127.0.0.1:1' }, 502, 'ECONNREFUSED'],
-  ])('is not taken over with %s, and nothing of it is told', async (_what, auth, code, said) => {
+  ])('rejects %s without a change and reveals no secret', async (_what, auth, code, said) => {
     const { opened, settings } = await protect();
     const { status, body } = await opened.ask('PUT', '/registry/default', settings(auth));
     expect(status).toBe(code);
@@ -146,7 +146,7 @@ describe('a registry behind a login', () => {
     expect((await opened.ask('GET', '/registry')).body.registries[0]?.type).toBe('default');
   });
 
-  it('cannot be logged in at by a person where the issuer offers no such login', async () => {
+  it('requires a client secret if the issuer supports no device login', async () => {
     const { opened, settings, issuer } = await protect({ deviceFlow: false });
     await issuer.provider.Client.find(PROGRAM.id);
     const { status, body } = await opened.ask('PUT', '/registry/default', settings({ client_id: PERSON }));
@@ -154,7 +154,7 @@ describe('a registry behind a login', () => {
     expect(body.detail).toContain('write auth.client_secret_ref');
   });
 
-  it('is not taken over where its token is refused', async () => {
+  it('rejects new settings if the registry rejects the token', async () => {
     const { opened, settings, registry } = await protect();
     registry.answer = (_, response) => response.writeHead(401).end();
     const { status, body } = await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
@@ -163,7 +163,10 @@ describe('a registry behind a login', () => {
   });
 });
 
-/** An issuer that offers a login on another device with these numbers, which nobody finishes; `asked`: when it was asked whether it is. */
+/**
+ * Serves an issuer with a device login that never completes. `numbers` are in its answer; `asked` has the times of the
+ * polls.
+ */
 async function offerLogin(numbers: object): Promise<{ configuration: oidc.Configuration; asked: number[] }> {
   const asked: number[] = [];
   const server = createServer((request, response) => {
@@ -191,11 +194,11 @@ async function offerLogin(numbers: object): Promise<{ configuration: oidc.Config
   return { configuration, asked };
 }
 
-describe('an issuer of a registry', () => {
+describe('RegistryLogin', () => {
   it.each([
     [{ interval: 0.0001, expires_in: 1e300 }, 3_600],
     [{ interval: 0.5, expires_in: 99.5 }, 100],
-  ])('is asked once in a second at most, and for an hour, whatever it says: %j', async (numbers, seconds) => {
+  ])('limits the poll interval and the duration of a device login: %j', async (numbers, seconds) => {
     const { configuration, asked } = await offerLogin(numbers);
     const auth = { issuer: configuration.serverMetadata().issuer, client_id: 'c' };
     const login = new RegistryLogin({ auth, configuration: () => Promise.resolve(configuration), now: () => 0 });
@@ -204,7 +207,7 @@ describe('an issuer of a registry', () => {
       expect(Date.parse(end)).toBe(seconds * 1000);
       while (asked.length < 3) await sleep(50);
       const pauses = asked.slice(1).map((at, nr) => at - (asked[nr] ?? 0));
-      // A timer may be a millisecond early.
+      // A timer may fire a millisecond early.
       expect(Math.min(...pauses)).toBeGreaterThan(990);
     } finally {
       login.close();

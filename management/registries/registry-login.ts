@@ -5,11 +5,11 @@ import type { RegistrySettings } from './registry-settings.ts';
 
 type Auth = NonNullable<RegistrySettings['auth']>;
 
-/** What a person has to do so that a registry can be read. */
+/** Pending login of a user. */
 export interface PendingLogin {
-  /** Page to open, on any device. */
+  /** Page to open on any device. */
   verification_uri: string;
-  /** What to enter there. */
+  /** Code to enter on that page. */
   user_code: string;
   /** RFC 3339. */
   expires_at: string;
@@ -17,16 +17,16 @@ export interface PendingLogin {
 
 interface LoginOptions {
   auth: Auth;
-  /** How the issuer is asked; it has been discovered by then. */
+  /** Returns the configuration of the discovered issuer. */
   configuration: () => Promise<oidc.Configuration>;
   /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** A token is not used for its last seconds: it may end on the way. */
+/** Milliseconds before its expiry in which a token is no longer used, as it may expire in transit. */
 const MARGIN = 30_000;
 const USUAL_LIFESPAN = 300;
-/** Seconds, of a login on another device and between two questions about it; the least of both is one. */
+/** Seconds: maximum duration of a device login, and maximum poll interval. The minimum of both is one second. */
 const LONGEST_LOGIN = 3_600;
 const LONGEST_INTERVAL = 60;
 
@@ -37,8 +37,8 @@ interface Token {
 }
 
 /**
- * A login at a registry's issuer: as itself where there is a client secret, else by a person on another device (RFC 8628). Tokens
- * are in memory only; after a restart a person logs in again, and what was read last goes on being served.
+ * Manages the login at a registry's issuer: client credentials with a client secret, otherwise a device login of a user
+ * (RFC 8628). Tokens are only in memory. After a restart the last copy serves until a user logs in again.
  */
 export class RegistryLogin {
   readonly #options: LoginOptions;
@@ -54,7 +54,7 @@ export class RegistryLogin {
     return this.#token !== undefined;
   }
 
-  /** Value of the Authorization header; undefined where a person has to log in. @throws FetchFailure */
+  /** Returns the value of the Authorization header; undefined if a user has to log in. @throws FetchFailure */
   async authorization(): Promise<string | undefined> {
     const live = this.#token;
     if (live && live.until > this.#options.now()) return `Bearer ${live.value}`;
@@ -66,14 +66,15 @@ export class RegistryLogin {
     return `Bearer ${(await this.#flight).value}`;
   }
 
-  /** The registry does not take the token. */
+  /** Invalidates a token that the registry rejects. */
   drop(): void {
     if (this.#token) this.#token = { ...this.#token, until: 0 };
   }
 
   /**
-   * Begins a login by a person; it goes on until it is finished, refused, or too late. `finished` is told when there is a token.
-   * @throws FetchFailure: `refused` where the issuer offers none
+   * Begins a device login, which continues in the background until it completes, is denied or expires. Calls `finished`
+   * when there is a token.
+   * @throws FetchFailure `refused` if the issuer offers no device login
    */
   async begin(finished: () => void): Promise<PendingLogin> {
     const { auth, now } = this.#options;

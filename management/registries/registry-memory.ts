@@ -3,10 +3,10 @@ interface Entry {
   evict: () => void;
 }
 
-/** Bounds the memory of registries: evicts the least recently used one, of which a copy is stored. */
+/** Limits the memory of registries by evicting the least recently used one, which has a stored copy. */
 export class RegistryMemory {
   readonly #most: number;
-  /** The least recently used entry first. */
+  /** Ordered from the least to the most recently used entry. */
   readonly #entries = new Map<object, Entry>();
   #weight = 0;
 
@@ -14,7 +14,7 @@ export class RegistryMemory {
     this.#most = most;
   }
 
-  /** Replaces the entry of an owner, and evicts others until the bound is met. */
+  /** Replaces the entry of an owner and evicts others until the limit is met. */
   set(owner: object, weight: number, evict: () => void): void {
     this.delete(owner);
     this.#entries.set(owner, { weight, evict });

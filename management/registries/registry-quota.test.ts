@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const LONG = { description: 'x'.repeat(60_000), image: 'registry.example/one:1' };
 
-/** Two namespaces whose registries list as many long servers each, and how often a source is read. */
+/** Opens two namespaces whose registries list this number of long servers; `reads` counts the reads of the source. */
 async function openTwo(servers: number, quotaOf: (namespace: string) => RegistryQuota) {
   let reads = 0;
   const registry = await serveRegistry((_request, response) => {
@@ -58,7 +58,7 @@ describe('RegistryQuota', () => {
     ]);
   });
 
-  it('limits reads in all and per namespace, and loads copies meanwhile', async () => {
+  it('limits reads in total and per namespace, and loads copies meanwhile', async () => {
     const quotaOf = clusterQuota();
     const held = Promise.withResolvers<undefined>();
     const begun: string[] = [];

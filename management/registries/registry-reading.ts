@@ -4,12 +4,12 @@ import type { HttpClient } from '../fetching/http-client.ts';
 export interface Reading {
   /** URL or absolute path. */
   source: string;
-  /** The last reading of the same source. */
+  /** Pages of the previous read of the same source. */
   former: readonly Page[];
   http: HttpClient;
-  /** `Authorization` header, where one logs in. */
+  /** `Authorization` header, if the source has a login. */
   authorization: string | undefined;
   signal: AbortSignal;
-  /** Most weight of all that it lists. */
+  /** Maximum weight of the whole content. */
   longest: number;
 }

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { HttpUrl, IdentifierUrl, Scopes, text } from '#crds/parts/primitives';
 
-/** A text may look like a URL and be none, such as `https://[`. */
+/** A text may match the pattern without being a URL, such as `https://[`. */
 const NO_URL = 'not a URL; write for example https://host.example/path';
 const Source = HttpUrl.refine((url) => URL.canParse(url), NO_URL);
 
@@ -27,7 +27,7 @@ const ONE_SOURCE = 'url, api_url and local_path exclude each other; write one, o
 
 const ABSOLUTE = 'not an absolute path; write it from the root';
 
-/** Where a registry is read from; nothing: what vmcp brings along. */
+/** Source of a registry; without any, the built-in registry. */
 export const RegistrySettings = z
   .strictObject({
     url: Source.optional().describe('A registry file.'),
@@ -61,13 +61,13 @@ export const RegistrySettings = z
   });
 export type RegistrySettings = z.infer<typeof RegistrySettings>;
 
-/** The parts of a reference `<secret>/<key>`. */
+/** Splits a reference `<secret>/<key>`. */
 export function secretOf(reference: string): { name: string; key: string } {
   const [name = '', key = ''] = reference.split('/');
   return { name, key };
 }
 
-/** What a registry is read from, and its place. */
+/** Returns the type and the location of a source. */
 export function sourceOf(settings: RegistrySettings): { type: 'default' | 'file' | 'url' | 'api'; source: string } {
   if (settings.url !== undefined) return { type: 'url', source: settings.url };
   if (settings.api_url !== undefined) return { type: 'api', source: settings.api_url };

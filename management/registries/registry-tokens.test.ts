@@ -19,12 +19,12 @@ interface AskedFor {
 
 interface Opened {
   login: RegistryLogin;
-  /** What the token endpoint was asked for. */
+  /** Requests to the token endpoint. */
   asked: AskedFor[];
   clock: { now: number };
 }
 
-/** A login at an issuer whose token endpoint answers these one after the other, and says this of itself. */
+/** Opens a login at an issuer with this metadata, whose token endpoint sends these answers in order. */
 async function open(answers: readonly object[], metadata = {}, isPerson = false): Promise<Opened> {
   const asked: AskedFor[] = [];
   const server = createServer((request, response) => {
@@ -70,7 +70,7 @@ const token = (name: string, seconds: number, more = {}) => ({
   ...more,
 });
 
-it('a token is asked for once by all who read at once, and not used in its last half minute, or half', async () => {
+it('RegistryLogin shares one token among concurrent reads and renews it before it expires', async () => {
   const { login, asked, clock } = await open([token('one', 100), token('two', 20), token('three', 100)]);
   const read = () => login.authorization();
   expect(new Set(await Promise.all([read(), read(), read()]))).toEqual(new Set(['Bearer one']));
@@ -94,7 +94,7 @@ it.each([
     true,
   ],
   ['in the form, where it takes that alone', { token_endpoint_auth_methods_supported: ['client_secret_post'] }, false],
-])('the secret of a login is sent %s', async (_how, metadata, isBasic) => {
+])('RegistryLogin sends the client secret %s', async (_how, metadata, isBasic) => {
   const { login, asked } = await open([token('one', 100)], metadata);
   await login.authorization();
   expect([asked[0]?.authorization !== undefined, asked[0]?.form.client_secret === 'hunter2']).toEqual([
@@ -103,7 +103,7 @@ it.each([
   ]);
 });
 
-it('a login of a person goes on with its refresh token, which the issuer need not give again, until that is refused', async () => {
+it('RegistryLogin uses a refresh token until it is rejected, also if the issuer does not repeat it', async () => {
   const { login, asked, clock } = await open(
     [token('one', 100, { refresh_token: 'r' }), token('two', 100), token('three', 100), { error: 'invalid_grant' }],
     {},

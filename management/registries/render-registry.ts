@@ -2,7 +2,7 @@ import type { RegistryContent, RegistryInfo } from '../records/registry.ts';
 import type { ImageServer, RemoteServer } from '../records/registry-entry.ts';
 import { type RegistrySettings, sourceOf } from './registry-settings.ts';
 
-/** What the list of registries says of one. */
+/** Returns a registry's entry in the list of registries. */
 export function renderRegistryInfo(
   name: string,
   settings: RegistrySettings,
@@ -29,12 +29,12 @@ export function renderRegistryInfo(
   };
 }
 
-/** Image servers by name, those of groups too; each says its own name. */
+/** Returns all image servers by name, including servers of groups, each with its name. */
 export function serversOf({ servers, groups }: RegistryContent): Map<string, ImageServer> {
   return named([servers, ...groups.map((group) => group.servers ?? {})]);
 }
 
-/** The same of remote servers. */
+/** Returns all remote servers by name, including servers of groups, each with its name. */
 export function remoteServersOf(content: RegistryContent): Map<string, RemoteServer> {
   return named([content.remote_servers, ...content.groups.map((group) => group.remote_servers ?? {})]);
 }

@@ -39,7 +39,7 @@ export type Package = z.infer<typeof Package>;
 export const Remote = z.object({ ...Transport.shape, url: z.string().min(1).max(2048) });
 export type Remote = z.infer<typeof Remote>;
 
-/** What a registry that speaks the official API says of one server: its `server.json`, and what the registry adds. */
+/** Entry of the official registry API: `server.json` of one server with metadata of the registry. */
 export const ServerEntry = z.object({
   server: z.object({
     name: z.string().min(1).max(512),
@@ -48,7 +48,7 @@ export const ServerEntry = z.object({
     version: z.string().max(255).optional(),
     websiteUrl: Text.optional(),
     repository: z.object({ url: Text.optional() }).optional(),
-    // Each by itself: one that cannot be used leaves the others.
+    // Validated later, one by one, so an invalid one does not invalidate the others.
     packages: z.array(z.unknown()).max(100).nullish(),
     remotes: z.array(z.unknown()).max(100).nullish(),
   }),

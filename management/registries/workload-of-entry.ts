@@ -13,7 +13,7 @@ type FromEntry = Pick<
   'image' | 'command' | 'url' | 'transport' | 'target_port' | 'stdio_process' | 'oauth_config' | 'env_vars'
 >;
 
-/** How a package is started; an image is started by what it says itself. Undefined for what is neither. */
+/** Returns the program of an image or a package; undefined for other texts. An image runs its own entrypoint. */
 export function programOf(image: string): Pick<Sent, 'image' | 'command' | 'transport'> | undefined {
   const found = readPackageImage(image);
   if (!found) return isImage(image) ? { image } : undefined;
@@ -22,7 +22,7 @@ export function programOf(image: string): Pick<Sent, 'image' | 'command' | 'tran
   return { command: runner === 'npx' ? ['npx', '-y', which] : ['uvx', which], transport: 'stdio' };
 }
 
-/** Name for a workload that was given none: the last part of the entry's. Undefined where none can be made of it. */
+/** Returns a workload name from the last part of the entry's name; undefined if that has no usable characters. */
 export function nameOfEntry(entry: string): string | undefined {
   const name = (entry.split('/').at(-1) ?? '')
     .toLowerCase()
@@ -34,8 +34,9 @@ export function nameOfEntry(entry: string): string | undefined {
 }
 
 /**
- * What an entry says of a workload that names nothing else to run; nothing where the workload does. Its arguments and rights are not
- * applied. @throws Problem `bad_request`: no such entry, one that cannot be run, or values that are missing
+ * Returns the fields that an entry adds to a workload; none if the workload itself names an image, a command or a URL.
+ * Arguments and permissions of the entry are not applied.
+ * @throws Problem `bad_request`: unknown entry, unusable entry, or missing values
  */
 export function workloadOfEntry(entryName: string, sent: Sent, content: RegistryContent): FromEntry {
   if (sent.image !== undefined || sent.command !== undefined || sent.url !== undefined) return {};
@@ -62,7 +63,7 @@ function ofImage(entryName: string, server: ImageServer, sent: Sent): FromEntry 
   };
 }
 
-/** Values that are sent, and the entry's own for those that its server cannot do without. */
+/** Merges the sent values with the entry's defaults for required variables. */
 function variablesOf(entryName: string, named: readonly z.infer<typeof EnvVar>[], sent: Sent): Record<string, string> {
   const given = new Set([
     ...Object.keys(sent.env_vars ?? {}),

@@ -11,8 +11,8 @@ const VALUE = 'hunter2-the-value';
 const place = useSecretsPlace();
 const { open, withPassword } = place;
 
-describe('the password of the encrypted secrets', () => {
-  it('comes with the setup, or from the environment, a file that it names, or the usual file', async () => {
+describe('EncryptedFile password', () => {
+  it('comes from the setup, the environment, a file that the environment names, or the default file', async () => {
     expect(await refusal(open().in('a').setUp('encrypted', undefined))).toEqual([
       'bad_request',
       expect.stringContaining('password: required'),
@@ -31,7 +31,7 @@ describe('the password of the encrypted secrets', () => {
     expect(await open().read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
   });
 
-  it('that is wrong opens nothing, changes nothing, and is told from damage', async () => {
+  it('opens nothing and changes nothing when it is wrong, and is distinguished from damage', async () => {
     await withPassword().in('default').setUp('encrypted', undefined);
     await withPassword().in('default').create('A', VALUE);
     const before = readFileSync(place.file);
@@ -52,7 +52,7 @@ describe('the password of the encrypted secrets', () => {
     expect(readFileSync(place.file)).toEqual(before);
   });
 
-  it.each(['short', 'x'.repeat(1025)])('must be of a length that makes sense: %s', async (password) => {
+  it.each(['short', 'x'.repeat(1025)])('must have a sensible length: %s', async (password) => {
     expect(await refusal(open().in('default').setUp('encrypted', password))).toEqual([
       'bad_request',
       'password: write 8 to 1024 characters',
@@ -60,7 +60,7 @@ describe('the password of the encrypted secrets', () => {
     expect(existsSync(place.file)).toBe(false);
   });
 
-  it('can be changed by whoever opens the file: it is sealed anew, and nothing is lost', async () => {
+  it('can be changed by a caller who opens the file: the file is sealed anew without loss', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
@@ -77,7 +77,7 @@ describe('the password of the encrypted secrets', () => {
     expect((await local.in('default').setUp('encrypted', 'another one')).message).toContain('opened');
   });
 
-  it('that another process changed locks this one, until it is told the new one', async () => {
+  it('locks this process after another process changed it, until it receives the new one', async () => {
     const here = withPassword();
     await here.in('default').setUp('encrypted', undefined);
     await here.in('default').create('A', VALUE);
@@ -88,7 +88,7 @@ describe('the password of the encrypted secrets', () => {
     expect((await withPassword('another one').in('default').list()).keys).toEqual(['A', 'B']);
   });
 
-  it('in a file that is not there or empty is missed by name', async () => {
+  it('counts as missing for a file that does not exist or is empty', async () => {
     await withPassword().in('default').setUp('encrypted', undefined);
     const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'nowhere') });
     expect(await refusal(named.read('default', ['A']))).toEqual([
@@ -100,8 +100,8 @@ describe('the password of the encrypted secrets', () => {
   });
 });
 
-describe('the encrypted file', () => {
-  /** With the sum of another body: no fault of a disk. */
+describe('EncryptedFile', () => {
+  /** Updates the checksum for another body, so that the change does not look like a disk fault. */
   function exchangeBody(): void {
     const [header = '', body = ''] = readFileSync(place.file, 'utf8').split('\n');
     const lines = `${header}\n${body.startsWith('A') ? 'B' : 'A'}${body.slice(1)}\n`;
@@ -111,7 +111,7 @@ describe('the encrypted file', () => {
   it.each([
     ['cut off', () => truncateSync(place.file, 200)],
     ['exchanged', exchangeBody],
-  ])('that is damaged is named and left alone: it is %s', async (_how, damage) => {
+  ])('names a damaged file and leaves it unchanged: it is %s', async (_how, damage) => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
@@ -129,7 +129,7 @@ describe('the encrypted file', () => {
     expect(readFileSync(place.file)).toEqual(before);
   });
 
-  it('that is gone is missed by name', async () => {
+  it('names a missing file', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     rmSync(place.file);
@@ -141,7 +141,7 @@ describe('the encrypted file', () => {
     await local.in('default').create('A', VALUE);
   });
 
-  it('loses no secret of several processes, and is free after one was killed while it wrote', async () => {
+  it('loses no secret of several processes, and releases its lock when a writer is killed', async () => {
     const { state } = place;
     const secrets = () =>
       new LocalSecrets({ state, environment: { VMCP_SECRETS_PASSWORD: 'correct horse' } }).in('default');
@@ -155,14 +155,14 @@ describe('the encrypted file', () => {
     expect(keys.filter((key) => key.startsWith('A'))).toHaveLength(10);
     expect(keys.filter((key) => key.startsWith('B'))).toHaveLength(10);
     for (const n of killed.told) expect(keys).toContain(`K${n}`);
-    // Of one that was killed in the middle of it.
+    // Temporary file of a process that was killed while it wrote.
     writeFileSync(`${place.file}.0123456789ab.tmp`, '');
     await secrets().create('LAST', VALUE);
     expect(readdirSync(join(place.file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
   });
 });
 
-/** A process that stores secrets, and tells which are stored. */
+/** Runs a process that stores secrets and reports which are stored. */
 function writeSecrets(name: string, count: number, state: string) {
   const program = `
     import { locateState } from ${JSON.stringify(join(import.meta.dirname, '../../local/state-folder.ts'))};

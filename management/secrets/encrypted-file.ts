@@ -6,32 +6,32 @@ import { isUnfinished, readIfThere, replaceFile } from '#lib/files/write-file';
 import { Problem } from '../problem.ts';
 import { damaged, deriveKey, fits, openSealed, parseSealed, saltOf, type SealKey, sealText } from './sealed-text.ts';
 
-/** Namespace to key to value. In the file as pairs: names are any text, `__proto__` too. */
+/** Namespace to key to value. The file stores pairs, because names are any text, including `__proto__`. */
 export type Contents = Map<string, Map<string, string>>;
 
 const Pairs = z.array(z.tuple([z.string(), z.array(z.tuple([z.string(), z.string()]))]));
 
 interface EncryptedFileOptions {
   path: string;
-  /** Held while it is read, changed and written, by every process that writes it. */
+  /** Held by every writing process while it reads, changes and writes the file. */
   lock: FileLock;
-  /** Password from outside, read anew each time; undefined: none is given. */
+  /** Returns the external password, read anew on each call; undefined when there is none. */
   password: () => string | undefined;
-  /** By scrypt, unless a test has no time for it. */
+  /** Derives the key; scrypt by default, faster in tests. */
   derive?: typeof deriveKey | undefined;
 }
 
-/** How a file was set up. */
+/** How setUp() opened the file. */
 export type Opened = 'made' | 'opened' | 'sealed anew';
 
 /**
- * The file with the secrets of a state folder. Its password comes from outside, or from whoever set it up in this process. It is
- * replaced as a whole, so a process that is killed leaves the former or the new one.
+ * The encrypted secrets file of a state folder. The password comes from outside, or from a setup in this process. Writes replace the whole
+ * file, so that a killed process leaves either the former or the new file.
  */
 export class EncryptedFile {
   readonly #options: EncryptedFileOptions;
   readonly #derive: typeof deriveKey;
-  /** What opened it last. */
+  /** Key that opened the file last. */
   #key: SealKey | undefined;
   /** Password of a setup in this process. */
   #password: string | undefined;
@@ -50,7 +50,7 @@ export class EncryptedFile {
     return (await this.#open()).contents;
   }
 
-  /** Changes what is in it, alone; `change` may throw, and then nothing is written. @throws as `read` */
+  /** Changes the content under the lock; if `change` throws, nothing is written. @throws as `read` */
   async update(change: (contents: Contents) => void): Promise<void> {
     await this.#options.lock.run(async () => {
       const { contents, key } = await this.#open();
@@ -60,8 +60,8 @@ export class EncryptedFile {
   }
 
   /**
-   * Makes the file, or opens it; one that opens by what is known here is sealed anew with this password where it is another one.
-   * Without a password the one from outside counts. @throws Problem `bad_request` where none is given, or none of them opens it
+   * Creates or opens the file. A file that opens with a known password is sealed anew with the given one. Without `given`, the external
+   * password is used. @throws Problem `bad_request` when there is no password, or none opens the file
    */
   async setUp(given: string | undefined): Promise<Opened> {
     return this.#options.lock.run(async () => {
@@ -108,7 +108,7 @@ export class EncryptedFile {
     return { contents: readContents(openSealed(sealed, key, this.path), this.path), key };
   }
 
-  /** What opened the file last, or else one of the passwords that are known here. */
+  /** Returns the last key, or derives it from a known password. */
   async #keyOf(sealed: ReturnType<typeof parseSealed>): Promise<SealKey> {
     if (this.#key && fits(sealed, this.#key)) return this.#key;
     const passwords = new Set([this.#password, this.#options.password()].filter((one) => one !== undefined));
@@ -138,13 +138,13 @@ function noPassword(): Problem {
   return new Problem('bad_request', 'password: required field is missing; send one, or start vmcp with one in a file');
 }
 
-/** What people can type, and long enough. */
+/** Requires a password that is long enough and can be typed. */
 function checkPassword(password: string): void {
   if (password.length >= 8 && password.length <= 1024) return;
   throw new Problem('bad_request', 'password: write 8 to 1024 characters');
 }
 
-/** No part of the text may appear in an error. */
+/** Errors must not contain any part of the text. */
 function readContents(text: string, path: string): Contents {
   try {
     return new Map(Pairs.parse(JSON.parse(text)).map(([namespace, values]) => [namespace, new Map(values)]));

@@ -1,7 +1,7 @@
 import type { EncryptedFile } from './encrypted-file.ts';
 import type { LocalProvider } from './local-provider.ts';
 
-/** Secrets in the encrypted file of the state folder. */
+/** Provides the secrets of the state folder's encrypted file. */
 export function encryptedProvider(file: EncryptedFile): LocalProvider {
   return {
     type: 'encrypted',

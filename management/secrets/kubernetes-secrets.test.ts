@@ -8,7 +8,7 @@ const PATH = '/api/v1/namespaces/team/secrets/vmcp-secrets';
 const VALUE = 'hunter2-the-value';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe('secrets of a namespace', () => {
+describe('kubernetesSecrets', () => {
   let server: ObjectServer;
   let api: KubeApi;
   const secrets = () => kubernetesSecrets({ api, namespace: 'team', apiGroup: 'vmcp.dev' });
@@ -18,7 +18,7 @@ describe('secrets of a namespace', () => {
   });
   afterEach(() => server.close());
 
-  it('are one Secret with a label of its own', async () => {
+  it('stores the secrets in one Secret with its own label', async () => {
     expect(await secrets().list()).toEqual({ type: 'kubernetes', keys: [] });
     await secrets().create('B', VALUE);
     await secrets().create('A', 'x');
@@ -35,7 +35,7 @@ describe('secrets of a namespace', () => {
     ]);
   });
 
-  it('are made once, and changed and deleted where they are', async () => {
+  it('creates a secret once, and changes and deletes it in place', async () => {
     await secrets().create('A', VALUE);
     await expect(secrets().create('A', 'x')).rejects.toMatchObject({ code: 'already_exists' });
     await expect(secrets().replace('B', 'x')).rejects.toMatchObject({ code: 'not_found' });
@@ -43,7 +43,7 @@ describe('secrets of a namespace', () => {
     expect(server.at(PATH)?.data).toEqual({ A: base64(VALUE) });
   });
 
-  it('are no Secret of somebody else, which is neither listed nor written', async () => {
+  it('neither lists nor writes a foreign Secret', async () => {
     server.put(PATH, { metadata: { name: 'vmcp-secrets' }, data: { THEIRS: base64('x') } });
     const before = server.at(PATH);
     for (const call of [() => secrets().list(), () => secrets().create('A', VALUE), () => secrets().delete('THEIRS')])
@@ -54,7 +54,7 @@ describe('secrets of a namespace', () => {
     expect(server.at(PATH)).toEqual(before);
   });
 
-  it('are not those of another API group', async () => {
+  it('ignores the Secret of another API group', async () => {
     const theirs = kubernetesSecrets({ api, namespace: 'team', apiGroup: 'mcp.example.com' });
     await theirs.create('A', VALUE);
     expect(server.at(PATH)?.metadata.labels).toMatchObject({ 'mcp.example.com/secrets-provider': 'true' });
@@ -63,13 +63,13 @@ describe('secrets of a namespace', () => {
     expect((await theirs.list()).keys).toEqual(['A']);
   });
 
-  it('lose no change of many at once', async () => {
+  it('loses no concurrent change', async () => {
     const all = Array.from({ length: 8 }, (_, n) => secrets().create(`K${n}`, String(n)));
     await Promise.all(all);
     expect((await secrets().list()).keys).toHaveLength(8);
   });
 
-  it('have a greatest size', async () => {
+  it('limits the size', async () => {
     await secrets().create('A', 'x'.repeat(60_000));
     const calls = Array.from({ length: 12 }, (_, n) => secrets().create(`K${n}`, 'x'.repeat(65_536)));
     const refused = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
@@ -77,7 +77,7 @@ describe('secrets of a namespace', () => {
     expect(refused[0]).toMatchObject({ reason: { code: 'too_large' } });
   });
 
-  it('have a greatest number', async () => {
+  it('limits the number', async () => {
     await secrets().create('A', 'x');
     const data = Object.fromEntries(Array.from({ length: MOST_SECRETS }, (_, n) => [`K${n}`, base64('x')]));
     server.put(PATH, { ...server.at(PATH), data });
@@ -87,7 +87,7 @@ describe('secrets of a namespace', () => {
     expect(server.at(PATH)?.data).toHaveProperty('MORE');
   });
 
-  it('are the one provider that a cluster has', async () => {
+  it('accepts no provider but kubernetes', async () => {
     expect((await secrets().setUp('kubernetes', undefined)).type).toBe('kubernetes');
     await expect(secrets().setUp('encrypted', 'correct horse')).rejects.toMatchObject({ code: 'unsupported_provider' });
   });

@@ -8,20 +8,20 @@ import { Problem } from '../problem.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
 import { knownKey, MOST_SECRETS, type Secrets, tooManySecrets, unknownKey } from './secrets.ts';
 
-/** Bytes of all values in base64; the API server takes a mebibyte. */
+/** Bytes of all values in base64; the API server accepts 1 MiB. */
 const LONGEST_SECRET = 1_000_000;
-/** How often somebody else may be faster. */
+/** Maximum number of attempts when other writers change the Secret first. */
 const ATTEMPTS = 20;
 const MANAGER = { fieldManager: 'vmcp-management' };
 
-/** Label of the one Secret that is read and written: that of another installation's API group is not. */
+/** Label of the one Secret that vmcp uses; another API group's installation has another label. */
 const labelOf = (apiGroup: string): string => `${apiGroup}/secrets-provider`;
 
-/** Where the Secret is. */
+/** Location of the Secret. */
 interface SecretsInCluster {
   api: KubeApi;
   namespace: string;
-  /** Of the kinds that name the Secret. */
+  /** API group of the kinds that reference the Secret. */
   apiGroup: string;
 }
 
@@ -29,7 +29,7 @@ type Data = Map<string, string>;
 
 const SecretData = z.record(z.string(), z.string()).optional();
 
-/** One Secret of the namespace, which has a label that says so: no other one is read or written. */
+/** Stores secrets in the one labelled Secret of the namespace; other Secrets are neither read nor written. */
 class KubernetesSecrets implements Secrets {
   readonly #in: SecretsInCluster;
   readonly #label: string;
@@ -72,7 +72,7 @@ class KubernetesSecrets implements Secrets {
     });
   }
 
-  /** Reads, changes, writes what nobody else has changed meanwhile; begins anew where somebody has. */
+  /** Reads, changes and writes the Secret, and retries when another writer changed it meanwhile. */
   async #change(change: (data: Data) => void, mayChange?: () => Promise<void>): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const live = await this.#live();
@@ -98,7 +98,7 @@ class KubernetesSecrets implements Secrets {
     throw new Problem('conflict', `Secret "${STORED_SECRET}" was made by somebody else: ${remedy}`);
   }
 
-  /** Whether it was written: not when somebody else was faster. */
+  /** Returns false when another writer changed the Secret first. */
   async #write(live: KubeObject | undefined, data: Data): Promise<boolean> {
     const { api, namespace } = this.#in;
     const labels = { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [this.#label]: 'true' };
@@ -128,7 +128,7 @@ function checkSize(data: Data): void {
   throw new Problem('too_large', `all secrets together are longer than ${LONGEST_SECRET} bytes: delete some first`);
 }
 
-/** The secrets of one namespace of a cluster. */
+/** Returns the secrets of one namespace of a cluster. */
 export function kubernetesSecrets(where: SecretsInCluster): Secrets {
   return new KubernetesSecrets(where);
 }

@@ -9,8 +9,8 @@ const VALUE = 'hunter2-the-value';
 const place = useSecretsPlace();
 const { open, withPassword } = place;
 
-describe('secrets of a machine', () => {
-  it('need a provider first', async () => {
+describe('LocalSecrets', () => {
+  it('requires a provider first', async () => {
     const secrets = withPassword().in('default');
     for (const call of [secrets.list(), secrets.create('A', VALUE), secrets.replace('A', VALUE), secrets.delete('A')])
       expect(await refusal(call)).toEqual(['not_found', expect.stringContaining('set one up first')]);
@@ -18,7 +18,7 @@ describe('secrets of a machine', () => {
     expect(existsSync(place.state.path)).toBe(false);
   });
 
-  it('are kept in one encrypted file, for other processes too, by namespace', async () => {
+  it('stores secrets in one encrypted file, by namespace, and shares them with other processes', async () => {
     const local = withPassword();
     const secrets = local.in('default');
     expect(await secrets.setUp('encrypted', undefined)).toEqual({
@@ -44,7 +44,7 @@ describe('secrets of a machine', () => {
     expect(statSync(join(place.file, '..')).mode & 0o777).toBe(0o700);
   });
 
-  it('are made once, and changed and deleted where they are', async () => {
+  it('creates a secret once, and changes and deletes it in place', async () => {
     const secrets = withPassword().in('default');
     await secrets.setUp('encrypted', undefined);
     await secrets.create('A', VALUE);
@@ -54,7 +54,7 @@ describe('secrets of a machine', () => {
     expect(await withPassword().read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
   });
 
-  it('have names and values of any kind', async () => {
+  it('accepts names and values of any kind', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     for (const key of ['__proto__', 'constructor', 'a.b-c_D']) await local.in('__proto__').create(key, `{"${key}`);
@@ -62,7 +62,7 @@ describe('secrets of a machine', () => {
     expect(await withPassword().read('__proto__', ['__proto__'])).toEqual(new Map([['__proto__', '{"__proto__']]));
   });
 
-  it('have a greatest number', async () => {
+  it('limits the number of secrets', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     const lock = new FileLock(join(place.file, '../.lock'));
@@ -77,7 +77,7 @@ describe('secrets of a machine', () => {
     await local.in('default').create('ONE_MORE', 'v');
   });
 
-  it('tell who listens of each change, until it listens no more', async () => {
+  it('notifies a listener of each change until it unsubscribes', async () => {
     const local = withPassword();
     let told = 0;
     const end = local.listen(() => (told += 1));
@@ -91,8 +91,8 @@ describe('secrets of a machine', () => {
   });
 });
 
-describe('secrets of the environment', () => {
-  it('can be read, not written', async () => {
+describe('LocalSecrets from the environment', () => {
+  it('reads, but does not write', async () => {
     const local = open({ VMCP_SECRET_API_KEY: VALUE, VMCP_SECRET_: 'x', OTHER: 'y' });
     await local.in('default').setUp('environment', undefined);
     expect(await local.in('default').list()).toEqual({ type: 'environment', keys: ['API_KEY'] });
@@ -102,7 +102,7 @@ describe('secrets of the environment', () => {
       expect(await refusal(call)).toEqual(['provider_read_only', expect.stringContaining('VMCP_SECRET_')]);
   });
 
-  it('leave the encrypted ones where they are', async () => {
+  it('leaves the encrypted secrets in place', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
@@ -113,15 +113,15 @@ describe('secrets of the environment', () => {
   });
 });
 
-describe('secrets of 1Password', () => {
-  /** Stands in for `op`, and notes with which arguments it was called. */
+describe('LocalSecrets from 1Password', () => {
+  /** Writes a fake `op` that records its arguments. */
   function fakeOp(script: string): NodeJS.ProcessEnv {
     const path = join(place.home, 'op');
     writeFileSync(path, `#!/bin/sh\necho "$*" >> "${place.home}/calls"\n${script}\n`);
     chmodSync(path, 0o755);
     return { PATH: `${place.home}${delimiter}/usr/bin${delimiter}/bin`, VMCP_1PASSWORD_VAULT: 'work' };
   }
-  /** It reads what is typed to its end, as where it asks for a password. */
+  /** Reads all of its input, as a password prompt would. */
   const VAULT = `
     cat > /dev/null
     case "$*" in
@@ -131,7 +131,7 @@ describe('secrets of 1Password', () => {
       *) echo "[ERROR] could not read secret: \\"NO\\" isn't an item in the \\"work\\" vault" >&2; exit 1;;
     esac`;
 
-  it('are items of a vault, by their field', async () => {
+  it('reads items of a vault, by their field', async () => {
     const local = open(fakeOp(VAULT));
     await local.in('default').setUp('1password', undefined);
     expect(await local.in('default').list()).toEqual({ type: '1password', keys: ['GITHUB', 'SLACK'] });
@@ -146,7 +146,7 @@ describe('secrets of 1Password', () => {
     expect(readFileSync(join(place.home, 'calls'), 'utf8')).not.toMatch(/hunter2|never-an-argument/);
   });
 
-  it('need the program op, and say so', async () => {
+  it('reports that the program op is missing', async () => {
     const local = open({ PATH: place.home });
     expect(await refusal(local.in('default').setUp('1password', undefined))).toEqual([
       'unsupported_provider',
@@ -155,7 +155,7 @@ describe('secrets of 1Password', () => {
     expect((await refusal(local.in('default').list()))[0]).toBe('not_found');
   });
 
-  it('that cannot be had now are told in the program’s words, within bounds', async () => {
+  it('reports unavailable secrets with the bounded output of the program', async () => {
     await open(fakeOp(VAULT)).in('default').setUp('1password', undefined);
     const away = open(fakeOp('printf "[ERROR] you are not\\033[31m signed in\\n" >&2; exit 1'));
     expect(await refusal(away.read('default', ['GITHUB']))).toEqual([
@@ -166,7 +166,7 @@ describe('secrets of 1Password', () => {
     expect(await refusal(odd.in('default').list())).toEqual(['unavailable', expect.stringContaining('something else')]);
   });
 
-  it('are of no provider that is not there', async () => {
+  it('rejects an unknown provider', async () => {
     expect(await refusal(open().in('default').setUp('kubernetes', undefined))).toEqual([
       'unsupported_provider',
       expect.stringContaining('for clusters'),

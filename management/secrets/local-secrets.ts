@@ -28,19 +28,19 @@ const Chosen = z.strictObject({ provider_type: z.enum(LOCAL_TYPES) });
 
 interface LocalSecretsOptions {
   state: StateFolder;
-  /** Of this process: passwords, secrets and what `op` needs. */
+  /** Environment of this process: passwords, secrets, and the variables of `op`. */
   environment: NodeJS.ProcessEnv;
-  /** How the password becomes a key; for tests. */
+  /** Derives a key from the password; for tests. */
   derive?: typeof deriveKey;
 }
 
-/** The secrets of one machine, all namespaces. Which provider is in force stands in the state folder. One for a process. */
+/** The secrets of one machine, in all namespaces. The state folder records the active provider. One instance per process. */
 export class LocalSecrets {
   readonly #chosen: string;
   readonly #lock: FileLock;
   readonly #providers: Record<(typeof LOCAL_TYPES)[number], LocalProvider>;
   readonly #listeners = new Set<() => void>();
-  /** Files that differ when a secret or the provider does. */
+  /** Files whose content changes with a secret or the provider. */
   readonly files: readonly string[];
 
   constructor({ state, environment, derive }: LocalSecretsOptions) {
@@ -57,18 +57,18 @@ export class LocalSecrets {
     };
   }
 
-  /** Calls after each change that this process made. Returns the function that ends it. */
+  /** Calls `changed` after each change made by this process. Returns a function that ends the subscription. */
   listen(changed: () => void): () => void {
     this.#listeners.add(changed);
     return () => this.#listeners.delete(changed);
   }
 
-  /** Values of those keys that are there; none where no provider is set up. @throws Problem */
+  /** Returns the values of existing keys; none without a provider. @throws Problem */
   async read(namespace: string, keys: readonly string[]): Promise<Map<string, string>> {
     return attempt(async () => (await this.#inForce()?.read(namespace, keys)) ?? new Map<string, string>());
   }
 
-  /** What the operations of a namespace work with. */
+  /** Returns the secrets of one namespace for the operations. */
   in(namespace: string): Secrets {
     const update = (change: (values: Map<string, string>) => void) => this.#update(namespace, change);
     return {

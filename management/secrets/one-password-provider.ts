@@ -5,21 +5,21 @@ import { Problem } from '../problem.ts';
 import type { LocalProvider } from './local-provider.ts';
 
 const DEADLINE = 20_000;
-/** Bytes that the program may print. */
+/** Maximum bytes of output from the program. */
 const LONGEST_ANSWER = 4 * 1024 * 1024;
-/** Values that are asked for at once. */
+/** Maximum number of concurrent reads. */
 const AT_ONCE = 4;
 const USUAL_FIELD = 'credential';
 
 const Items = z.array(z.object({ title: z.string() })).max(10_000);
 
-/** Keys that a reference can have. */
+/** Keys that a secret reference can contain. */
 const KEY = /^[-._A-Za-z0-9]{1,253}$/;
 
 /**
- * Secrets in a vault of 1Password, by its program `op`, which knows how to log in: a key is the title of an item, whose field
- * `credential` counts, or `<item>.<field>`. The vault is VMCP_1PASSWORD_VAULT, by default `vmcp`. The same in every namespace.
- * Values come on the program's output, never on an argument list; references, which are no secrets, are arguments.
+ * Provides secrets from a 1Password vault through the program `op`, which handles the login. A key is an item title (field `credential`)
+ * or `<item>.<field>`. The vault is VMCP_1PASSWORD_VAULT, by default `vmcp`, for every namespace. Values arrive on the program's output,
+ * never in arguments; references are arguments and not secret.
  */
 export function onePasswordProvider(environment: NodeJS.ProcessEnv): LocalProvider {
   const vault = environment.VMCP_1PASSWORD_VAULT ?? 'vmcp';
@@ -54,7 +54,7 @@ export function onePasswordProvider(environment: NodeJS.ProcessEnv): LocalProvid
   };
 }
 
-/** Undefined where there is no such item or field. */
+/** Returns undefined when the item or field does not exist. */
 async function readField(key: string, vault: string, run: (args: string[]) => Promise<string>) {
   const dot = key.indexOf('.');
   const [item, field] = dot < 0 ? [key, USUAL_FIELD] : [key.slice(0, dot), key.slice(dot + 1)];
@@ -75,12 +75,12 @@ function runOp(args: string[], environment: NodeJS.ProcessEnv): Promise<string> 
       if (problem) reject(explain(problem, said));
       else resolve(output);
     });
-    // It must not wait for somebody to type a password.
+    // The program must not wait for a typed password.
     child.stdin?.end();
   });
 }
 
-/** What is printed on the error output names accounts, vaults and items, no values. */
+/** The error output names accounts, vaults and items, but no values. */
 function explain(problem: Error, said: string): Problem {
   if (codeOf(problem) === 'ENOENT') {
     const remedy = 'install it (https://developer.1password.com/docs/cli) and sign in, or set up another provider';

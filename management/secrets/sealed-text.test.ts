@@ -23,7 +23,7 @@ const fieldsOf = (text: string) => JSON.parse(linesOf(text)[0]) as HeaderFields;
 const summed = (lines: string) => `${lines}${createHash('sha256').update(lines).digest('hex')}\n`;
 const open = (text: string) => openSealed(parseSealed(text, FILE), key, FILE);
 
-describe('a sealed text', () => {
+describe('sealed text', () => {
   it('opens with its password, by a key that is derived from its salt', async () => {
     const parsed = parseSealed(sealed, FILE);
     const again = await deriveKey('correct horse', saltOf(parsed));
@@ -31,7 +31,7 @@ describe('a sealed text', () => {
     expect(openSealed(parsed, again, FILE)).toBe(TEXT);
   });
 
-  it('takes a password for the same, however its letters are composed', async () => {
+  it('accepts a password in any Unicode composition', async () => {
     const composed = await deriveKey('p\u00e4sswort', key.salt);
     expect((await deriveKey('pa\u0308sswort', key.salt)).key).toEqual(composed.key);
   });
@@ -42,7 +42,7 @@ describe('a sealed text', () => {
     expect(fits(parsed, { ...key, salt: (await deriveKey('x')).salt })).toBe(false);
   });
 
-  it('is what anybody can open who knows the password and these algorithms', () => {
+  it('opens for anyone who knows the password and these algorithms', () => {
     const [header, body] = linesOf(sealed);
     const { salt, nonce, n, r, p, cipher } = fieldsOf(sealed);
     expect([n, r, p, cipher]).toEqual([131_072, 8, 1, 'aes-256-gcm']);
@@ -54,14 +54,14 @@ describe('a sealed text', () => {
     expect(decipher.update(data.subarray(0, -16), undefined, 'utf8') + decipher.final('utf8')).toBe(TEXT);
   });
 
-  it('has another nonce each time, and a salt of its own for each key', async () => {
+  it('has a new nonce each time, and a salt of its own for each key', async () => {
     const [first, second] = [sealText(TEXT, key), sealText(TEXT, key)].map((text) => fieldsOf(text));
     expect(first?.nonce).not.toBe(second?.nonce);
     expect((await deriveKey('correct horse')).salt).not.toBe(key.salt);
     expect(sealed).not.toContain('ue');
   });
 
-  it('that lost or changed any byte is damaged, and named', () => {
+  it('reports any lost or changed byte as damage, and names the file', () => {
     for (let at = 0; at < sealed.length; at += 7) {
       const changed = sealed[at] === 'A' ? 'B' : 'A';
       const flipped = `${sealed.slice(0, at)}${changed}${sealed.slice(at + 1)}`;
@@ -72,7 +72,7 @@ describe('a sealed text', () => {
     expect(() => parseSealed(`${sealed}\n`, FILE)).toThrow('damaged');
   });
 
-  it('does not open when its header or body was exchanged, though the sum was made anew', () => {
+  it('stays closed after its header or body was exchanged, even with a new checksum', () => {
     const [header = '', body = ''] = sealed.split('\n');
     const [other = '', otherBody = ''] = sealText('[]', key).split('\n');
     expect(() => open(summed(`${other}\n${body}\n`))).toThrow('damaged');
@@ -88,7 +88,7 @@ describe('a sealed text', () => {
     ['a dearer one, which would take all memory', '"n":131072', '"n":1073741824'],
     ['another cipher', 'aes-256-gcm', 'aes-128-gcm'],
     ['a short salt', '"salt":"', '"salt":"AA","x":"'],
-  ])('of %s is left alone', (_, from, to) => {
+  ])('rejects %s', (_, from, to) => {
     const [header = '', body = ''] = sealed.split('\n');
     expect(() => parseSealed(summed(`${header.replace(from, to)}\n${body}\n`), FILE)).toThrow(
       'another version of vmcp',

@@ -9,7 +9,7 @@ const TAG_BYTES = 16;
 const base64 = (bytes: number) =>
   z.string().refine((text) => Buffer.from(text, 'base64url').length === bytes, `not ${bytes} bytes in base64url`);
 
-/** First line of the file. All of it is authenticated (RFC 5116 §2.1: associated data), so nothing in it can be exchanged. */
+/** First line of the file. All of it is authenticated (RFC 5116 §2.1: associated data), so no part can be exchanged. */
 const Header = z.strictObject({
   format: z.literal('vmcp-secrets'),
   version: z.literal(1),
@@ -18,28 +18,28 @@ const Header = z.strictObject({
   r: z.literal(COST.r),
   p: z.literal(COST.p),
   salt: base64(32),
-  /** Tells a wrong password from a damaged file. Made by scrypt as the key is, so it helps nobody to guess faster. */
+  /** Distinguishes a wrong password from a damaged file. Scrypt derives it like the key, so it does not speed up guessing. */
   check: base64(16),
   cipher: z.literal(CIPHER),
   nonce: base64(12),
 });
 type Header = z.infer<typeof Header>;
 
-/** A text that is sealed: header line, ciphertext with its tag in base64url, SHA-256 of both lines. */
+/** A sealed text: header line, ciphertext with its tag in base64url, SHA-256 of both lines. */
 interface Sealed {
   header: Header;
   headerLine: string;
   body: Buffer;
 }
 
-/** What a password becomes with the salt of a file. */
+/** Key derived from a password and the salt of a file. */
 export interface SealKey {
   salt: string;
   key: Buffer;
   check: Buffer;
 }
 
-/** About half a second and 128 MiB. Without a salt: a new one. */
+/** Derives a key in about half a second with 128 MiB. Uses a new salt by default. */
 export async function deriveKey(password: string, salt = randomBytes(32).toString('base64url')): Promise<SealKey> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     scrypt(password.normalize('NFC'), Buffer.from(salt, 'base64url'), 48, COST, (problem, derived) => {
@@ -50,7 +50,7 @@ export async function deriveKey(password: string, salt = randomBytes(32).toStrin
   return { salt, key: bytes.subarray(0, 32), check: bytes.subarray(32) };
 }
 
-/** With a new nonce each time. */
+/** Seals the text with a new nonce. */
 export function sealText(text: string, { salt, key, check }: SealKey): string {
   const nonce = randomBytes(12);
   const { N: n, r, p } = COST;
@@ -73,7 +73,7 @@ export function sealText(text: string, { salt, key, check }: SealKey): string {
   return `${lines}${sha256(lines)}\n`;
 }
 
-/** The parts of a file's text. @throws Problem `store_damaged` that names the file */
+/** Parses the text of a file. @throws Problem `store_damaged` that names the file */
 export function parseSealed(text: string, file: string): Sealed {
   const [headerLine = '', bodyLine = '', sum, ...rest] = text.split('\n');
   const whole = sum === sha256(`${headerLine}\n${bodyLine}\n`) && rest.length === 1 && rest[0] === '';
@@ -83,17 +83,17 @@ export function parseSealed(text: string, file: string): Sealed {
   throw new Problem('store_damaged', `${file} is of another version of vmcp: use the one that wrote it`);
 }
 
-/** Salt with which the key of a text is derived. */
+/** Returns the salt of a sealed text's key. */
 export function saltOf({ header: { salt } }: Sealed): string {
   return salt;
 }
 
-/** Whether it is the key of this text. */
+/** Reports whether the key opens this text. */
 export function fits({ header }: Sealed, { salt, check }: SealKey): boolean {
   return header.salt === salt && timingSafeEqual(Buffer.from(header.check, 'base64url'), check);
 }
 
-/** The text, by a key that fits. @throws Problem `store_damaged` */
+/** Decrypts the text with a key that fits. @throws Problem `store_damaged` */
 export function openSealed({ header, headerLine, body }: Sealed, { key }: SealKey, file: string): string {
   const nonce = Buffer.from(header.nonce, 'base64url');
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(headerLine));

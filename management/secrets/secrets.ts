@@ -3,30 +3,29 @@ import { Problem } from '../problem.ts';
 export const PROVIDER_TYPES = ['encrypted', '1password', 'environment', 'kubernetes'] as const;
 export type ProviderType = (typeof PROVIDER_TYPES)[number];
 
-/** Secrets of one namespace. */
+/** Maximum number of secrets in one namespace. */
 export const MOST_SECRETS = 1000;
-/** Bytes of one value. */
+/** Maximum bytes of one value. */
 export const LONGEST_VALUE = 65_536;
 
-/** What was set up, and a sentence about it for people. */
+/** The provider that was set up, with a sentence for users. */
 export interface SetUp {
   type: ProviderType;
   message: string;
 }
 
 /**
- * The secrets of one namespace. Two of them: a provider of this machine, and a Secret of a cluster. Values go in and never come
- * out. Every call but `setUp` throws Problem `not_found` where no provider is set up, and those that change something
- * `provider_read_only` where it cannot.
+ * The secrets of one namespace, from a provider of this machine or a Secret of a cluster. No method returns values. Every method except
+ * `setUp` throws Problem `not_found` without a provider; changes throw `provider_read_only` for a read-only one.
  */
 export interface Secrets {
   /** Throws Problem `unsupported_provider`, `bad_request` (a password is missing, or another one). */
   setUp(type: ProviderType, password: string | undefined): Promise<SetUp>;
-  /** Provider in force, and the keys, sorted. */
+  /** Returns the active provider and the sorted keys. */
   list(): Promise<{ type: ProviderType; keys: string[] }>;
   /**
-   * `mayAdd` is asked where what holds the secrets is there already, so that a new one changes it; it throws where it may not be.
-   * Throws Problem `already_exists`.
+   * Calls `mayAdd` when the store exists already, so that the new secret changes it; `mayAdd` throws to refuse. @throws Problem
+   * `already_exists`
    */
   create(key: string, value: string, mayAdd?: () => Promise<void>): Promise<void>;
   /** Throws Problem `not_found`. */

@@ -1,13 +1,13 @@
 import { LIMITS, type SkillBudget, unusable } from './skill-limits.ts';
 
-/** Names that mean a device on Windows, whatever follows the dot. */
+/** Device names on Windows, with any extension. */
 const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
 
 const FORBIDDEN = /[\u0000-\u001f\u007f\\:*?"<>|]/;
 
 /**
- * The parts of a path within a skill. Nothing that leaves its folder on any system, and nothing that another system reads as another
- * path. @throws Problem `bad_request`
+ * Returns the parts of a path within a skill. Rejects paths that leave the folder on any system, or that another system reads differently.
+ * @throws Problem `bad_request`
  */
 export function checkPath(path: string): string[] {
   const shown = JSON.stringify(path.slice(0, 100));
@@ -22,19 +22,19 @@ export function checkPath(path: string): string[] {
   return parts;
 }
 
-/** Counts each file and folder, those that no entry names too, and finds paths that some systems cannot tell apart. */
+/** Counts files and folders, including folders without an entry, and finds paths that some systems cannot distinguish. */
 export class SeenPaths {
   readonly #budget: SkillBudget;
   readonly #files = new Set<string>();
   readonly #folders = new Set<string>();
-  /** The first spelling of each. */
+  /** First spelling of each path. */
   readonly #spelling = new Map<string, string>();
 
   constructor(budget: SkillBudget) {
     this.#budget = budget;
   }
 
-  /** @throws Problem `bad_request`: it is there already, or stands where a folder has to be */
+  /** @throws Problem `bad_request`: the path exists already, or is needed as a folder */
   addFile(parts: readonly string[]): void {
     const path = this.#enter(parts);
     if (this.#files.has(path) || this.#folders.has(path)) throw unusable(`${JSON.stringify(path)} is there twice`);
@@ -57,7 +57,7 @@ export class SeenPaths {
     return this.#fold(parts);
   }
 
-  /** As file systems that ignore case and composition see it. */
+  /** Returns the path as file systems see it that ignore case and composition. */
   #fold(parts: readonly string[]): string {
     const path = parts.join('/');
     const folded = path.normalize('NFC').toLowerCase();

@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => silent.close());
 
-it('a registry that never answers holds up its own namespace for a while, and no other one', async () => {
+it('blocks only its own namespace for a limited time when a registry never answers', async () => {
   const folder = makeFolder();
   const semaphore = new StagingSemaphore(folder, 200);
   const skillsOf = (namespace: string) => {
@@ -65,7 +65,7 @@ it('a registry that never answers holds up its own namespace for a while, and no
   expect(readdirSync(join(folder, own, 'staging'))).toEqual([]);
 });
 
-it('skills that are too long to be listed are uninstalled one by one, and no more are installed until then', async () => {
+it('uninstalls skills that are too long to list one by one, and installs no more until then', async () => {
   const server = await new ObjectServer().start();
   const records = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP });
   const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
@@ -133,7 +133,7 @@ it('limits the reads of skills at once, for a list and for one skill', async () 
   expect(await Promise.all(all)).toEqual([[], []]);
 });
 
-it('what is unpacked at once, with the layers that it comes from, fits the disk that the chart gives an operator', () => {
+it('unpacks at most as much at once, with layers, as the disk that the chart gives an operator', () => {
   const chart = join(import.meta.dirname, '../../charts/vmcp/templates/management/deployment.yaml');
   const [, mebibytes] = /name: tmp\n +emptyDir:\n +sizeLimit: (\d+)Mi/.exec(readFileSync(chart, 'utf8')) ?? [];
   expect(Number(mebibytes) * 2 ** 20).toBeGreaterThan(STAGED_AT_ONCE * 2 * MOST);

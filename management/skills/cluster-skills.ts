@@ -26,8 +26,8 @@ import type { StagingSemaphore } from './staging-semaphore.ts';
 import { withStaging } from './staging.ts';
 
 /**
- * Bytes, and those that a file or folder costs by itself: a pod has little disk that is its own, and beyond it is evicted. A layer of as
- * much lies beside its files while they are unpacked; `sizeLimit` of the chart's `tmp` is twice this for each room.
+ * Bytes of a skill, including a fixed cost for each file or folder: a pod is evicted when it exceeds its small disk. While a layer is
+ * unpacked, it is stored beside its files; the chart's `tmp` `sizeLimit` is twice this for each concurrent skill.
  */
 export const MOST = 16 * 1024 * 1024;
 const ENTRY = 4096;
@@ -44,8 +44,8 @@ interface ClusterSkillsOptions {
 }
 
 /**
- * Skills of a cluster's namespace: records of what was fetched, found right and pinned, for clients that are elsewhere. Those that come
- * as archives are kept, as they are nowhere else.
+ * Skills of a cluster namespace: records of fetched, validated and pinned skills for clients elsewhere. Archives sent by callers are
+ * stored, because no other copy exists.
  */
 export function clusterSkills(options: ClusterSkillsOptions, semaphore: StagingSemaphore): Skills {
   const records = new SkillRecords(options.records);
@@ -137,7 +137,7 @@ async function uninstall(
   await settled.delete(key);
 }
 
-/** One after the other: where all are too long to be listed, there is no other way to make them fewer. @throws Problem `conflict` */
+/** Reads the skills one by one: skills that are too long to list together must still be deletable. @throws Problem `conflict` */
 async function checkNoneNeeds(skill: StoredSkill, records: Pick<RecordStore, 'get' | 'names'>): Promise<void> {
   for (const name of await records.names()) {
     const record = await records.get(name);

@@ -5,8 +5,8 @@ import { pipeline } from 'node:stream/promises';
 import { listTree, type TreeFile } from './list-tree.ts';
 
 /**
- * Digest of the files of a folder, `sha256:` and hex: of a line for each file, sorted by path, with whether it is a program, its own
- * digest and its path as JSON. Equal digests mean equal skills, wherever they are. @throws Problem `bad_request`
+ * Returns the digest of a folder, `sha256:` and hex. It covers one line for each file, sorted by path: executable or not, its digest, its
+ * path as JSON. Equal digests mean equal skills. @throws Problem `bad_request`
  */
 export async function digestTree(folder: string, files?: readonly TreeFile[]): Promise<string> {
   const whole = createHash('sha256');

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const extract = (archive: Buffer) => extractArchive(archive, folder, { signal: AbortSignal.timeout(20_000) });
-/** Everything below the folder of the test, but what the test made itself. */
+/** Returns all files below the test folder, except those that the test created itself. */
 const written = () =>
   readdirSync(base, { recursive: true, encoding: 'utf8' })
     .filter((path) => !['a', 'a/b'].includes(path))
@@ -29,7 +29,7 @@ const GOOD: Entries = [
   { name: 'notes/scripts/run.sh', text: '#!/bin/sh', mode: 0o4755 },
 ];
 
-describe('an archive', () => {
+describe('extractArchive', () => {
   it.each([
     ['tar', () => tarOf(GOOD)],
     ['tar.gz', () => tgzOf(GOOD)],
@@ -44,7 +44,7 @@ describe('an archive', () => {
           ]),
         ),
     ],
-  ])('is unpacked: %s, with no right but that of programs to run', async (_kind, make) => {
+  ])('unpacks %s, and sets only the permission to execute', async (_kind, make) => {
     await extract(await make());
     expect(readFileSync(join(folder, 'notes/SKILL.md'), 'utf8')).toBe('hello');
     expect(lstatSync(join(folder, 'notes/SKILL.md')).mode & 0o7111).toBe(0);
@@ -110,12 +110,12 @@ describe('an archive', () => {
   it.each<[string, Entries, string]>([
     ['a path of 32 parts', [{ name: `${'a/'.repeat(31)}b`, text: 'x' }], `${'a/'.repeat(31)}b`],
     ['1000 files', Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, text: '' })), 'f999'],
-  ])('with %s is unpacked', async (_what, entries, last) => {
+  ])('unpacks an archive with %s', async (_what, entries, last) => {
     await extract(await tgzOf(entries));
     expect(existsSync(join(folder, last))).toBe(true);
   });
 
-  it.each(hostile)('with %s is refused, and nothing is written beside its folder', async (_what, entries) => {
+  it.each(hostile)('rejects an archive with %s, and writes nothing outside of its folder', async (_what, entries) => {
     await expect(extract(await tgzOf(entries))).rejects.toMatchObject({ code: 'bad_request' });
     expect(written().filter((path) => !path.startsWith('a/b/'))).toEqual([]);
     expect(existsSync('/tmp/evil')).toBe(false);
@@ -145,7 +145,7 @@ describe('an archive', () => {
       Array.from({ length: 40 }, (_, i) => ({ name: `f${i}/${'a/'.repeat(29)}a` })),
     ],
     ['nothing', []],
-  ])('of the kind zip with %s is refused', async (_what, entries) => {
+  ])('rejects a zip archive with %s', async (_what, entries) => {
     await expect(extract(zipOf(entries))).rejects.toMatchObject({ code: 'bad_request' });
     expect(written().filter((path) => !path.startsWith('a/b/'))).toEqual([]);
   });
@@ -155,12 +155,12 @@ describe('an archive', () => {
     ['nothing at all', Buffer.alloc(0)],
     ['half a gzip file', gzipSync(Buffer.alloc(5000, 'x')).subarray(0, 20)],
     ['half a zip file', zipOf([{ name: 'a', text: 'x' }]).subarray(0, 40)],
-  ])('that is %s is refused', async (_what, bytes) => {
+  ])('rejects an archive that is %s', async (_what, bytes) => {
     await expect(extract(bytes)).rejects.toMatchObject({ code: 'bad_request' });
     expect(written()).toEqual([]);
   });
 
-  it('that grows beyond 500 MB is refused before it has', async () => {
+  it('rejects an archive before it grows beyond 500 MB', async () => {
     const block = Buffer.alloc(64 * 1024 * 1024);
     const big = await tgzOf(Array.from({ length: 9 }, (_, i) => ({ name: `f${i}`, text: block })));
     expect(big.length).toBeLessThan(1_000_000);
@@ -172,7 +172,7 @@ describe('an archive', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
   });
 
-  it('that says to be larger than it may is refused at its word', async () => {
+  it('rejects an archive that declares a size beyond the limit', async () => {
     const [header] = [(await tarOf([{ name: 'a', text: '' }])).subarray(0, 512)];
     header.write('77777777777\0', 124, 'latin1');
     let sum = 0;
@@ -186,12 +186,12 @@ describe('an archive', () => {
     expect(written()).toEqual([]);
   });
 
-  it('of the kind zip that is encrypted is told so', async () => {
+  it('reports that a zip archive is encrypted', async () => {
     const message = '"a" is encrypted';
     await expect(extract(zipOf([{ name: 'a', text: 'x', isEncrypted: true }]))).rejects.toMatchObject({ message });
   });
 
-  it('of which more comes than its files can need is not read to its end', async () => {
+  it('stops reading an archive that is larger than its files require', async () => {
     const padded = gzipSync(Buffer.concat([await tarOf(GOOD), Buffer.alloc(17 * 1024 * 1024)]));
     const space = new Space(1000);
     const cut = extractArchive(padded, folder, { signal: AbortSignal.timeout(20_000), space });

@@ -9,16 +9,16 @@ import { FileWriter } from './write-files.ts';
 
 export interface Extraction {
   signal: AbortSignal;
-  /** Of this skill and those that come with it; its own without. */
+  /** Shared limit of this skill and those installed with it; by default its own. */
   space?: Space;
 }
 
-/** Room for headers and padding beside the content. */
+/** Bytes allowed for headers and padding, in addition to the content. */
 const OVERHEAD = 16 * 1024 * 1024;
 
 /**
- * Unpacks a tar archive, compressed by gzip or not, into an empty folder: files and folders alone, within the limits of a skill.
- * @throws Problem `bad_request`
+ * Unpacks a tar archive, with or without gzip, into an empty folder: only files and folders, within the limits of a skill. @throws Problem
+ * `bad_request`
  */
 export async function extractTar(
   archive: AsyncIterable<Buffer>,
@@ -58,7 +58,7 @@ async function writeEntries(entries: ReturnType<typeof extract>, writer: FileWri
   if (count === 0) throw unusable('the archive is empty, or no tar archive');
 }
 
-/** What comes out of a small archive may be large. */
+/** Limits the unpacked size, because a small archive may expand to a large one. */
 function bounded(space: Space): Transform {
   const most = space.left + OVERHEAD;
   let bytes = 0;

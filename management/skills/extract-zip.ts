@@ -6,7 +6,7 @@ import { LIMITS, Space, unusable } from './skill-limits.ts';
 import { unpackingFailed } from './unpacking-failed.ts';
 import { FileWriter } from './write-files.ts';
 
-/** Kinds of files in the upper half of the attributes that Unix programs write (stat(2)). */
+/** Mask of the file type in the upper half of the attributes that Unix programs write (stat(2)). */
 const KIND = 0o170000;
 const FILE = 0o100000;
 const FOLDER = 0o040000;
@@ -23,7 +23,7 @@ export async function extractZip(
 ): Promise<void> {
   const writer = new FileWriter(folder, space);
   try {
-    // The names are checked by us, as the same rules hold for all archives.
+    // vmcp checks the names itself, because the same rules apply to all archives.
     const file = await open(archive, {
       lazyEntries: true,
       autoClose: false,
@@ -55,7 +55,7 @@ async function writeEntry(file: ZipFile, entry: Entry, writer: FileWriter): Prom
   const content = await new Promise<Readable>((resolve, reject) => {
     file.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
   });
-  // It may fail once more after it has failed.
+  // The stream may emit a second error.
   content.on('error', () => undefined);
   return writer.addFile(name, content, (mode & 0o111) !== 0);
 }

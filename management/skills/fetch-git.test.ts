@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-/** A git of this version, which notes its arguments and can reach nobody. */
+/** Writes a git of this version that records its arguments and cannot reach any host. */
 function pretendGit(version: string): void {
   const script = `#!/bin/sh
 echo "$@" >>${base}/calls
@@ -45,8 +45,8 @@ function fetchFrom(addresses: string[], more: { httpsProxy?: string; allowPrivat
   });
 }
 
-describe('git', () => {
-  it('is bound to the addresses that were checked, as it looks the name up once more', async () => {
+describe('fetchGit', () => {
+  it('binds git to the checked addresses, because git resolves the name again', async () => {
     pretendGit('2.39.5');
     await expect(fetchFrom(['93.184.216.34', '2606:2800:220:1::1'])).rejects.toMatchObject({ code: 'source_failed' });
     const bound = 'http.curloptResolve=skills.example:443:93.184.216.34,[2606:2800:220:1::1]';
@@ -54,7 +54,7 @@ describe('git', () => {
   });
 
   it.each([[['10.0.0.1']], [['93.184.216.34', '127.0.0.1']], [['::1']], [['169.254.169.254']]])(
-    'is not called for a name that leads to %j',
+    'does not call git for a name that resolves to %j',
     async (addresses) => {
       pretendGit('2.39.5');
       await expect(fetchFrom(addresses)).rejects.toMatchObject({ code: 'bad_request' });
@@ -63,7 +63,7 @@ describe('git', () => {
   );
 
   it.each(['2.34.1', '1.9.0', 'unknown'])(
-    'of version %s, which cannot be bound, is not let at an address',
+    'rejects git of version %s, which cannot be bound to addresses',
     async (version) => {
       pretendGit(version);
       await expect(fetchFrom(['93.184.216.34'])).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe('git', () => {
     },
   );
 
-  it('is not called behind a proxy, which would look the name up itself, unless private addresses are allowed', async () => {
+  it('does not call git behind a proxy, which resolves names itself unless private addresses are allowed', async () => {
     pretendGit('2.39.5');
     const httpsProxy = 'http://127.0.0.1:1';
     await expect(fetchFrom(['93.184.216.34'], { httpsProxy })).rejects.toMatchObject({ code: 'bad_request' });

@@ -18,8 +18,8 @@ type GitReference = Extract<SkillReference, { kind: 'git' }>;
 const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 
 /**
- * Fetches one commit of a repository and unpacks one folder of it. Nothing is checked out, so that no filter of the repository runs: it
- * is read as an archive. @throws Problem, FetchFailure
+ * Fetches one commit of a repository and unpacks one of its folders. It reads an archive instead of a checkout, so that no filter of the
+ * repository runs. @throws Problem, FetchFailure
  */
 export async function fetchGit(reference: GitReference, request: FetchRequest): Promise<FetchedSkill> {
   const { rules, into, space, signal } = request;
@@ -67,7 +67,7 @@ async function fetchCommit(
   return commit;
 }
 
-/** Older ones take no notice of the addresses that they are bound to. @throws FetchFailure `refused` */
+/** Older versions ignore the addresses to which they are bound. @throws FetchFailure `refused` */
 function checkVersion(said: string): void {
   const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(said)?.map(Number) ?? [];
   if (major > 2 || (major === 2 && minor >= 37)) return;
@@ -76,8 +76,8 @@ function checkVersion(said: string): void {
 }
 
 /**
- * What git is told of the address. Where private ones may not be called git is bound to those that were checked: it would look the
- * name up once more. @throws FetchFailure `refused`
+ * Returns git's settings for the address. If private addresses are forbidden, git is bound to the checked ones, because it resolves the
+ * name again. @throws FetchFailure `refused`
  */
 async function howToReach(url: string, { rules, allowPrivateAddress }: FetchRequest): Promise<string[]> {
   const { protocol, hostname, port } = new URL(url);

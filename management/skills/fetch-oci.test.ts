@@ -22,7 +22,7 @@ afterEach(async () => {
 const layer = () => tgzOf([{ name: 'SKILL.md', text: skillText('notes') }]);
 const install = (where = place) => where.install({ name: `${server.host}/o/notes:v1`, allow_private_ip: true });
 
-/** Lets nobody in without this token, and says where to get it. */
+/** Rejects requests without this token, and names the token endpoint. */
 function tokenFrom(realm: string): Intercept {
   return (request, response) => {
     if (request.url?.startsWith('/token')) {
@@ -36,8 +36,8 @@ function tokenFrom(realm: string): Intercept {
   };
 }
 
-describe('a registry', () => {
-  it('that wants a token gets one for reading, which it gives to anybody', async () => {
+describe('fetchOci', () => {
+  it('requests an anonymous token for reading when the registry requires one', async () => {
     server.put('o/notes', 'v1', await layer());
     intercept = tokenFrom(`http://${server.host}/token`);
     expect((await install()).status).toBe(201);
@@ -48,7 +48,7 @@ describe('a registry', () => {
   });
 
   it.each(['nowhere', 'file:///etc/passwd', 'http://example.com/token', 'https://u:p@127.0.0.1/token'])(
-    'that sends for a token to %s is not followed',
+    'does not follow a token endpoint of %s',
     async (realm) => {
       server.put('o/notes', 'v1', await layer());
       intercept = tokenFrom(realm);
@@ -57,7 +57,7 @@ describe('a registry', () => {
     },
   );
 
-  it('whose token is of no use is asked once', async () => {
+  it('asks once for a token that does not work', async () => {
     intercept = (request, response) => {
       if (request.url?.startsWith('/token')) return tokenFrom('')(request, response);
       response.writeHead(401, { 'www-authenticate': `Bearer realm="http://${server.host}/token"` }).end();
@@ -67,7 +67,7 @@ describe('a registry', () => {
     expect([status, body.detail, server.asked.length]).toEqual([400, expect.stringContaining('login'), 3]);
   });
 
-  it('that answers nonsense is told as such, and not in its words', async () => {
+  it('reports a malformed answer without repeating it', async () => {
     for (const answer of ['hunter2', '{"layers":"hunter2"}', '[]', 'null']) {
       intercept = (_request, response) => {
         response.end(answer);
@@ -79,14 +79,14 @@ describe('a registry', () => {
     }
   });
 
-  it('whose layer says to be larger than a skill may be is not asked for it', async () => {
+  it('does not request a layer whose declared size exceeds the limit of a skill', async () => {
     server.put('o/notes', 'v1', await layer(), 600 * 1024 * 1024);
     const { status, body } = await install();
     expect([status, body.detail]).toEqual([400, expect.stringContaining('bytes')]);
     expect(server.asked.map(({ path }) => path)).toEqual(['/v2/o/notes/manifests/v1']);
   });
 
-  it('whose layer is longer or shorter than it says is refused', async () => {
+  it('rejects a layer whose size differs from the declared one', async () => {
     const bytes = await layer();
     for (const size of [bytes.length - 1, bytes.length + 1]) {
       server.put('o/notes', 'v1', bytes, size);
@@ -95,7 +95,7 @@ describe('a registry', () => {
     expect(place.installed()).toEqual([]);
   });
 
-  it('that never ends its answer is given up when that is due', async () => {
+  it('gives up an answer that never ends, at the deadline', async () => {
     server.put('o/notes', 'v1', await layer());
     const closed: Promise<unknown>[] = [];
     intercept = (request, response) => {

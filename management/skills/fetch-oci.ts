@@ -29,10 +29,10 @@ const Index = z.object({
 });
 const Manifest = z.object({ layers: z.array(Descriptor).min(1).max(100) });
 
-/** Tar archives, whoever named the type: images, and artifacts of several tools. */
+/** Media types of tar archives: images, and artifacts of several tools. */
 const TAR = /[./]tar([+.]gzip)?$/;
 
-/** Fetches an artifact with one tar archive as its layer. Manifest and layer have the digests that name them. @throws Problem, FetchFailure */
+/** Fetches an artifact whose only layer is a tar archive, and verifies the digests of manifest and layer. @throws Problem, FetchFailure */
 export async function fetchOci(
   reference: OciReference,
   { rules, allowPrivateAddress, into, space, signal }: FetchRequest,
@@ -58,7 +58,7 @@ export async function fetchOci(
   }
 }
 
-/** The content of a skill does not differ by platform: this one's, or the first. */
+/** Returns the manifest of this platform, or the first one: a skill's content does not depend on the platform. */
 async function resolveIndex(manifest: unknown, repository: OciRepository): Promise<unknown> {
   const index = Index.safeParse(manifest).data;
   if (index === undefined) return manifest;
@@ -77,7 +77,7 @@ function layerOf(manifest: unknown, space: Space): z.infer<typeof Descriptor> {
   return layer;
 }
 
-/** Nothing of a layer is read before all of it has the digest that names it. @throws FetchFailure */
+/** Downloads a layer, and verifies its digest before any of it is parsed. @throws FetchFailure */
 async function downloadLayer(
   bytes: AsyncIterable<Buffer>,
   { digest, size }: z.infer<typeof Descriptor>,

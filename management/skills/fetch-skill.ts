@@ -12,7 +12,7 @@ import type { FetchedSkill, FetchRequest } from './skill-source.ts';
 
 type Of<K extends SkillReference['kind']> = Extract<SkillReference, { kind: K }>;
 
-/** Copies or unpacks what a reference names. @throws Problem `bad_request`, `path_not_available`, `source_failed` */
+/** Copies or unpacks the skill of a reference. @throws Problem `bad_request`, `path_not_available`, `source_failed` */
 export async function fetchSkill(reference: SkillReference, request: FetchRequest): Promise<FetchedSkill> {
   try {
     switch (reference.kind) {
@@ -37,7 +37,7 @@ async function fetchFolder({ path }: Of<'folder'>, { rules, into, space }: Fetch
   return { reference: whole, tag: undefined, digest: undefined, directory: basename(whole) };
 }
 
-/** @throws Problem `bad_request`: no folder that can be read; `field` named it */
+/** @throws Problem `bad_request`: the folder is missing or unreadable; `field` is its field in the request */
 export async function checkFolder(field: string, path: string): Promise<void> {
   try {
     if ((await stat(path)).isDirectory()) return;
@@ -47,7 +47,7 @@ export async function checkFolder(field: string, path: string): Promise<void> {
   throw unusable(`${field}: ${path} is no folder`);
 }
 
-/** An archive may hold the skill itself, or one folder with it. */
+/** Returns the root of a skill: the archive itself, or its only folder. */
 export async function findRoot(
   folder: string,
   directory: string | undefined,
@@ -63,7 +63,7 @@ function problemOfSource(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted && !(error instanceof Problem))
     return new Problem('source_failed', 'name: its source did not give it in time', { cause: error });
   if (!(error instanceof FetchFailure)) return error;
-  // What the registry says of the reference is the caller's to mend; that it does not answer is not.
+  // The caller can correct a reference that the registry rejects, but not a registry that does not answer.
   const isCallers = error.kind === 'refused' || [401, 403, 404].includes(error.status ?? 0);
   return new Problem(isCallers ? 'bad_request' : 'source_failed', `name: ${error.message}`, { cause: error });
 }

@@ -3,7 +3,7 @@ import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { unusable } from './skill-limits.ts';
 import { StoredSkill, type WantedPlace } from './skills.ts';
 
-/** All records, by name. @throws Problem `store_damaged` */
+/** Returns all skills by name. @throws Problem `store_damaged` */
 export async function readSkills(records: Pick<RecordStore, 'list'>): Promise<StoredSkill[]> {
   const skills = (await records.list()).map(readSkill);
   return skills.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
@@ -16,7 +16,7 @@ export function readSkill({ name, value }: StoredRecord): StoredSkill {
   throw new Problem('store_damaged', `the record of the skill "${name}" cannot be read: restore or remove it`);
 }
 
-/** The one that is meant: of the project where one is named, else of the user. @throws Problem `not_found`, `bad_request` */
+/** Returns the skill of the named project, else that of the user. @throws Problem `not_found`, `bad_request` */
 export function findSkill(
   skills: readonly StoredSkill[],
   name: string,
@@ -36,7 +36,7 @@ export function findSkill(
   throw new Problem('not_found', `there is no skill "${name}" ${where}`);
 }
 
-/** @throws Problem `conflict`: another one of the same place needs it */
+/** @throws Problem `conflict`: another skill of the same location needs it */
 export function checkNotNeeded(skill: StoredSkill, known: readonly StoredSkill[]): void {
   const { name } = skill.metadata;
   const needing = known.find(

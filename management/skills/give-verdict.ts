@@ -14,7 +14,7 @@ interface WhatToValidate {
   signal: AbortSignal;
 }
 
-/** What is right and wrong with a folder or an archive. @throws Problem `bad_request`: there is nothing to look at */
+/** Validates a folder or an archive. @throws Problem `bad_request`: neither can be read */
 export async function giveVerdict(
   { path, archive, signal }: WhatToValidate,
   staging: string,

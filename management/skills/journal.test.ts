@@ -45,16 +45,16 @@ const state = async () => ({
 const OLD = { text: 'old', reference: 'old', entries: ['notes'], isDone: true };
 const NEW = { text: 'new', reference: 'new', entries: ['notes'], isDone: true };
 
-/** What somebody left who was killed: a process that is no more. */
+/** Leaves the journal of a killed process. */
 function leave(phase: 'preparing' | 'finishing', changes: Change[]): void {
   const owner = { pid: 4_194_304, started: 'long ago' };
   writeFileSync(file(), JSON.stringify({ id: 'work', owner, phase, changes }));
 }
 
-describe('what somebody left who was killed', () => {
+describe('Journal after a killed process', () => {
   beforeEach(() => journal.run('first', [change('old')]));
 
-  it('while it prepared is taken back', async () => {
+  it('reverts changes that were being prepared', async () => {
     leave('preparing', [change('new')]);
     await prepareFolder(join(base, 'new'), target(), 'work');
     expect(journal.underWay()?.isAbandoned).toBe(true);
@@ -66,7 +66,7 @@ describe('what somebody left who was killed', () => {
     ['before anything was placed', () => Promise.resolve(true)],
     ['when the former one was aside', () => Promise.resolve(renameAside())],
     ['when the new one was in its place', () => journal.recover().then(() => true)],
-  ])('while it finished is finished: %s', async (_when, further) => {
+  ])('completes changes that were being finished: %s', async (_when, further) => {
     await prepareFolder(join(base, 'new'), target(), 'work');
     leave('finishing', [change('new')]);
     await further();
@@ -75,14 +75,14 @@ describe('what somebody left who was killed', () => {
     expect(await state()).toEqual(NEW);
   });
 
-  it('while it took away is taken away', async () => {
+  it('completes a removal', async () => {
     leave('finishing', [{ key: 'user:notes', place: [], remove: [target()] }]);
     renameAside();
     await journal.recover();
     expect(await state()).toEqual({ text: undefined, reference: undefined, entries: [], isDone: true });
   });
 
-  it('and cannot be read any more is told with its file, and nothing is touched', async () => {
+  it('reports an unreadable journal with its file, and changes nothing', async () => {
     writeFileSync(file(), '{"half');
     await expect(journal.recover()).rejects.toMatchObject({
       code: 'store_damaged',
@@ -92,8 +92,8 @@ describe('what somebody left who was killed', () => {
   });
 });
 
-describe('several changes', () => {
-  it('of which one cannot be prepared leave everything as it was', async () => {
+describe('Journal with several changes', () => {
+  it('keeps everything as it was when one change cannot be prepared', async () => {
     await journal.run('first', [change('old')]);
     const missing = {
       ...change('new'),

@@ -8,33 +8,32 @@ import type { RecordStore } from '../stores/record-store.ts';
 import { discardPrepared, placePrepared, prepareFolder, removeFolder } from './place-folder.ts';
 import { StoredSkill } from './skills.ts';
 
-/** One skill that comes, becomes another one, or goes. */
+/** One skill that is added, replaced or removed. */
 const Change = z.strictObject({
   key: z.string(),
-  /** Folder of ours with its files; absent where it goes. */
+  /** Staging folder with its files; absent for a removal. */
   source: z.string().optional(),
   place: z.array(z.string()),
   remove: z.array(z.string()),
-  /** Its record afterwards; absent where it goes. */
+  /** Its record afterwards; absent for a removal. */
   after: StoredSkill.optional(),
 });
 export type Change = z.infer<typeof Change>;
 
 const Work = z.strictObject({
-  /** Part of the names of what is not finished. */
+  /** Part of the names of unfinished files. */
   id: z.string(),
-  /** Who does it. */
+  /** Process that makes the changes. */
   owner: ProcessIdentity,
-  /** While it is prepared nothing has changed; from then on it will be finished. */
+  /** `preparing` has changed nothing yet; `finishing` will be completed. */
   phase: z.enum(['preparing', 'finishing']),
   changes: z.array(Change),
 });
 type Work = z.infer<typeof Work>;
 
 /**
- * Does several changes of folders and records as one: all copies are made first, beside the places where they belong, and then put
- * there. Who is killed before that has changed nothing, and what was copied is taken away; who is killed later has it finished by
- * whoever comes next. Only under the lock of the skills.
+ * Applies several changes of folders and records together: it first copies everything beside the targets, and then moves it there. After a
+ * crash, the next caller reverts prepared changes or completes started ones. Requires the lock of the skills.
  */
 export class Journal {
   readonly #path: string;
@@ -45,7 +44,7 @@ export class Journal {
     this.#records = records;
   }
 
-  /** What is being worked on: by somebody, or by nobody any more, who was killed. @throws Problem `store_damaged` */
+  /** Returns the current changes; `isAbandoned` when their process was killed. @throws Problem `store_damaged` */
   underWay(): { changes: readonly Change[]; isAbandoned: boolean } | undefined {
     const work = this.#read();
     return work && { changes: work.changes, isAbandoned: !isRunning(work.owner) };
@@ -66,7 +65,7 @@ export class Journal {
     await this.#finish(work);
   }
 
-  /** Takes back or finishes what somebody did not. @throws Problem `store_damaged` */
+  /** Reverts or completes abandoned changes. @throws Problem `store_damaged` */
   async recover(): Promise<void> {
     const work = this.#read();
     if (work?.phase === 'preparing') await this.#discard(work);

@@ -4,14 +4,14 @@ import { checkPath, SeenPaths } from './check-path.ts';
 import { SkillBudget, Space, unusable } from './skill-limits.ts';
 
 export interface TreeFile {
-  /** With `/` between its parts, below the folder. */
+  /** Path below the folder, with `/` as the separator. */
   path: string;
   isProgram: boolean;
 }
 
 /**
- * The files of a skill's folder, sorted by path. A link, a device or anything else that is neither file nor folder, and what is
- * beyond the limits, is refused. @throws Problem `bad_request`
+ * Returns the files of a skill's folder, sorted by path. Rejects links, devices and other special files, and anything beyond the limits.
+ * @throws Problem `bad_request`
  */
 export async function listTree(folder: string, space = new Space()): Promise<TreeFile[]> {
   const budget = new SkillBudget(space);

@@ -6,7 +6,7 @@ import { expect, it } from '@jest/globals';
 import { LocalSkills } from './local-skills.ts';
 import { openSkillsPlace, skillText } from './testdata/skills-place.ts';
 
-it('a source that never answers is given up after a while, whoever waits', async () => {
+it('gives up a source that never answers after a while, for every caller', async () => {
   const silent = createServer((socket) => void socket.on('error', () => undefined).resume());
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const port = (silent.address() as { port: number }).port;
@@ -37,7 +37,7 @@ it('a source that never answers is given up after a while, whoever waits', async
   await new Promise((resolve) => silent.close(resolve));
 });
 
-it('a folder with more than 500 MB is refused before anything is copied', async () => {
+it('rejects a folder with more than 500 MB before it copies anything', async () => {
   const place = await openSkillsPlace();
   const name = place.write('notes', { 'SKILL.md': skillText('notes') });
   mkdirSync(join(name, 'data'));

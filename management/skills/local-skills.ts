@@ -33,16 +33,16 @@ import {
 import { withStaging } from './staging.ts';
 
 interface LocalSkillsOptions {
-  /** Folder of the state of this user, not of a project: skills of the user are one for all. */
+  /** State folder of this user, not of a project: all projects share the user's skills. */
   folder: string;
   home: Home;
   rules: SourceRules;
   now: () => number;
-  /** Milliseconds that are waited for somebody else who works on skills. */
+  /** Milliseconds to wait for another process that changes skills. */
   patience?: number;
 }
 
-/** Skills in the folders of this machine's clients. One for a process. */
+/** Skills in the client folders of this machine. One instance per process. */
 export class LocalSkills {
   readonly #options: LocalSkillsOptions;
   readonly #staging: string;
@@ -121,7 +121,7 @@ export class LocalSkills {
     });
   }
 
-  /** Nobody sees half of what somebody who was killed left; what somebody works on is pending. */
+  /** Completes abandoned changes first, and returns skills under change as pending. */
   async #known(): Promise<StoredSkill[]> {
     const work = this.#journal.underWay();
     if (work?.isAbandoned) await this.#alone(() => this.#journal.recover());

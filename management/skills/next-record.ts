@@ -5,24 +5,21 @@ import type { InstallRequest, StoredSkill } from './skills.ts';
 
 interface Installing {
   request: Pick<InstallRequest, 'scope' | 'projectRoot' | 'group' | 'force'>;
-  /** What is there of this name. */
+  /** Installed skill of this name. */
   live: StoredSkill | undefined;
-  /** All that are to read it. */
+  /** All clients that will read it. */
   clients: string[];
-  /** Folders that it is to be in. */
+  /** Folders that will contain it. */
   targets: string[];
-  /** Base64 of its archive, where that is kept. */
+  /** Base64 of its archive, if it is stored. */
   archive?: string | undefined;
-  /** Else another one needs it. */
+  /** False when the skill is only a dependency. */
   isAskedFor: boolean;
   /** RFC 3339. */
   now: string;
 }
 
-/**
- * What is recorded of a skill that is to be installed; undefined where it is needed only, and there already.
- * @throws Problem `already_exists`
- */
+/** Returns the record of a skill to install; undefined for a dependency that is already installed. @throws Problem `already_exists` */
 export function nextRecord(skill: ResolvedSkill, installing: Installing): StoredSkill | undefined {
   const { request, live, clients, targets, isAskedFor } = installing;
   if (live && !request.force) {
@@ -53,7 +50,7 @@ function renderRecord(skill: ResolvedSkill, { request, live, clients, targets, a
   });
 }
 
-/** Who reads it by now, and who is to. */
+/** Returns the current and the new clients of a skill. */
 export function allClients(live: StoredSkill | undefined, clients: readonly string[]): string[] {
   return [...new Set([...(live?.clients ?? []), ...clients])];
 }

@@ -5,24 +5,24 @@ import { copyTree } from './copy-tree.ts';
 import { digestTree } from './digest-tree.ts';
 import { unusable } from './skill-limits.ts';
 
-/** Names beside a target that work in progress has. Hidden, so that no client takes them for skills. */
+/** Names beside a target for unfinished work. They are hidden, so that clients do not read them as skills. */
 const besides = (target: string, work: string) => ({
   made: join(dirname(target), `.${basename(target)}.${work}.new`),
   former: join(dirname(target), `.${basename(target)}.${work}.old`),
 });
 
-/** Makes what is to be at `target` beside it. */
+/** Copies the source beside `target`. */
 export async function prepareFolder(source: string, target: string, work: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   await copyTree(source, besides(target, work).made);
 }
 
-/** Takes away what was prepared. */
+/** Removes the prepared copy. */
 export async function discardPrepared(target: string, work: string): Promise<void> {
   await rm(besides(target, work).made, { recursive: true, force: true });
 }
 
-/** What was prepared takes the place of what is there. It may be killed anywhere and done again: then the end is the same. */
+/** Replaces the target by the prepared copy. Idempotent: it can be repeated after a crash at any point. */
 export async function placePrepared(target: string, work: string): Promise<void> {
   const { made, former } = besides(target, work);
   if (await isThere(made)) {
@@ -32,7 +32,7 @@ export async function placePrepared(target: string, work: string): Promise<void>
   await rm(former, { recursive: true, force: true });
 }
 
-/** Takes away what is at `target`; a link goes itself, not what it leads to. May be done again as `placePrepared`. */
+/** Removes `target`; of a link, only the link itself. Idempotent like `placePrepared`. */
 export async function removeFolder(target: string, work: string): Promise<void> {
   const { former } = besides(target, work);
   await setAside(target, former);
@@ -55,7 +55,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Whether a folder is still what was put there. */
+/** Reports whether a folder still has its installed content. */
 export async function isUnchanged(target: string, content: string): Promise<boolean> {
   try {
     return (await lstat(target)).isDirectory() && (await digestTree(target)) === content;
@@ -64,10 +64,7 @@ export async function isUnchanged(target: string, content: string): Promise<bool
   }
 }
 
-/**
- * A project is somebody else's work: no link in it may lead what is written elsewhere.
- * @throws Problem `bad_request`
- */
+/** Rejects links in a project, because they could redirect writes to another folder. @throws Problem `bad_request` */
 export async function checkNoLinks(root: string, folder: string): Promise<void> {
   let path = root;
   for (const part of relative(root, folder).split(sep)) {

@@ -12,15 +12,15 @@ interface Planning {
   request: InstallRequest;
   clients: readonly string[];
   home: Home;
-  /** What is installed. */
+  /** Installed skills. */
   known: readonly StoredSkill[];
   /** RFC 3339. */
   now: string;
 }
 
 /**
- * What is to be done so that these skills, the last of which was asked for, are installed.
- * @throws Problem `already_exists`, `conflict`, `bad_request`; nothing was touched
+ * Returns the changes that install these skills; the last one is the requested skill. @throws Problem `already_exists`, `conflict`,
+ * `bad_request`; nothing was changed
  */
 export async function planChanges(
   skills: readonly ResolvedSkill[],
@@ -36,7 +36,7 @@ export async function planChanges(
   return { changes, record };
 }
 
-/** Nothing for one that is needed, and there already. */
+/** Returns no change for a dependency that is already installed. */
 async function planOne(skill: ResolvedSkill, planning: Planning, isAskedFor: boolean): Promise<Change | undefined> {
   const { request, known, home, now } = planning;
   const { name } = skill.metadata;
@@ -53,7 +53,7 @@ async function planOne(skill: ResolvedSkill, planning: Planning, isAskedFor: boo
   return { key, source: skill.folder, place: targets, remove, after };
 }
 
-/** @throws Problem `conflict` where something else is there, or what was installed has been edited */
+/** @throws Problem `conflict` if a target holds other files, or the installed skill was edited */
 async function checkFree(targets: readonly string[], live: StoredSkill | undefined): Promise<void> {
   for (const target of targets) {
     if (!(await isThere(target))) continue;
@@ -63,7 +63,7 @@ async function checkFree(targets: readonly string[], live: StoredSkill | undefin
   if (live) await checkUnchanged(live);
 }
 
-/** @throws Problem `conflict` where what was installed has been edited */
+/** @throws Problem `conflict` if the installed skill was edited */
 export async function checkUnchanged({ targets, content }: StoredSkill): Promise<void> {
   for (const target of targets)
     if ((await isThere(target)) && !(await isUnchanged(target, content)))

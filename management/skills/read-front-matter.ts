@@ -4,9 +4,9 @@ import { explainSome } from '#crds/parts/explain';
 import { refusalOf, repeatedKey, type YamlBounds } from '#operator/yaml-bounds';
 import { SKILL_NAME } from '../records/skill.ts';
 
-/** Characters of a front matter. */
+/** Maximum characters of a front matter. */
 const LONGEST = 65_536;
-/** Of its YAML: thousands of lines. */
+/** Limits of its YAML: thousands of lines. */
 const BOUNDS: YamlBounds = { bytes: 262_144, tokens: 10_000, depth: 50 };
 
 const Texts = z.union([z.string().max(8192), z.array(z.string().max(1024)).max(200)]);
@@ -38,7 +38,7 @@ export type FrontMatter = z.infer<typeof FrontMatter>;
 
 export type ReadFrontMatter = { matter: FrontMatter; errors: [] } | { matter: undefined; errors: string[] };
 
-/** The front matter of a SKILL.md: YAML between two lines `---`, the first of which begins the file. */
+/** Reads the front matter of a SKILL.md: YAML between two lines `---`, starting at the first line. */
 export function readFrontMatter(text: string): ReadFrontMatter {
   const [, yaml] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)(?:^---[ \t]*(?:\r?\n|$))/m.exec(text) ?? [];
   const bad = (...errors: string[]): ReadFrontMatter => ({ matter: undefined, errors });
@@ -67,7 +67,7 @@ export function readFrontMatter(text: string): ReadFrontMatter {
   return bad(...explainSome(parsed.error, source));
 }
 
-/** A list, or the words of a text. */
+/** Returns a list, or the words of a text. */
 export function wordsOf(texts: z.infer<typeof Texts> | undefined): string[] {
   const all = typeof texts === 'string' ? texts.split(/[\s,]+/) : (texts ?? []);
   return all.map((word) => word.trim()).filter((word) => word !== '');

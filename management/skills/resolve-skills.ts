@@ -10,17 +10,17 @@ import { hostOf, readReference, type SkillReference } from './skill-reference.ts
 import type { FetchedSkill, SourceRules } from './skill-source.ts';
 import { validateSkill } from './validate-skill.ts';
 
-/** Of one installation. */
+/** Maximum number of skills of one installation. */
 const MOST_SKILLS = 20;
 
-/** A skill that lies in a folder of ours, complete and checked. */
+/** A skill in a staging folder, complete and validated. */
 export interface ResolvedSkill {
   metadata: SkillMetadata;
   reference: string;
   tag: string | undefined;
-  /** As records show it: by its source where that has one, else of its files. */
+  /** Digest in the record: of the source if it has one, else of the files. */
   digest: string;
-  /** Of its files. */
+  /** Digest of the files. */
   content: string;
   folder: string;
   dependencies: { name: string; reference: string; digest: string }[];
@@ -34,7 +34,7 @@ interface Wanted {
   allowPrivateAddress: boolean;
 }
 
-/** Where a skill came from, and what it may name. */
+/** Origin of a skill, and the references that it may name. */
 interface Origin {
   /** Absent for an archive. */
   from: SkillReference | undefined;
@@ -45,14 +45,14 @@ const UNNAMED: FetchedSkill = { reference: 'archive', tag: undefined, digest: un
 
 interface Resolving {
   rules: SourceRules;
-  /** For all of them together. */
+  /** Shared limit of all skills. */
   space: Space;
-  /** A folder of ours, for this installation alone. */
+  /** Staging folder of this installation. */
   staging: string;
   signal: AbortSignal;
 }
 
-/** A skill and all that it needs, what is needed first. @throws Problem */
+/** Returns a skill and its dependencies, dependencies first. @throws Problem */
 export async function resolveSkills(wanted: Wanted, resolving: Resolving): Promise<ResolvedSkill[]> {
   return new Resolution(resolving).resolve(wanted);
 }
@@ -60,7 +60,7 @@ export async function resolveSkills(wanted: Wanted, resolving: Resolving): Promi
 class Resolution {
   readonly #with: Resolving;
   readonly #done: ResolvedSkill[] = [];
-  /** References under way, to find circles. */
+  /** References being resolved, for cycle detection. */
   readonly #above: string[] = [];
   #count = 0;
 
@@ -139,7 +139,7 @@ class Resolution {
   }
 }
 
-/** What came from elsewhere names nothing of this machine, and no private address but those of its own host. */
+/** Rejects dependencies of a remote skill on local paths, or on private addresses of other hosts. */
 function readRequired(text: string, { from, allowPrivateAddress }: Origin): Origin & { from: SkillReference } {
   const reference = readReference(text);
   const host = hostOf(reference);

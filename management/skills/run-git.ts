@@ -6,15 +6,15 @@ import { unusable } from './skill-limits.ts';
 
 const LONGEST_ERROR = 8_192;
 const LONGEST_OUTPUT = 1_048_576;
-/** Milliseconds that git has to end after it was told to. */
+/** Milliseconds that git has to end after a signal. */
 const GRACE = 2_000;
 const HAS_GROUPS = process.platform !== 'win32';
 
 export interface GitSettings {
   searchPath: string;
-  /** A folder of ours: git's home, with nothing in it. */
+  /** Empty folder that serves as git's home. */
   home: string;
-  /** How it may speak: `https`, and `http` or `file` where these are allowed. */
+  /** Allowed protocols: `https`, and `http` or `file` if permitted. */
   protocols: readonly string[];
   /** Proxy variables. */
   proxy: Readonly<Record<string, string>>;
@@ -22,15 +22,15 @@ export interface GitSettings {
 }
 
 /**
- * Settings for a repository that nobody trusts: no hooks, no filters, no helper programs, no submodules, no redirects, objects checked.
- * Nothing of the machine's or the user's configuration counts.
+ * Settings for an untrusted repository: no hooks, filters, helper programs, submodules or redirects; objects are checked. The
+ * configuration of the machine and the user is ignored.
  */
 const SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
   'core.attributesFile=/dev/null',
   'core.askPass=',
-  // What is larger is copied through, not held in memory.
+  // Larger files are streamed, not held in memory.
   'core.bigFileThreshold=16m',
   'credential.helper=',
   'fetch.fsckObjects=true',
@@ -45,7 +45,7 @@ const SETTINGS = [
   'transfer.fsckObjects=true',
 ];
 
-/** What git printed. @throws Problem */
+/** Returns the output of git. @throws Problem */
 export async function runGit(args: readonly string[], settings: GitSettings): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -59,7 +59,7 @@ export async function runGit(args: readonly string[], settings: GitSettings): Pr
   return Buffer.concat(chunks).toString('utf8').trim();
 }
 
-/** Runs git, and gives what it prints to `read`. @throws Problem, or what `read` throws */
+/** Runs git, and passes its output to `read`. @throws Problem, or what `read` throws */
 export async function readGit(
   args: readonly string[],
   settings: GitSettings,
@@ -101,7 +101,7 @@ function start(args: readonly string[], settings: GitSettings): ChildProcessBySt
     cwd: settings.home,
     env: environmentOf(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own: git leaves what it has started behind when it is ended.
+    // Its own process group: git does not end its children.
     detached: HAS_GROUPS,
   });
 }
@@ -149,7 +149,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/dubious ownership/, 'the repository belongs to another user of this machine'],
 ];
 
-/** By what is known of git's words: they hold what the other side says. */
+/** Maps known messages of git, because their text contains remote content. */
 function failureOf(said: string): Problem {
   const [, reason] = REFUSED.find(([pattern]) => pattern.test(said)) ?? [];
   if (reason !== undefined) return unusable(`name: ${reason}`);

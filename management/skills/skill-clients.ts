@@ -3,20 +3,20 @@ import type { Home } from '#management/clients/files/clients';
 import { unusable } from './skill-limits.ts';
 import type { SkillReaders } from './skills.ts';
 
-/** Folders in which a client looks for skills, each in a folder of its name. */
+/** Folders in which a client looks for skills, each in a subfolder of its name. */
 interface SkillFolders {
-  /** For all that its user does. */
+  /** Folder for all projects of the user. */
   user: (home: Home) => string;
-  /** Below the root of a project. */
+  /** Folder below the root of a project. */
   project: string;
 }
 
 const xdg = ({ path, environment }: Home): string => environment.XDG_CONFIG_HOME ?? join(path, '.config');
 
-/** Read by several clients. */
+/** Shared by several clients. */
 const SHARED = '.agents/skills';
 
-/** By the name of the client, as it is registered. */
+/** Skill folders by the registered name of the client. */
 const FOLDERS: ReadonlyMap<string, SkillFolders> = new Map([
   [
     'claude-code',
@@ -40,7 +40,7 @@ const FOLDERS: ReadonlyMap<string, SkillFolders> = new Map([
   ['zed', { user: ({ path }: Home) => join(path, SHARED), project: SHARED }],
 ]);
 
-/** Who gets a skill where nobody is named and nobody is registered. */
+/** Client of a skill when none is named or registered. */
 const USUAL_CLIENT = 'claude-code';
 
 function checkClients(clients: readonly string[]): void {
@@ -49,7 +49,7 @@ function checkClients(clients: readonly string[]): void {
     throw unusable(`clients: "${unknown}" reads no skills; write some of ${[...FOLDERS.keys()].join(', ')}`);
 }
 
-/** Clients that a skill is for: those that are named, else those registered for its group, else the usual one. @throws Problem */
+/** Returns the named clients, else those registered for the group, else the default one. @throws Problem */
 export async function chooseClients(
   { clients, group }: { clients: readonly string[] | undefined; group: string | undefined },
   readers: SkillReaders,
@@ -63,12 +63,12 @@ export async function chooseClients(
   return registered.length > 0 ? registered : [USUAL_CLIENT];
 }
 
-/** Who is registered for no group in particular is for every one. */
+/** A client registered for no group reads the skills of every group. */
 function isFor(groups: readonly string[], group: string | undefined): boolean {
   return group === undefined || groups.length === 0 || groups.includes(group);
 }
 
-/** Folders that a skill goes into; clients that share one are one. `projectRoot` absent: those of the user. */
+/** Returns the distinct target folders of a skill. Without `projectRoot`: those of the user. */
 export function skillFolders(clients: readonly string[], home: Home, projectRoot: string | undefined): string[] {
   const all = clients.flatMap((client) => {
     const folders = FOLDERS.get(client);

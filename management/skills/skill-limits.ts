@@ -1,14 +1,14 @@
 import { Problem } from '../problem.ts';
 
-/** What a skill may have at most. */
+/** Limits of a skill. */
 export const LIMITS = { bytes: 500 * 1024 * 1024, files: 1000, pathBytes: 1024, depth: 32 } as const;
 
-/** Something about a skill that its author has to mend. */
+/** Returns a problem of a skill that its author must correct. */
 export function unusable(what: string): Problem {
   return new Problem('bad_request', what);
 }
 
-/** Bytes that may be written for a skill and all that it needs, together. */
+/** Limits the bytes written for a skill and its dependencies together. */
 export class Space {
   readonly most: number;
   readonly #entry: number;
@@ -24,7 +24,7 @@ export class Space {
     return this.most - this.#used;
   }
 
-  /** @throws Problem `bad_request`, before anything of them is written */
+  /** @throws Problem `bad_request`, before any of these bytes is written */
   take(bytes: number): void {
     if (bytes > this.left) throw this.exceeded();
     this.#used += bytes;
@@ -39,7 +39,7 @@ export class Space {
   }
 }
 
-/** Counts what one skill has. @throws Problem `bad_request` beyond a limit, before anything of it is written */
+/** Counts the content of one skill. @throws Problem `bad_request` beyond a limit, before the write */
 export class SkillBudget {
   readonly #space: Space;
   #entries = 0;
@@ -48,7 +48,7 @@ export class SkillBudget {
     this.#space = space;
   }
 
-  /** A file or a folder. */
+  /** Counts a file or a folder. */
   addEntry(): void {
     this.#entries += 1;
     if (this.#entries > LIMITS.files) throw unusable(`the skill has more than ${LIMITS.files} files and folders`);

@@ -41,14 +41,14 @@ const made = (key: string): Write => ({
 describe.each([
   ['in a cluster', openCluster],
   ['in files', openFiles],
-])('skills that several replicas write %s', (_where, open: () => Opened | Promise<Opened>) => {
+])('SkillRecords that several replicas write %s', (_where, open: () => Opened | Promise<Opened>) => {
   let opened: Opened;
   beforeEach(async () => {
     opened = await open();
   });
   afterEach(() => opened.close());
 
-  /** A replica that writes records of each kind in a way of its own. */
+  /** Returns a replica that replaces how records of each kind are written. */
   const writing = (
     ownWay: (kind: RecordKind, store: RecordStore) => Partial<Pick<RecordStore, 'create' | 'replace'>>,
   ) =>
@@ -59,7 +59,7 @@ describe.each([
         ...ownWay(kind, store),
       };
     });
-  /** One that does something more each time when it has made a record of this kind. */
+  /** Returns a replica that runs `meanwhile` each time it has created a record of this kind. */
   const pausing = (at: RecordKind, meanwhile: (name: string) => Promise<unknown>) =>
     writing((kind, store) => ({
       create: async (name, value) => {
@@ -68,7 +68,7 @@ describe.each([
         return version;
       },
     }));
-  /** One for which there is no room for a record of this name. */
+  /** Returns a replica whose store rejects a record of this name. */
   const without = (refused: string, problem: Problem) =>
     writing((_kind, store) => ({
       create: (name, value) => (name === refused ? Promise.reject(problem) : store.create(name, value)),
@@ -81,26 +81,26 @@ describe.each([
     ...(await opened.records('skillchanges').names()),
   ];
 
-  it('are not made anew when another one finished the change and uninstalled one of them before the first is written', async () => {
+  it('creates no record of a change that another replica finished and then partly uninstalled', async () => {
     const slow = pausing('skillchanges', () => uninstall('k1'));
     await expect(slow.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'busy' });
     expect(await left()).toEqual(['k2']);
   });
 
-  it('are not made anew when that happens between two of them', async () => {
+  it('creates no such record when that happens between two writes', async () => {
     const slow = pausing('skills', (name) => (name === 'k1' ? uninstall('k2') : Promise.resolve()));
     await expect(slow.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'busy' });
     expect(await left()).toEqual(['k1']);
   });
 
-  // An admission webhook that gives no code answers 400, a policy of the API server 422.
+  // Without a code, an admission webhook answers 400; a policy of the API server answers 422.
   it.each([
     ['too_large', undefined],
     ['forbidden', undefined],
     ['bad_request', new ApiError('denied by a webhook', { status: 400, reason: 'BadRequest' })],
     ['bad_request', new ApiError('denied by a policy', { status: 422, reason: 'Invalid' })],
   ] as const)(
-    'are none of them written where there is no room for one (%s), and nobody is kept from uninstalling others',
+    'writes no record of a change that the store rejects (%s), and lets others be uninstalled',
     async (code, cause) => {
       const writer = new SkillRecords(opened.records);
       await writer.write([made('old')]);
@@ -115,7 +115,7 @@ describe.each([
     },
   );
 
-  it('of a change that was left, and has no room now, are taken back by who comes next', async () => {
+  it('reverts an abandoned change that no longer fits, on the next write', async () => {
     const killed = pausing('skillchanges', () => Promise.reject(new Error('killed')));
     await expect(killed.write([made('k1'), made('k2')])).rejects.toThrow('killed');
     const full = without('k2', new Problem('too_large', 'there are 10000 records already'));
@@ -124,7 +124,7 @@ describe.each([
     expect([await left(), await full.list()]).toEqual([[], []]);
   });
 
-  it('stay to be written where what replaces one is refused, and nobody is kept from uninstalling others', async () => {
+  it('keeps a replacement pending while it is rejected, and lets others be uninstalled', async () => {
     const writer = new SkillRecords(opened.records);
     for (const key of ['k0', 'old']) await writer.write([made(key)]);
     const [, old] = await writer.list();
@@ -137,7 +137,7 @@ describe.each([
     expect(await left()).toEqual(['k1', 'old']);
   });
 
-  it('wait in small numbers, so that nobody is kept from uninstalling others by how long they are together', async () => {
+  it('limits the pending changes, so that their size does not block uninstalling', async () => {
     const writer = new SkillRecords(opened.records);
     for (const key of ['k', 'old']) await writer.write([made(key)]);
     const version = (await writer.list())[1]?.version ?? '';
@@ -151,7 +151,7 @@ describe.each([
     expect((await writer.list()).map(({ name }) => name)).not.toContain('k');
   });
 
-  it('are neither written nor forgotten where the store is asked for what cannot be', async () => {
+  it('neither writes nor forgets a change when the store receives an invalid request', async () => {
     await opened.records('skillchanges').create('c1', { writes: [made('k1'), made('no\nname')] });
     const writer = new SkillRecords(opened.records);
     for (let times = 0; times < 2; times += 1)
@@ -159,7 +159,7 @@ describe.each([
     expect(await left()).toEqual(['k1', 'c1']);
   });
 
-  it('stay to be written where the store only does not answer now', async () => {
+  it('keeps a change pending while the store does not answer', async () => {
     const away = without('k2', new Problem('unavailable', 'it is away'));
     await expect(away.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'unavailable' });
     await expect(away.settle()).rejects.toMatchObject({ code: 'unavailable' });
@@ -167,7 +167,7 @@ describe.each([
     expect(await left()).toEqual(['k1', 'k2']);
   });
 
-  it('are written, and nobody is told to be busy, when another one only finished the change', async () => {
+  it('writes without a busy error when another replica only finished the change', async () => {
     const finish = async () => {
       await new SkillRecords(opened.records).settle();
     };

@@ -6,19 +6,19 @@ import { sameValue } from '../same-value.ts';
 import { isStale, type Records, type RecordStore, type StoredRecord } from '../stores/record-store.ts';
 import { StoredSkill } from './skills.ts';
 
-/** Changes that wait, as what they replace is refused: all are tried again by who writes next, and each may have a record's length. */
+/** Maximum number of pending changes with rejected replacements: each write retries all of them, and each may be as long as a record. */
 const MOST_WAITING = 8;
 
-/** A record as it is to be. */
+/** A record to write. */
 const Write = z.strictObject({
   key: z.string(),
-  /** Of what it replaces; absent where there is nothing of this name. */
+  /** Version of the replaced record; absent for a new one. */
   version: z.string().optional(),
   after: StoredSkill,
 });
 export type Write = z.infer<typeof Write>;
 
-/** Records that are written together. They count from the moment that this is stored. */
+/** Records that are written together. They are valid once this change is stored. */
 const Change = z.strictObject({ writes: z.array(Write) });
 
 interface OpenChange {
@@ -27,15 +27,15 @@ interface OpenChange {
 }
 
 interface Finished {
-  /** How many were written by somebody else, as something else: that came later, and stays. */
+  /** Number of records that another writer changed later; those stay. */
   lost: number;
-  /** Why new ones are not kept, or others are not written yet. */
+  /** Why new records are not kept, or replacements are still pending. */
   refusal?: Problem;
 }
 
 /**
- * Records of skills, of which several are written together: a store writes one at a time, so what is to be written is stored first. Whoever
- * is killed has written all of them or none; what it left is read as it is to be, and is written by who changes something next.
+ * Writes several skill records together: the store writes one at a time, so the change is stored first. After a crash, all or none of its
+ * records are valid: reads apply a stored change, and the next write completes it.
  */
 export class SkillRecords {
   readonly #skills: RecordStore;
@@ -46,9 +46,9 @@ export class SkillRecords {
     this.#changes = records('skillchanges');
   }
 
-  /** By name. @throws Problem `store_damaged` */
+  /** Returns the records by name. @throws Problem `store_damaged` */
   async list(): Promise<StoredRecord[]> {
-    // In this order: a change that comes in between is read from the records, at least those of it that are written.
+    // Changes are read first: a change stored in between is visible in the records that it has already written.
     const changes = await this.#open();
     const found = new Map((await this.#skills.list()).map((record) => [record.name, record]));
     for (const { key, version, after } of changes.flatMap(({ writes }) => writes)) {
@@ -58,13 +58,16 @@ export class SkillRecords {
     return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What is stored, for who is to write it: everything that was left is written by then, or taken back. @throws Problem `store_damaged` */
+  /** Completes or reverts all pending changes, and returns the store for writing. @throws Problem `store_damaged` */
   async settle(): Promise<Pick<RecordStore, 'get' | 'names' | 'delete'>> {
     for (const change of await this.#open()) await this.#finish(change);
     return this.#skills;
   }
 
-  /** All or none. @throws Problem `too_large`: too many changes wait; that, `forbidden`, `bad_request`: a new one is refused; `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
+  /**
+   * Writes all records or none. @throws Problem `too_large`: too many changes are pending; that, `forbidden`, `bad_request`: the store
+   * rejects a new record; `busy`, `already_exists`, `stale`: another writer changed one of the records
+   */
   async write(writes: readonly Write[]): Promise<void> {
     const [only] = writes;
     if (only && writes.length === 1) return this.#put(only);
@@ -91,10 +94,7 @@ export class SkillRecords {
     });
   }
 
-  /**
-   * New ones come first: where one is refused, none is kept. Else the change would stand for ever, and nobody could uninstall anything to
-   * make room.
-   */
+  /** Writes new records first; if one is rejected, none is kept. Otherwise the change would stay pending forever and block uninstalling. */
   async #finish({ id, writes }: OpenChange): Promise<Finished> {
     const made = writes.filter(({ version }) => version === undefined);
     const replaced = writes.filter(({ version }) => version !== undefined);
@@ -122,9 +122,9 @@ export class SkillRecords {
     await this.#changes.delete(id);
   }
 
-  /** Whether the record is as it is to be, or why it is refused. */
+  /** Returns whether the record was written, or why the store rejects it. */
   async #putOf(id: string, write: Write): Promise<boolean | Problem> {
-    // Where somebody else has finished the change, what is missing may have been uninstalled since.
+    // If another writer finished the change, a missing record may have been uninstalled since.
     if (await this.#changes.get(id)) {
       try {
         await this.#put(write);
@@ -147,8 +147,8 @@ const has = (problem: unknown, ...codes: ProblemCode[]): problem is Problem =>
   problem instanceof Problem && codes.includes(problem.code);
 
 /**
- * The store has no room for it, nor has a quota, or a policy of the cluster is against it: trying again does not help until somebody mends
- * that. A store that is asked for what cannot be, as by a name that is none, refuses nothing: what was stored of the change is damaged.
+ * Reports a rejection that retries cannot solve: the store is full, a quota is reached, or a cluster policy forbids the record. An invalid
+ * request, such as a wrong name, is not a rejection: the stored change is damaged.
  */
 const isRefusal = (problem: unknown): problem is Problem =>
   has(problem, 'too_large', 'forbidden') || (has(problem, 'bad_request') && problem.cause instanceof ApiError);

@@ -1,17 +1,17 @@
 import { isAbsolute } from 'node:path';
 import { unusable } from './skill-limits.ts';
 
-/** Where a skill comes from. */
+/** Source of a skill. */
 export type SkillReference =
   | { kind: 'folder'; path: string }
   | { kind: 'git'; url: string; ref: string | undefined; path: string | undefined }
   | { kind: 'oci'; registry: string; repository: string; tag: string | undefined; digest: string | undefined };
 
-/** A branch, a tag or a commit; nothing that git would read as an option, a range or a refspec (git-check-ref-format(1)). */
+/** A branch, tag or commit that git does not read as an option, a range or a refspec (git-check-ref-format(1)). */
 const REF = /^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,200}$/;
 const NO_REF = /\.\.|\/\/|\.lock(\/|$)|\/\.|[./]$/;
 const TAG = /^\w[\w.-]{0,127}$/;
-/** The Distribution Specification's names, with the host before them. */
+/** Names of the OCI Distribution Specification, with the host in front. */
 const OCI =
   /^(?:oci:\/\/)?((?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(?::[0-9]{1,5})?)\/([a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)(?::([\w][\w.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$/;
 
@@ -20,10 +20,7 @@ const EXAMPLES =
 
 const shown = (text: string): string => JSON.stringify(text.slice(0, 200));
 
-/**
- * What a text means. `version`: tag or ref, where the text has none.
- * @throws Problem `bad_request`
- */
+/** Parses a reference. `version`: tag or ref, if the text has none. @throws Problem `bad_request` */
 export function readReference(text: string, version?: string): SkillReference {
   if (text.startsWith('file://')) return { kind: 'folder', path: pathOfUrl(text) };
   if (isAbsolute(text)) return { kind: 'folder', path: text };
@@ -31,7 +28,7 @@ export function readReference(text: string, version?: string): SkillReference {
   return readOci(text, version);
 }
 
-/** The same as one text: what a record says. */
+/** Returns the reference as text, as it is recorded. */
 export function writeReference(reference: SkillReference): string {
   if (reference.kind === 'folder') return reference.path;
   if (reference.kind === 'oci') {
@@ -42,7 +39,7 @@ export function writeReference(reference: SkillReference): string {
   return `git+${url}${ref === undefined ? '' : `@${ref}`}${path === undefined ? '' : `#${path}`}`;
 }
 
-/** Host and port that are asked; undefined for what is of this machine. */
+/** Returns the host and port of the source; undefined for a source on this machine. */
 export function hostOf(reference: SkillReference): string | undefined {
   if (reference.kind === 'oci') return reference.registry;
   if (reference.kind === 'folder' || reference.url.startsWith('file:')) return undefined;
@@ -60,7 +57,7 @@ function readOci(text: string, version: string | undefined): SkillReference {
 function readGit(text: string, version: string | undefined): SkillReference {
   const [address = '', path = ''] = text.split('#', 2);
   const [, scheme = '', rest = ''] = /^(?:git\+)?(git|https?|file):\/\/(.*)$/.exec(address) ?? [];
-  // After the host an @ begins the ref; before it stands who logs in.
+  // An @ after the host starts the ref; an @ in front of it ends the user info.
   const at = rest.lastIndexOf('@');
   if (at !== -1 && at < rest.indexOf('/'))
     throw unusable('name: has a user name or password; remove them, as references are shown to others');
@@ -82,7 +79,7 @@ function urlOf(scheme: string, place: string): string {
   return url.href;
 }
 
-/** What stands in the reference, or beside it. */
+/** Returns the tag or ref from the reference or from the separate field. */
 function oneOf(what: 'tag' | 'ref', inside: string | undefined, beside: string | undefined): string | undefined {
   if (inside !== undefined && beside !== undefined && inside !== beside)
     throw unusable(`version: the reference has the ${what} "${inside}" already; write one of them`);

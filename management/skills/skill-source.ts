@@ -2,44 +2,44 @@ import type { lookup } from 'node:dns';
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { Space } from './skill-limits.ts';
 
-/** What may be asked for a skill, and by what. */
+/** Permissions and limits for fetching a skill. */
 export interface SourceRules {
-  /** Folders and repositories of this machine may be read. */
+  /** Whether folders and repositories of this machine may be read. */
   localPaths: boolean;
-  /** Callers may have private addresses called. */
+  /** Whether callers may request private addresses. */
   privateAddresses: boolean;
   proxy: ProxySettings | undefined;
-  /** How names become addresses; the system's own without. */
+  /** Resolves names; by default the resolver of the system. */
   lookup?: typeof lookup;
-  /** Where programs are looked for: `PATH`. */
+  /** `PATH` for programs. */
   searchPath: string;
-  /** Milliseconds for a skill and all that it needs. */
+  /** Milliseconds for a skill and its dependencies. */
   deadline: number;
 }
 
 export interface FetchRequest {
   rules: SourceRules;
-  /** Private addresses may be called, and these by plain http. */
+  /** Allows private addresses, also with plain http. */
   allowPrivateAddress: boolean;
-  /** An empty folder that the skill is unpacked into. */
+  /** Empty folder into which the skill is unpacked. */
   into: string;
   space: Space;
   signal: AbortSignal;
 }
 
-/** What was fetched: files whose form is safe, and which are no skill yet. */
+/** A fetched source: its files are safe, but not yet validated as a skill. */
 export interface FetchedSkill {
-  /** As exactly as it can be said: fetching it again gives the same. */
+  /** Pinned reference: fetching it again returns the same content. */
   reference: string;
-  /** Tag, branch or version that was asked for. */
+  /** Requested tag, branch or version. */
   tag: string | undefined;
-  /** Digest by the source, where it has one. */
+  /** Digest from the source, if it has one. */
   digest: string | undefined;
-  /** Name of the folder that it had there, if it had one. */
+  /** Folder name of the skill in its source, if it has one. */
   directory: string | undefined;
 }
 
 export const PRIVATE_REMEDY = 'set allow_private_ip to allow it';
 
-/** Deadline where nobody waits for a shorter time. */
+/** Default deadline in milliseconds. */
 export const FETCH_DEADLINE = 300_000;

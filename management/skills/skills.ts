@@ -4,30 +4,30 @@ import { defined } from '#operator/plan/defined';
 import type { Clients } from '../clients/clients.ts';
 import { InstalledSkill, type SkillMetadata, type SkillScope } from '../records/skill.ts';
 
-/** Which of the skills of one name is meant; without a scope that of the project where one is named, else the user's. */
+/** Selects one of several skills of the same name. Without a scope: that of the named project, else that of the user. */
 export interface WantedPlace {
   scope: SkillScope | undefined;
   projectRoot: string | undefined;
 }
 
-/** Where a skill is. */
+/** Location of a skill. */
 export interface SkillPlace {
   scope: SkillScope;
-  /** Absolute path, with scope project. */
+  /** Absolute path; only with scope project. */
   projectRoot: string | undefined;
 }
 
 export interface InstallRequest extends SkillPlace {
-  /** Reference; absent where an archive was sent. */
+  /** Reference; absent for a sent archive. */
   reference: string | undefined;
   version: string | undefined;
   archive: Buffer | undefined;
-  /** Digest that what is installed must have. */
+  /** Digest that the installed skill must have. */
   digest: string | undefined;
   clients: readonly string[] | undefined;
   group: string | undefined;
   force: boolean;
-  /** Private addresses may be called, and these by plain http. */
+  /** Allows private addresses, also with plain http. */
   allowPrivateAddress: boolean;
   signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ export interface SkillFilter {
 export interface FoundSkill {
   skill: InstalledSkill;
   metadata: SkillMetadata;
-  /** Base64 of the archive that it came from, where it is kept. */
+  /** Base64 of its archive, if it is stored. */
   archive: string | undefined;
 }
 
@@ -52,18 +52,20 @@ export interface SkillVerdict {
   warnings: string[];
 }
 
-/** Who may read skills, and for which groups. */
+/** Clients that may read skills, and their groups. */
 export type SkillReaders = Pick<Clients, 'list' | 'checkGroup'>;
 
 /**
- * The skills that are installed. Two of them: in the folders of this machine's clients, and as records of a cluster's namespace, for
- * clients elsewhere. All may throw Problem `store_damaged`, `busy`.
+ * Installed skills: in the folders of this machine's clients, or as records of a cluster namespace for clients elsewhere. Every method may
+ * throw Problem `store_damaged`, `busy`.
  */
 export interface Skills {
   list(filter: SkillFilter): Promise<InstalledSkill[]>;
   /** @throws Problem `not_found` */
   get(name: string, place: WantedPlace): Promise<FoundSkill>;
-  /** All of it and what it needs, or nothing. @throws Problem `bad_request`, `already_exists`, `conflict`, `source_failed` */
+  /**
+   * Installs a skill with all its dependencies, or nothing. @throws Problem `bad_request`, `already_exists`, `conflict`, `source_failed`
+   */
   install(request: InstallRequest): Promise<InstalledSkill>;
   /** @throws Problem `not_found`, `conflict`: another skill needs it */
   uninstall(name: string, place: WantedPlace, force: boolean): Promise<void>;
@@ -75,20 +77,20 @@ export interface Skills {
   }): Promise<SkillVerdict>;
 }
 
-/** What is stored of a skill. */
+/** Record of a skill. */
 export const StoredSkill = z.strictObject({
   ...InstalledSkill.shape,
   group: z.string().optional(),
   /** Digest of its files (digest-tree.ts). */
   content: z.string(),
-  /** Folders that it was put into; none in a cluster. */
+  /** Folders that contain it; none in a cluster. */
   targets: z.array(z.string()),
-  /** Base64 of the archive that it came from, in a cluster: it is nowhere else. */
+  /** Base64 of its archive; only in a cluster, which has no other copy. */
   archive: z.string().optional(),
 });
 export type StoredSkill = z.infer<typeof StoredSkill>;
 
-/** What callers see of it. */
+/** Returns the public part of the record. */
 export function shownSkill(skill: StoredSkill): InstalledSkill {
   const { metadata, scope, project_root, reference, tag, digest, installed_at, status, clients, dependencies } = skill;
   const all = { metadata, scope, project_root, reference, tag, digest, installed_at, status, clients, dependencies };
@@ -97,7 +99,7 @@ export function shownSkill(skill: StoredSkill): InstalledSkill {
 
 export const placeOf = ({ scope, project_root: projectRoot }: StoredSkill): SkillPlace => ({ scope, projectRoot });
 
-/** Name of its record. */
+/** Returns the name of the record. */
 export function keyOfSkill(name: string, { scope, projectRoot }: SkillPlace): string {
   if (scope === 'user') return `user:${name}`;
   const project = createHash('sha256')

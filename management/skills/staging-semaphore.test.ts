@@ -89,7 +89,7 @@ describe('StagingSemaphore', () => {
     endAll();
     await Promise.all(all);
     await run('e');
-    // Four work at once: which of them has made its folder first is up to the file system.
+    // Four skills are staged at once; the file system decides which of them creates its folder first.
     expect([begun.slice(0, 4).sort(), begun.slice(4)]).toEqual([['a', 'b', 'c', 'd'], ['e']]);
   });
 

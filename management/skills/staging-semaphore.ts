@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { AcquireAborted, QueueFull, Semaphore } from '#lib/limits/semaphore';
 import { Problem } from '../problem.ts';
 
-/** Namespaces whose skills are staged at once. Each may fill its part of the pod's disk, which the chart bounds. */
+/** Namespaces whose skills are staged at once. The chart limits the pod's disk, of which each may fill its share. */
 export const STAGED_AT_ONCE = 4;
 /** Milliseconds that a skill waits for others. */
 const PATIENCE = 10_000;
-/** Skills that wait: per namespace, and of all namespaces. */
+/** Maximum number of waiting skills: per namespace, and of all namespaces. */
 const QUEUE_PER_NAMESPACE = 8;
 const QUEUE = 32;
 

@@ -2,7 +2,7 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { Problem } from '../problem.ts';
 import { unusable } from './skill-limits.ts';
 
-/** Errors of the libraries say what is wrong with an archive; those of the disk and of the source are no fault of it. */
+/** Returns errors of the archive libraries as a problem of the archive; other errors concern the disk or the source. */
 export function unpackingFailed(error: unknown): unknown {
   if (error instanceof Problem || error instanceof FetchFailure) return error;
   const isLibrarys = typeof error === 'object' && error !== null && 'message' in error && !('syscall' in error);

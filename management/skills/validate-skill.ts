@@ -8,20 +8,20 @@ import { type FrontMatter, readFrontMatter, wordsOf } from './read-front-matter.
 
 const LONGEST = 1_048_576;
 const MOST_LINES = 500;
-/** Of one skill. */
+/** Maximum number of dependencies of one skill. */
 const MOST_REQUIRED = 20;
 
 export interface ValidatedSkill {
-  /** In words, each with the file and the remedy. */
+  /** Messages, each with the file and the remedy. */
   errors: string[];
   warnings: string[];
-  /** Absent where there are errors. */
+  /** Absent if there are errors. */
   found: { metadata: SkillMetadata; requires: string[]; files: TreeFile[] } | undefined;
 }
 
 /**
- * Looks at a folder as a skill. `directory`: name that the folder has, where it has one; the skill must have it, too.
- * @throws what keeps the disk from being read
+ * Validates a folder as a skill. `directory`: name of the folder, if any, which the skill must have, too. @throws errors of the file
+ * system
  */
 export async function validateSkill(folder: string, directory: string | undefined): Promise<ValidatedSkill> {
   const listed = await filesOf(folder);

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Space } from './skill-limits.ts';
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const PAUSE = 200;
 
 interface Watched {
@@ -12,8 +12,8 @@ interface Watched {
 }
 
 /**
- * Ends work by another program, by the signal that it is given, when that has written more than there is space for.
- * @throws Problem `bad_request`, or what `work` throws
+ * Aborts the work of another program, by its signal, when the program has written more than the limit. @throws Problem `bad_request`, or
+ * what `work` throws
  */
 export async function watchSize<T>(
   { folder, space, signal }: Watched,
@@ -39,7 +39,7 @@ export async function watchSize<T>(
   }
 }
 
-/** Bytes of all files below a folder in which somebody writes. */
+/** Returns the bytes of all files below a folder while another program writes to it. */
 async function sizeOf(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []))

@@ -6,15 +6,15 @@ import { checkPath, SeenPaths } from './check-path.ts';
 import { SkillBudget, type Space } from './skill-limits.ts';
 
 /**
- * Writes the files of a skill into a new folder. Each path is checked, each byte is counted, and a file is only ever made: what is
- * there is never opened. All methods throw Problem `bad_request`.
+ * Writes the files of a skill into a new folder. It checks each path, counts each byte, and only creates files: existing files are never
+ * opened. Every method throws Problem `bad_request`.
  */
 export class FileWriter {
   readonly #root: string;
   readonly #budget: SkillBudget;
   readonly #seen: SeenPaths;
 
-  /** @param root an empty folder that nobody else writes to */
+  /** @param root an empty folder to which no other process writes */
   constructor(root: string, space: Space) {
     this.#root = root;
     this.#budget = new SkillBudget(space);
@@ -28,7 +28,7 @@ export class FileWriter {
     await mkdir(join(this.#root, ...parts), { recursive: true, mode: 0o755 });
   }
 
-  /** @param isProgram it may be executed; no other right is taken over */
+  /** @param isProgram the file is executable; no other permission is copied */
   async addFile(path: string, content: AsyncIterable<unknown>, isProgram: boolean): Promise<void> {
     const parts = checkPath(path);
     this.#seen.addFile(parts);

@@ -2,17 +2,17 @@ import { Problem } from '../problem.ts';
 
 const MOST = 8;
 
-/** How often one change is tried, whatever others changed in between. */
+/** Limits the attempts of one change, whatever other writers change meanwhile. */
 export class Attempts {
   readonly #name: string;
   #left = MOST;
 
-  /** @param name of what is changed */
+  /** @param name name of the changed object */
   constructor(name: string) {
     this.#name = name;
   }
 
-  /** Before each attempt but the first. @throws Problem `busy` when there were enough */
+  /** Call it before each attempt except the first. @throws Problem `busy` after the last attempt */
   again(): void {
     this.#left -= 1;
     if (this.#left <= 0) throw new Problem('busy', `"${this.#name}" is being changed all the time: try again`);

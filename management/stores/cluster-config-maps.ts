@@ -12,7 +12,7 @@ import { stale } from './record-store.ts';
 const Data = z.record(z.string(), z.string()).catch({});
 const isMadeHere = ({ metadata }: KubeObject): boolean => metadata.labels?.[MADE_HERE.name] === MADE_HERE.value;
 
-/** ConfigMaps of one namespace of a cluster. */
+/** Returns the ConfigMaps of one namespace of a cluster. */
 export function clusterConfigMaps(api: KubeApi, namespace: string): ConfigMaps {
   async function live(name: string): Promise<KubeObject | undefined> {
     try {
@@ -34,7 +34,7 @@ export function clusterConfigMaps(api: KubeApi, namespace: string): ConfigMaps {
       if ((former && versionOf(former)) !== version) throw stale(name);
       const metadata = { name, namespace, labels: { [MADE_HERE.name]: MADE_HERE.value } };
       const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
-      // The version of the former goes with it, and nothing can be made twice.
+      // The write sends the former version, and a create fails if the name exists.
       return attempt(name, async () =>
         versionOf(
           await (former

@@ -15,7 +15,7 @@ const object = (written: number) => ({
   spec: { remoteUrl: 'https://mcp.example.com/mcp' },
 });
 
-/** Somebody else writes an object after each look at it. */
+/** Another writer changes an object after each read. */
 class RestlessServer extends ObjectServer {
   looks = 0;
 
@@ -28,7 +28,7 @@ class RestlessServer extends ObjectServer {
   }
 
   isSilent = false;
-  /** How often. */
+  /** Maximum number of these changes. */
   most = Infinity;
 }
 
@@ -47,14 +47,14 @@ const WAYS: [string, () => Promise<unknown>][] = [
   ['delete', () => resources.delete('MCPServer', 'search')],
 ];
 
-describe('an object of the API server', () => {
-  it.each(WAYS)('is given up as busy when it changes at each attempt: %s', async (_what, change) => {
+describe('clusterResources', () => {
+  it.each(WAYS)('fails as busy when the object changes at each attempt: %s', async (_what, change) => {
     await expect(change()).rejects.toMatchObject({ code: 'busy', status: 409 });
     expect(server.looks).toBe(8);
     expect(server.at(PLACE)?.spec).toEqual(object(0).spec);
   });
 
-  it('belongs to nobody else where a conflict came with a change in between', async () => {
+  it('does not report a foreign owner when a conflict came with a concurrent change', async () => {
     server.most = 0;
     const api = server.api();
     jest.spyOn(api, 'apply').mockImplementationOnce(() => {
@@ -67,7 +67,7 @@ describe('an object of the API server', () => {
     expect(server.at(PLACE)?.spec).toEqual({ remoteUrl: 'https://mcp.example.com/other' });
   });
 
-  it('belongs to somebody else also where its status is written at each attempt', async () => {
+  it('reports a foreign owner even when the status is written at each attempt', async () => {
     server.most = 0;
     const api = server.api();
     const apply = jest.spyOn(api, 'apply').mockImplementation(() => {
@@ -81,7 +81,7 @@ describe('an object of the API server', () => {
     expect(apply).toHaveBeenCalledTimes(1);
   });
 
-  it('has eight attempts for one change, whatever changes in between', async () => {
+  it('limits one change to eight attempts, whatever changes meanwhile', async () => {
     server.most = 0;
     const api = server.api();
     const group = (changed: number, status: number) => ({
@@ -100,17 +100,17 @@ describe('an object of the API server', () => {
     });
     const groups = new Groups(clusterResources({ api, namespace: 'team', apiGroup: 'vmcp.dev' }));
     await expect(groups.edit('tools', 'other', {})).rejects.toMatchObject({ code: 'busy' });
-    // Two of them found it changed before they wrote.
+    // Two of them found the object changed before they wrote.
     expect(apply).toHaveBeenCalledTimes(6);
   });
 
-  it.each(WAYS)('is changed when it rests before: %s', async (_what, change) => {
+  it.each(WAYS)('changes the object when it stops changing in time: %s', async (_what, change) => {
     server.most = 3;
     await change();
     expect(server.at(PLACE)?.spec).not.toEqual(object(0).spec);
   });
 
-  it('is not written where nothing of it is another, nor where its kind does not allow what is wanted', async () => {
+  it('writes neither an unchanged object nor one that its kind forbids', async () => {
     server.most = 0;
     const live = (await resources.get('MCPServer', 'search'))!;
     expect(await resources.replace(live)).toEqual(live);
@@ -122,7 +122,7 @@ describe('an object of the API server', () => {
     expect(server.writes()).toEqual([]);
   });
 
-  it('is not deleted in place of another one that had its name', async () => {
+  it('does not delete another object that now has the name', async () => {
     server.most = 0;
     const former = identityOf((await resources.get('MCPServer', 'search'))!);
     server.remove(PLACE);
@@ -133,7 +133,7 @@ describe('an object of the API server', () => {
     expect(server.writes()).toEqual([]);
   });
 
-  it('is among all that are listed, however many pages they come in', async () => {
+  it('lists all objects, over any number of pages', async () => {
     server.most = 0;
     for (let n = 0; n < 1200; n += 1) {
       const metadata = { name: `s${n}`, namespace: 'team' };
@@ -143,14 +143,14 @@ describe('an object of the API server', () => {
     expect([names.length, names[0], names.at(-1)]).toEqual([1201, 's0', 'search']);
   });
 
-  it('is listed for all who ask at once, and what is too long for a list is told', async () => {
+  it('lists once for concurrent callers, and reports a list that is too long', async () => {
     server.most = 0;
     const [first] = await Promise.all([resources.list('MCPServer'), resources.list('MCPServer')]);
     expect(first.map(({ name }) => name)).toEqual(['search']);
     expect(server.calls).toHaveLength(1);
     const later = resources.list('MCPServer');
     await new Promise(setImmediate);
-    // These ask while one is under way, which may have missed what they did.
+    // These calls come during a read, which may have missed their changes.
     await Promise.all([later, ...Array.from({ length: 20 }, () => resources.list('MCPServer'))]);
     expect(server.calls).toHaveLength(3);
     const long = {
@@ -165,7 +165,7 @@ describe('an object of the API server', () => {
     });
   });
 
-  it('is listed within a time, in which few lists wait for others: the rest is told so at once', async () => {
+  it('lists within a deadline, lets a few lists wait, and rejects the others at once', async () => {
     server.most = 0;
     server.isSilent = true;
     const resourcesOf = (namespace: string, lists: ListSemaphore) =>

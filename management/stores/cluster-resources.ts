@@ -31,15 +31,15 @@ interface ClusterResourcesOptions {
   api: KubeApi;
   namespace: string;
   apiGroup: string;
-  /** Semaphore that all namespaces share. Default: one of its own. */
+  /** Semaphore shared by all namespaces; by default one of its own. */
   lists?: ListSemaphore;
 }
 
 const LONGEST_LIST = BOUNDS.lists.resources;
-/** No object has it: an apply that carries it makes a new object or fails with 409. */
+/** A version that no object has: an apply with it creates a new object or fails with 409. */
 const NO_VERSION = '1';
 
-/** Objects of one namespace, written by server-side apply: who owns the other fields keeps them. */
+/** Objects of one namespace, written by server-side apply: the owners of other fields keep them. */
 class ClusterResources implements Resources {
   readonly #in: Required<ClusterResourcesOptions>;
   /** Concurrent lists of one kind hold its resources once. */
@@ -107,7 +107,7 @@ class ClusterResources implements Resources {
     });
   }
 
-  /** Works on what is there now, again when it was changed meanwhile; a status that was written is no reason to refuse. */
+  /** Applies a change to the current object, and retries after concurrent changes. A write to the status is no reason to fail. */
   async #onLive<T>(
     kind: Kind,
     name: string,
@@ -128,7 +128,7 @@ class ClusterResources implements Resources {
     }
   }
 
-  /** The API server looks for conflicts first, and only then whether what was read stands. */
+  /** The API server checks for conflicts before it compares the version. */
   async #isStill(kind: Kind, name: string, before: KubeObject | undefined): Promise<boolean> {
     return (await this.get(kind, name))?.version === (before && storedOf(kind, before).version);
   }
@@ -142,7 +142,7 @@ class ClusterResources implements Resources {
     }
   }
 
-  /** What another manager has as well stays after an apply that leaves it out: such a field is taken away by force only. */
+  /** A field that another manager also owns stays after an apply without it: only force removes such a field. */
   async #write(resource: WantedResource, live: KubeObject, { force = false }: WriteOptions): Promise<KubeObject> {
     const { kind, name, labels, annotations, spec } = resource;
     const object = this.#objectOf(resource, live.metadata.resourceVersion);
@@ -155,7 +155,7 @@ class ClusterResources implements Resources {
     return this.#in.api.replace(this.#resource(kind), { ...live, metadata, spec }, { fieldManager: MANAGER });
   }
 
-  /** What this manager wrote by a replacement, and not by an apply, is its own all the same. */
+  /** Fields that this manager wrote by a replacement, not by an apply, are also its own. */
   async #applyOwn(kind: Kind, object: KubeObject, options: { force: boolean; dryRun?: boolean }): Promise<KubeObject> {
     try {
       return await this.#apply(kind, object, options);
@@ -188,7 +188,7 @@ class ClusterResources implements Resources {
   }
 }
 
-/** Resources of one namespace of a cluster, with the rights of the connection. */
+/** Returns the resources of one namespace of a cluster, with the rights of the connection. */
 export const clusterResources = (options: ClusterResourcesOptions): Resources => new ClusterResources(options);
 
 const mapping = (value: unknown): Record<string, unknown> =>
@@ -210,7 +210,7 @@ function storedOf(kind: Kind, { metadata, spec, status }: KubeObject): StoredRes
   };
 }
 
-/** Fields that are still otherwise than wanted; what the API server fills in by itself is not. */
+/** Returns the fields that still differ from the wanted ones; defaults of the API server do not count. */
 function leftOver(wanted: WantedResource, { labels, annotations, spec }: StoredResource): string[] {
   const [is, ought] = [withDefaults(wanted.kind, spec), withDefaults(wanted.kind, wanted.spec)];
   const fields = [...new Set([...Object.keys(is), ...Object.keys(ought)])];

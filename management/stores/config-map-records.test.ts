@@ -27,7 +27,7 @@ it.each([
   [429, 'TooManyRequests', 'unavailable'],
   [500, 'InternalError', 'unavailable'],
   [422, 'Invalid', 'bad_request'],
-])('what the API server says against a ConfigMap (%i) is a problem of its own', async (status, reason, code) => {
+])('maps a rejection of a ConfigMap by the API server (%i) to its own problem', async (status, reason, code) => {
   const server = await new ObjectServer().start();
   const api = server.api();
   const store = configMapRecords({ api, namespace: 'team', apiGroup: DEFAULT_API_GROUP })('clients');
@@ -39,7 +39,7 @@ it.each([
   await server.close();
 });
 
-it('records of two API groups in one namespace are two, though they have one name', async () => {
+it('separates records of two API groups with the same name in one namespace', async () => {
   const server = await new ObjectServer().start();
   const api = server.api();
   const storeOf = (apiGroup: string) => configMapRecords({ api, namespace: 'team', apiGroup })('operations');
@@ -59,7 +59,7 @@ it('records of two API groups in one namespace are two, though they have one nam
   await server.close();
 });
 
-it('records are as many as there is room for: all of them are listed, and no more is made', async () => {
+it('limits the number of records, and lists all of them', async () => {
   const server = await new ObjectServer().start();
   const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('clients');
   await store.create('first', 1);
@@ -76,7 +76,7 @@ it('records are as many as there is room for: all of them are listed, and no mor
   await server.close();
 });
 
-it('records of skills are written as long as all of them can be listed; beyond that each is read, shortened and deleted', async () => {
+it('writes skill records while all can be listed; beyond that, reads, shortens and deletes each', async () => {
   const server = await new ObjectServer().start();
   const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('skills');
   const long = 'x'.repeat(800_000);
@@ -106,7 +106,7 @@ it('records of skills are written as long as all of them can be listed; beyond t
   await server.close();
 });
 
-it('a ConfigMap of the name of a record that is not marked as one is none, and stays', async () => {
+it('ignores and keeps an unlabelled ConfigMap with the name of a record', async () => {
   const server = await new ObjectServer().start();
   const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('clients');
   await store.create('a', 1);

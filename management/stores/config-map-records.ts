@@ -24,37 +24,37 @@ import {
 } from './record-store.ts';
 
 const { records: LONGEST_LIST, written: LONGEST_WRITTEN } = BOUNDS.lists;
-/** Kinds of which all documents are read together, and each brings along what somebody sent. */
+/** Kinds whose documents are all read together, and that contain data sent by callers. */
 const BOUNDED: ReadonlySet<RecordKind> = new Set(['skills']);
 
-/** Key of `data` with the document. */
+/** Key of the document in `data`. */
 const DOCUMENT = 'record.json';
 
-/** Label with the kind of a record: two installations with two API groups share none. */
+/** Label with the kind of a record. Two installations with different API groups share no record. */
 const labelOf = (apiGroup: string): string => `${apiGroup}/record`;
-/** Selects the records of a kind that are those of an API group. */
+/** Returns the selector for an API group's records of a kind. */
 export const recordSelector = (kind: RecordKind, apiGroup: string): string => `${labelOf(apiGroup)}=${kind}`;
-/** Annotation with its name. */
+/** Annotation with the record's name. */
 const NAME = 'vmcp.dev/record-name';
-/** Annotation that no two writes have in common: the API server counts up for what differs only. */
+/** Annotation that differs with each write: the API server increments the version only for a change. */
 const WRITE = 'vmcp.dev/write';
 
-/** Where the ConfigMaps are. */
+/** Location of the ConfigMaps. */
 interface RecordsInCluster {
   api: KubeApi;
   namespace: string;
-  /** Of the kinds that the records are about. */
+  /** API group of the kinds to which the records belong. */
   apiGroup: string;
 }
 
 interface Listing {
   metadataOnly?: boolean;
-  /** Bytes; without a bound there is no refusal. */
+  /** Maximum bytes; without it, no size is rejected. */
   longest?: number;
   refusal?: (kind: RecordKind, namespace: string) => Problem;
 }
 
-/** A ConfigMap for each record, found by its label; its resourceVersion is the record's version. */
+/** Stores each record in a ConfigMap, found by its label. Its resourceVersion is the version of the record. */
 class ConfigMapRecords implements RecordStore {
   readonly #in: RecordsInCluster;
   readonly #kind: RecordKind;
@@ -88,7 +88,7 @@ class ConfigMapRecords implements RecordStore {
     return found;
   }
 
-  /** @throws Problem `too_large`: nobody could read all of them any more. What is no longer than it was is always written */
+  /** @throws Problem `too_large`: the records could no longer be read together. A record that does not grow is always written */
   async #checkRoom(object: KubeObject, former?: KubeObject): Promise<void> {
     if (!BOUNDED.has(this.#kind)) return;
     const added = sizeOf(object) - (former ? sizeOf(former) : 0);
@@ -104,7 +104,7 @@ class ConfigMapRecords implements RecordStore {
   async create(name: string, value: unknown): Promise<string> {
     const object = this.#objectOf(name, value);
     const names = await this.names();
-    // What is there already is told by the API server.
+    // The API server reports a record that exists already.
     if (!names.includes(name)) {
       if (names.length >= MOST_RECORDS) throw tooMany();
       await this.#checkRoom(object);
@@ -139,7 +139,7 @@ class ConfigMapRecords implements RecordStore {
     }
   }
 
-  /** No child of a resource has such a name: theirs have no dots. */
+  /** Child objects of resources never have such a name, because theirs contain no dots. */
   #objectName(name: string): string {
     return `${prefixOf(this.#in.apiGroup)}.${this.#kind}.${keyOf(name)}`;
   }
@@ -193,7 +193,7 @@ const sizeOf = (object: KubeObject): number => Buffer.byteLength(JSON.stringify(
 
 const MANAGER = { fieldManager: 'vmcp-management' };
 
-/** Two groups have records of one name in one namespace; the usual group's have been called so since before there was another. */
+/** Separates two API groups in one namespace. The default group keeps its prefix from before other groups existed. */
 function prefixOf(apiGroup: string): string {
   if (apiGroup === DEFAULT_API_GROUP) return 'vmcp';
   return `vmcp-${createHash('sha256').update(apiGroup).digest('hex').slice(0, 10)}`;
@@ -203,7 +203,7 @@ function versionOf({ metadata }: KubeObject): string {
   return metadata.resourceVersion ?? '';
 }
 
-/** Stores in ConfigMaps of one namespace. */
+/** Returns stores in ConfigMaps of one namespace. */
 export function configMapRecords(where: RecordsInCluster): Records {
   return (kind) => new ConfigMapRecords(where, kind);
 }

@@ -1,24 +1,24 @@
 /**
- * ConfigMaps that the management API writes, of one namespace. Two of them: documents of a folder, and objects of a cluster. One that
- * somebody else made is read, and never written or deleted.
+ * ConfigMaps of one namespace that the management API writes: documents of a folder, or objects of a cluster. ConfigMaps of other authors
+ * are read, but never written or deleted.
  */
 export interface ConfigMaps {
   get(name: string): Promise<StoredConfigMap | undefined>;
   /**
-   * Replaces what has this version; with none, makes what is not there. Gives the new version. Throws Problem `stale` when it is
-   * another by now, there already, or gone; `conflict` for one that is not of this API.
+   * Replaces this version, or creates the ConfigMap if `version` is undefined. Returns the new version. Throws Problem `stale` when the
+   * version differs, or the ConfigMap exists already or was deleted; `conflict` for one that is not of this API.
    */
   put(name: string, data: Record<string, string>, version: string | undefined): Promise<string>;
-  /** Whether one of this API was there. Throws Problem `stale` when it has another version by now. */
+  /** Returns whether a ConfigMap of this API existed. Throws Problem `stale` when its version differs. */
   delete(name: string, version: string): Promise<boolean>;
 }
 
 export interface StoredConfigMap {
   /** Key to text. */
   data: Record<string, string>;
-  /** Changes with what it says. */
+  /** Changes with the content. */
   version: string;
 }
 
-/** Marks those of this API. */
+/** Label of this API's ConfigMaps. */
 export const MADE_HERE = { name: 'app.kubernetes.io/managed-by', value: 'vmcp-management' } as const;

@@ -50,18 +50,18 @@ const change = (how: (server: Server) => void, text = TEXT, at = 1) => {
   how(server);
   return editDocument(text, at, { ...server });
 };
-/** Lines that went, and lines that came. */
+/** Removed and added lines. */
 const difference = (after: string, before = TEXT) => ({
   gone: before.split('\n').filter((line) => !after.split('\n').includes(line)),
   come: after.split('\n').filter((line) => !before.split('\n').includes(line)),
 });
 
-describe('a document that is edited', () => {
-  it('stays as it is where it already says so', () => {
+describe('editDocument', () => {
+  it('keeps a document that already has the wanted content', () => {
     expect(change(() => undefined)).toBe(TEXT);
   });
 
-  it('has another line where a value is another, with its comment and its quotes', () => {
+  it('changes the line of a changed value, and keeps its comment and its quotes', () => {
     const after = change(({ spec }) => (spec.image = 'registry.example/search:2'));
     expect(difference(after)).toEqual({
       gone: ['    image: "registry.example/search:1"  # do not float'],
@@ -69,7 +69,7 @@ describe('a document that is edited', () => {
     });
   });
 
-  it('has new fields at the end, and loses lines of those that go', () => {
+  it('adds new fields at the end, and removes the lines of deleted fields', () => {
     const after = change(({ metadata, spec }) => {
       metadata.labels = { tier: 'on' };
       delete spec.groupRef;
@@ -92,7 +92,7 @@ describe('a document that is edited', () => {
     expect(read(after)[1]?.metadata.labels).toEqual({ tier: 'on' });
   });
 
-  it('keeps comments and form of the entries of a list that stay', () => {
+  it('keeps the comments and the form of remaining list entries', () => {
     const after = change(({ spec }) => {
       spec.env![0]!.value = 'de';
       spec.env!.splice(1, 1);
@@ -104,12 +104,12 @@ describe('a document that is edited', () => {
     });
   });
 
-  it('leaves the comments of what goes on their own lines', () => {
+  it('keeps the comments of deleted fields that are on lines of their own', () => {
     expect(change(({ spec }) => delete spec.image)).toContain('    # pinned by hand\n    env:\n');
     expect(change(({ spec }) => delete spec.args)).toContain('    groupRef: team\n    # last word\n---\n');
   });
 
-  it('is written anew as a whole only where it stands in braces', () => {
+  it('rewrites the whole document only if it is in braces', () => {
     const after = change(({ spec }) => (spec.image = 'z'), TEXT, 2);
     expect(difference(after)).toEqual({
       gone: ['spec: { image: x, groupRef: team }'],
@@ -119,7 +119,7 @@ describe('a document that is edited', () => {
     expect(read(change(({ spec }) => (spec.image = 'z'), json, 0))[0]?.spec.image).toBe('z');
   });
 
-  it('keeps line ends of another system', () => {
+  it('keeps the line ends of another system', () => {
     const text = TEXT.replaceAll('\n', '\r\n');
     const after = change(({ spec }) => {
       spec.image = 'y';
@@ -132,12 +132,12 @@ describe('a document that is edited', () => {
     });
   });
 
-  it('without a line end at its end gets new lines all the same', () => {
+  it('adds lines to a document without a final line end', () => {
     const after = change(({ spec }) => (spec.path = '/x'), 'kind: A\nmetadata: {name: a}\nspec:\n  image: x', 0);
     expect(after).toBe('kind: A\nmetadata: {name: a}\nspec:\n  image: x\n  path: /x\n');
   });
 
-  it('with anchors is changed where they are not concerned, and else only by force', () => {
+  it('edits a document with anchors where they are not affected, and else only with force', () => {
     const text = `kind: A
 metadata: {name: a}
 common: &common {LANG: en}
@@ -194,7 +194,7 @@ spec:
     noNullPrototype: true,
   });
 
-  it('says what is wanted, whatever that is and was, and the others say what they said', () => {
+  it('produces the wanted content from any content, and keeps the other documents', () => {
     fc.assert(
       fc.property(document, document, document, fc.constantFrom(2, 4), (before, after, beside, indent) => {
         const text = `${stringify(beside)}---\n# head\n${stringify(before, { indent })}---\n${stringify(beside)}`;
@@ -207,7 +207,7 @@ spec:
     );
   });
 
-  it('keeps each comment while nothing goes', () => {
+  it('keeps each comment while nothing is removed', () => {
     const comments = TEXT.split('\n').flatMap((line) => /#.*$/.exec(line)?.[0] ?? []);
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('a', 'b'), anything), value, anything, (more, image, args) => {
@@ -219,19 +219,19 @@ spec:
   });
 });
 
-describe('a document that is removed', () => {
-  it.each([0, 1, 2])('leaves the others as they are: %i', (at) => {
+describe('removeDocument', () => {
+  it.each([0, 1, 2])('keeps the other documents as they are: %i', (at) => {
     const after = removeDocument(TEXT, at);
     expect(read(after)).toEqual(read(TEXT).filter((_, index) => index !== at));
     expect(difference(after).come).toEqual([]);
   });
 
-  it('leaves an empty text where it was the only one', () => {
+  it('returns an empty text for the only document', () => {
     expect(removeDocument('kind: A\n', 0)).toBe('');
   });
 });
 
-it('a new document reads the same where YAML is older', () => {
+it('writes a new document that an older YAML version reads the same', () => {
   expect(newDocument({ env: [{ name: 'A', value: 'yes' }], port: '0x1F', text: 'x'.repeat(200) })).toBe(
     `env:\n  - name: A\n    value: "yes"\nport: "0x1F"\ntext: ${'x'.repeat(200)}\n`,
   );

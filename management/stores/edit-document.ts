@@ -4,24 +4,23 @@ import { mergeNode, valueOf } from './merge-node.ts';
 import { spliceDocument } from './splice-document.ts';
 import { formOf } from './form-of-document.ts';
 
-/** A document that cannot say what is wanted without losing what else stands in the file. */
+/** The document cannot express the wanted content without losing other parts of the file. */
 export class CannotEdit extends Error {
   override readonly name = 'CannotEdit';
 }
 
-/** As manifests are read. */
+/** Same options as for reading manifests. */
 const READING = { merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' } as const;
 
-/** Documents of a text, empty ones among them. */
+/** Returns the documents of a text, including empty ones. */
 export function documentsOf(text: string): Document.Parsed[] {
   const documents = parseAllDocuments(text, READING);
   return Array.isArray(documents) ? documents : [];
 }
 
 /**
- * The text in which one of its documents says `wanted`. What is the same is left as it is, byte by byte where that can be done;
- * comments, order and the other documents stay. With `force` the document is written anew where nothing else helps.
- * @throws CannotEdit
+ * Returns the text with one document changed to `wanted`. Unchanged parts stay as they are, byte by byte where possible, including
+ * comments, order and the other documents. With `force`, it rewrites the document as a last resort. @throws CannotEdit
  */
 export function editDocument(text: string, index: number, wanted: Wanted, force = false): string {
   const expected = documentsOf(text).map((document, at) =>
@@ -34,19 +33,19 @@ export function editDocument(text: string, index: number, wanted: Wanted, force 
   );
 }
 
-/** The text without one of its documents. @throws CannotEdit */
+/** Returns the text without one of its documents. @throws CannotEdit */
 export function removeDocument(text: string, index: number): string {
   const expected = documentsOf(text).map((document) => valueOf(document.contents, document));
   expected.splice(index, 1);
   return firstThatSays(expected, [() => inPlaceOf(documentAt(text, index), text, '')]);
 }
 
-/** A document by itself. */
+/** Returns the text of a new document. */
 export function newDocument(value: Wanted): string {
   return new Document(value, { compat: 'yaml-1.1' }).toString({ lineWidth: 0 });
 }
 
-/** What cannot be done fails in the library, or says something else. @throws CannotEdit */
+/** Returns the first result that parses to the expected content: an impossible edit throws, or changes the content. @throws CannotEdit */
 function firstThatSays(expected: unknown[], ways: (() => string)[]): string {
   let cause: unknown;
   for (const way of ways) {
@@ -64,7 +63,7 @@ function says(text: string, expected: unknown[]): boolean {
   const documents = documentsOf(text);
   if (documents.some(({ errors }) => errors.length > 0)) return false;
   const said = documents.map((document) => valueOf(document.contents, document));
-  // A text in which nothing is left is one empty document.
+  // An empty text is parsed as one empty document.
   return sameValue(said, expected) || (expected.length === 0 && sameValue(said, [null]));
 }
 
@@ -76,17 +75,17 @@ function documentAt(text: string, index: number): Document.Parsed {
 
 type Wanted = Record<string, unknown>;
 
-/** Only the lines of what changes are written. */
+/** Writes only the lines that change. */
 const splice = (text: string, document: Document.Parsed, wanted: Wanted): string =>
   spliceDocument(text, document, wanted);
 
-/** The document as the library writes it. */
+/** Writes the document in the library's form. */
 function rewrite(text: string, document: Document.Parsed, wanted: Wanted): string {
   mergeNode(document.contents, wanted, document);
   return inPlaceOf(document, text, document.toString(formOf(text, document)));
 }
 
-/** The document without anything that it had. */
+/** Writes the document without any of its former content. */
 const replace = (text: string, document: Document.Parsed, wanted: Wanted): string =>
   inPlaceOf(document, text, `---\n${newDocument(wanted)}`);
 

@@ -36,13 +36,13 @@ function runNode(program: string) {
   return { child, ended };
 }
 
-/** A program that has the store of clients. */
+/** Returns a program that opens the store of clients. */
 const program = (folder: string, then: string) => `
   import { fileRecords } from ${JSON.stringify(join(import.meta.dirname, 'file-records.ts'))};
   const store = fileRecords(${JSON.stringify(folder)}, 'default')('clients');
   ${then}`;
 
-describe('the files of records', () => {
+describe('fileRecords', () => {
   let folder: string;
   let clients: string;
   beforeEach(() => {
@@ -51,7 +51,7 @@ describe('the files of records', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('are their owner’s alone, and lie in the folder whatever the names are', async () => {
+  it('creates files that only their owner can access, inside of the folder for any name', async () => {
     await fileRecords(folder, '../../x')('clients').create('../../../y', 1);
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/^x-[0-9a-f]{40}$/)]);
     await fileRecords(folder, 'default')('clients').create('a', 1);
@@ -62,7 +62,7 @@ describe('the files of records', () => {
     ]);
   });
 
-  it('are as many as there is room for, and no more is made', async () => {
+  it('limits the number of records', async () => {
     const store = fileRecords(folder, 'default')('clients');
     await store.create('first', 1);
     for (let n = 1; n < MOST_RECORDS; n += 1) writeFileSync(join(clients, `r${n}.json`), '');
@@ -72,7 +72,7 @@ describe('the files of records', () => {
     expect((await store.get('more'))?.value).toBe(1);
   });
 
-  it('lose no change of several processes', async () => {
+  it('loses no change of several processes', async () => {
     await fileRecords(folder, 'default')('clients').create('count', 0);
     const count = `
       for (let done = 0; done < 25; ) {
@@ -85,7 +85,7 @@ describe('the files of records', () => {
     expect((await fileRecords(folder, 'default')('clients').get('count'))?.value).toBe(75);
   });
 
-  it('are whole after a process was killed while it wrote, and its lock is free', async () => {
+  it('keeps complete files and a free lock after a process was killed while it wrote', async () => {
     const write = `
       const long = (n) => ({ n, text: 'x'.repeat(400_000) });
       let version = await store.create('a', long(0));
@@ -111,7 +111,7 @@ describe('the files of records', () => {
     }
   });
 
-  it('that a killed process did not finish are taken away by the next write', async () => {
+  it('removes the unfinished files of a killed process on the next write', async () => {
     mkdirSync(clients, { recursive: true });
     writeFileSync(join(clients, 'a.json.0123456789ab.tmp'), '{"na');
     const store = fileRecords(folder, 'default')('clients');
@@ -120,7 +120,7 @@ describe('the files of records', () => {
     expect(readdirSync(clients)).toEqual(['.lock', 'b.json']);
   });
 
-  it('are told by name where one is damaged, and it stays as it is', async () => {
+  it('names a damaged record and leaves it as it is', async () => {
     const store = fileRecords(folder, 'default')('clients');
     const version = await store.create('a', 1);
     writeFileSync(join(clients, 'a.json'), 'half');
@@ -132,7 +132,7 @@ describe('the files of records', () => {
     expect(readFileSync(join(clients, 'a.json'), 'utf8')).toBe('half');
   });
 
-  it('in a place that cannot be written are told with the remedy', async () => {
+  it('reports a path that cannot be created, with the remedy', async () => {
     writeFileSync(join(folder, 'file'), '');
     await expect(fileRecords(join(folder, 'file'), 'default')('clients').create('a', 1)).rejects.toMatchObject({
       code: 'internal',
@@ -140,7 +140,7 @@ describe('the files of records', () => {
     });
   });
 
-  it('in a folder that may not be written are told with the remedy', async () => {
+  it('reports a folder that is not writable, with the remedy', async () => {
     const refused = await asNobody(folder, program(folder, REFUSED));
     expect(refused).toMatch(/^internal: .*change its owner or mode/);
   });
@@ -148,7 +148,7 @@ describe('the files of records', () => {
 
 const REFUSED = `await store.create('a', 1).catch((problem) => console.log(problem.code + ': ' + problem.message));`;
 
-/** Runs a program as a user who may not write a folder: root may write everywhere. What it prints. */
+/** Runs a program as a user without permission for the folder, because root may write everywhere. Returns its output. */
 async function asNobody(folder: string, text: string): Promise<string> {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
   if (nobody) chownSync(folder, nobody.uid, nobody.gid);

@@ -19,12 +19,12 @@ import {
   tooMany,
 } from './record-store.ts';
 
-/** A file: the record's name as it is, as the file's may be a hash of it. */
+/** Content of a file. It contains the record's name, because the file name may be a hash of it. */
 const Stored = z.strictObject({ name: z.string(), version: z.string(), value: z.unknown() });
 
 const SUFFIX = '.json';
 
-/** A folder for each kind, a file for each record, written under the folder's lock. */
+/** Stores each kind in a folder and each record in a file, written under the folder's lock. */
 class FileRecords implements RecordStore {
   readonly #folder: string;
   readonly #lock: FileLock;
@@ -93,7 +93,7 @@ class FileRecords implements RecordStore {
     return version;
   }
 
-  /** Nobody writes but who has the lock, so they are of processes that were killed. */
+  /** Removes unfinished files: under the lock, they can only belong to killed processes. */
   #removeUnfinished(): void {
     for (const file of entriesOf(this.#folder)) if (isUnfinished(file)) rmSync(join(this.#folder, file));
   }
@@ -131,7 +131,7 @@ async function attempt<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Stores in files below a folder (`records` of the state folder), for one namespace. One instance for a process. */
+/** Returns stores below a folder (`records` of the state folder) for one namespace. One instance per process. */
 export function fileRecords(folder: string, namespace: string): Records {
   const stores = new Map<string, FileRecords>();
   return (kind) => {

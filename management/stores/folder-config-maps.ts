@@ -7,20 +7,20 @@ import { versionOf } from './version-of.ts';
 
 const LABELS = { [MADE_HERE.name]: MADE_HERE.value };
 
-/** @throws Problem `conflict` for a ConfigMap that somebody wrote by hand */
+/** @throws Problem `conflict` for a ConfigMap that a user wrote by hand */
 function checkMadeHere(said: Record<string, unknown>, name: string): void {
   if (JSON.stringify(said.metadata).includes(`"${MADE_HERE.name}":"${MADE_HERE.value}"`)) return;
   throw new Problem('conflict', `there is a ConfigMap "${name}" that is not of this API: rename or remove it`);
 }
 
-/** ConfigMaps of a folder, those of one namespace. */
+/** Returns the ConfigMaps of one namespace of a folder. */
 export function folderConfigMaps(files: ManifestFiles, namespace: string): ConfigMaps {
   const keyOf = (name: string): ResourceKey => ({ kind: 'ConfigMap', namespace, name });
   const read = (name: string): StoredConfigMap | undefined => {
     const data = files.read().configMaps.get(`${namespace}/${name}`);
     return data && { data, version: versionOf({ metadata: {}, spec: data }) };
   };
-  /** Nobody else of this program writes meanwhile. */
+  /** No other part of this program writes at the same time. */
   const check = (said: Record<string, unknown>, name: string, version: string | undefined): void => {
     checkMadeHere(said, name);
     if (read(name)?.version !== version) throw stale(name);

@@ -18,7 +18,7 @@ import { ManifestFiles } from './manifest-files.ts';
 
 const makeFolder = () => mkdtempSync(join(tmpdir(), 'vmcp-manifests-'));
 
-/** As another process has it: with a lock of its own on the same file. */
+/** Opens the folder as another process, with its own lock on the same file. */
 function resourcesOf(folder: string, namespace = 'default') {
   const files = new ManifestFiles(folder, new FileLock(join(folder, '.lock')));
   return folderResources({ files, namespace, statusOf: () => undefined, now: Date.now });
@@ -50,7 +50,7 @@ spec:
   groupRef: team
 `;
 
-describe('manifests of a folder', () => {
+describe('folderResources', () => {
   let folder: string;
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
@@ -64,7 +64,7 @@ describe('manifests of a folder', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('keep comments, order, mode and the other documents when one of them is changed, made or removed', async () => {
+  it('keeps comments, order, mode and other documents when it changes, adds or removes one', async () => {
     write('all.yaml', `${GROUP}---\n${SERVER}`);
     chmodSync(join(folder, 'all.yaml'), 0o640);
     await change({ image: 'example/search:2' });
@@ -85,14 +85,14 @@ describe('manifests of a folder', () => {
     expect(read('all.yaml')).toBe(`${GROUP}---\n`.replace('---\n', ''));
   });
 
-  it('of another namespace are written with it', async () => {
+  it('writes the namespace of a resource from another namespace', async () => {
     const resources = resourcesOf(folder, 'team-a');
     await resources.create({ kind: 'MCPGroup', name: 'g', labels: {}, annotations: {}, spec: {} });
     expect(read('mcpgroup-g.yaml')).toContain('  namespace: team-a\n');
     expect(await resourcesOf(folder).get('MCPGroup', 'g')).toBeUndefined();
   });
 
-  it('of one name in several namespaces are each changed by themselves, in one file too', async () => {
+  it('changes resources of the same name in several namespaces separately, also in one file', async () => {
     const theirs = SERVER.replace('name: search', 'name: search\n  namespace: other');
     write('all.yaml', `${theirs}---\n${SERVER}`);
     await change({ image: 'example/search:2' });
@@ -102,14 +102,14 @@ describe('manifests of a folder', () => {
     expect(read('all.yaml')).not.toContain('namespace: other');
   });
 
-  it('are made beside a file that has the name already', async () => {
+  it('creates a new file beside one that already has the name', async () => {
     write('mcpgroup-g.yaml', GROUP);
     await resourcesOf(folder).create({ kind: 'MCPGroup', name: 'g', labels: {}, annotations: {}, spec: {} });
     expect(read('mcpgroup-g.yaml')).toBe(GROUP);
     expect(read('mcpgroup-g-2.yaml')).toContain('name: g\n');
   });
 
-  it('are changed where their link leads', async () => {
+  it('changes the target of a link', async () => {
     const elsewhere = makeFolder();
     writeFileSync(join(elsewhere, 'real'), SERVER);
     symlinkSync(join(elsewhere, 'real'), join(folder, 'search.yaml'));
@@ -118,7 +118,7 @@ describe('manifests of a folder', () => {
     rmSync(elsewhere, { recursive: true });
   });
 
-  it('that cannot be read any more are seen as they were, and not written', async () => {
+  it('reads an unreadable file as it was before, and does not write it', async () => {
     write('search.yaml', SERVER);
     const resources = resourcesOf(folder);
     const search = (await resources.get('MCPServer', 'search'))!;
@@ -131,7 +131,7 @@ describe('manifests of a folder', () => {
     expect(read('search.yaml')).toBe(`${SERVER} broken: [`);
   });
 
-  it('that cannot be changed without loss are so only by force', async () => {
+  it('changes a manifest with a loss only with force', async () => {
     const anchored = `${SERVER}  args: &list [a]\n  toolsFilter: *list\n`;
     write('search.yaml', anchored);
     const resources = resourcesOf(folder);
@@ -143,7 +143,7 @@ describe('manifests of a folder', () => {
     expect((await resources.replace({ ...search, spec }, { force: true })).spec).toEqual(spec);
   });
 
-  it('of which an editor writes one at the same time lose neither change', async () => {
+  it('loses no change when an editor writes at the same time', async () => {
     write('search.yaml', SERVER);
     const files = new ManifestFiles(folder, new FileLock(join(folder, '.lock')));
     let edits = 0;
@@ -157,7 +157,7 @@ describe('manifests of a folder', () => {
     expect(read('search.yaml')).toBe(`${SERVER}  path: /editor\n  mcpPort: 9000\n`);
   });
 
-  it('of which an editor writes one while it is removed go as they are then', async () => {
+  it('removes a resource in its current form when an editor writes at the same time', async () => {
     write('search.yaml', SERVER);
     const files = new ManifestFiles(folder, new FileLock(join(folder, '.lock')));
     const seen: unknown[] = [];
@@ -170,7 +170,7 @@ describe('manifests of a folder', () => {
     expect(read('search.yaml')).toContain('kind: MCPGroup');
   });
 
-  it('of which another changes all the time are given up', async () => {
+  it('gives up when another writer keeps changing the manifest', async () => {
     write('search.yaml', SERVER);
     const files = new ManifestFiles(folder, new FileLock(join(folder, '.lock')));
     let edits = 0;
@@ -183,7 +183,7 @@ describe('manifests of a folder', () => {
     expect(readdirSync(folder).sort()).toEqual(['.lock', 'search.yaml']);
   });
 
-  it('in a folder that has gone are told so', async () => {
+  it('reports a missing folder', async () => {
     rmSync(folder, { recursive: true });
     await expect(resourcesOf(folder).list('MCPServer')).rejects.toMatchObject({ code: 'unavailable' });
   });

@@ -21,13 +21,13 @@ import { versionOf } from './version-of.ts';
 interface FolderResourcesOptions {
   files: ManifestFiles;
   namespace: string;
-  /** What was reported of a resource last. */
+  /** Returns the last reported status of a resource. */
   statusOf: (key: ResourceKey) => Status | undefined;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** Manifests of a folder, those of one namespace. What is changed runs when the folder is looked at next. */
+/** Manifests of one namespace of a folder. A change takes effect when the folder is read next. */
 class FolderResources implements Resources {
   readonly #in: FolderResourcesOptions;
 
@@ -118,7 +118,7 @@ class FolderResources implements Resources {
   }
 }
 
-/** The resources of one namespace of a folder. */
+/** Returns the resources of one namespace of a folder. */
 export const folderResources = (options: FolderResourcesOptions): Resources => new FolderResources(options);
 
 const mapping = (value: unknown): Record<string, unknown> =>
@@ -128,7 +128,7 @@ function checkVersion(name: string, said: Record<string, unknown>, expected: Exp
   if (!isExpected(versionOf({ metadata: mapping(said.metadata), spec: said.spec }), expected)) throw stale(name);
 }
 
-/** Labels and annotations where there are any. */
+/** Returns labels and annotations that are not empty. */
 function written({ labels, annotations }: Pick<WantedResource, 'labels' | 'annotations'>) {
   return {
     ...(Object.keys(labels).length > 0 && { labels }),
@@ -136,7 +136,7 @@ function written({ labels, annotations }: Pick<WantedResource, 'labels' | 'annot
   };
 }
 
-/** An empty mapping that somebody wrote stays. */
+/** Keeps an empty mapping that a user wrote. */
 function kept(former: { labels?: unknown; annotations?: unknown }, wanted: WantedResource) {
   return {
     ...(former.labels !== undefined && { labels: {} }),

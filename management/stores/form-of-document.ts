@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, isSeq, Pair, visit } from 'yaml';
 
-/** How the library is to write, so that it looks like what is there. */
+/** Options for the library, so that its output matches the existing text. */
 export interface Form {
   indent: number;
   indentSeq: boolean;
@@ -8,7 +8,7 @@ export interface Form {
   flowCollectionPadding: boolean;
 }
 
-/** The form of a document: how far its first nested mapping and its last list are indented, and whether braces have spaces. */
+/** Returns the form of a document: the indentation of its first nested mapping and its last list, and spaces in braces. */
 export function formOf(text: string, document: Document): Form {
   let [indent, indentSeq] = [0, true];
   const column = (offset: number) => offset - text.lastIndexOf('\n', offset - 1) - 1;
@@ -22,11 +22,11 @@ export function formOf(text: string, document: Document): Form {
     },
   });
   const flowCollectionPadding = !/[{[][^\s\]}]/.test(text);
-  // With lists that are not indented the library knows a step of two only.
+  // If lists are not indented, the library supports only a step of two.
   return { indent: (indentSeq && indent) || 2, indentSeq, lineWidth: 0, flowCollectionPadding };
 }
 
-/** Where the first entry of a collection in block form begins; undefined for anything else. */
+/** Returns where the first entry of a block collection begins; undefined for any other value. */
 function startOfBlock(value: unknown, text: string): number | undefined {
   if ((!isSeq(value) && !isMap(value)) || value.flow === true) return undefined;
   const [first] = value.items as unknown[];

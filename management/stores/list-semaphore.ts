@@ -2,9 +2,9 @@ import { QueueFull, Semaphore } from '#lib/limits/semaphore';
 import { Problem } from '../problem.ts';
 import { DEADLINE } from '../serving.ts';
 
-/** Long lists that are read at once; one list per namespace. */
+/** Maximum number of long lists read at once; one list per namespace. */
 export const LISTS_AT_ONCE = 2;
-/** Lists that wait: per namespace, and of all namespaces. */
+/** Maximum number of waiting lists: per namespace, and of all namespaces. */
 const QUEUE_PER_NAMESPACE = 16;
 const QUEUE = 64;
 

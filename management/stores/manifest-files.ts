@@ -12,7 +12,7 @@ import { valueOf } from './merge-node.ts';
 import { problemOfFile } from './problem-of-file.ts';
 import { writeManifest } from './write-manifest.ts';
 
-/** How often a change of the file in between is followed by a new attempt. */
+/** Maximum number of attempts after concurrent changes of the file. */
 const ATTEMPTS = 5;
 
 type Document = Record<string, unknown>;
@@ -22,7 +22,7 @@ const Head = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
 
-/** The manifests of a folder, which people write as well. One writer at a time, over all processes that use this state folder. */
+/** The manifests of a folder, which users edit, too. One writer at a time among all processes of this state folder. */
 export class ManifestFiles {
   readonly #folder: string;
   readonly #lock: FileLock;
@@ -34,7 +34,7 @@ export class ManifestFiles {
     this.#manifests = new ManifestFolder(folder);
   }
 
-  /** What the files say; one that cannot be read as YAML counts as it was when it last could. */
+  /** Returns the current content; a file that is not valid YAML keeps its last valid content. */
   read(): Snapshot {
     try {
       return this.#manifests.read();
@@ -45,8 +45,8 @@ export class ManifestFiles {
   }
 
   /**
-   * Changes the document of a resource: `how` makes of what it says what it is to say, undefined to remove it. Gives that back, or
-   * undefined where there is no such resource. @throws Problem
+   * Changes the document of a resource: `how` returns the new content, or undefined to remove it. Returns that content; undefined when the
+   * resource does not exist. @throws Problem
    */
   async change(
     key: ResourceKey,
@@ -70,7 +70,7 @@ export class ManifestFiles {
     });
   }
 
-  /** Writes the document of a resource that is not there into a file of its own. Whether it did: somebody may have been faster. */
+  /** Writes a new resource into a file of its own. Returns false when another writer was faster. */
   async add(document: Document, { key, name }: { key: ResourceKey; name: string }): Promise<boolean> {
     return this.#alone(() => {
       if (this.read().sources.has(keyText(key))) return false;
@@ -82,7 +82,7 @@ export class ManifestFiles {
     });
   }
 
-  /** Of two documents for one resource the first counts, as where they are run. */
+  /** The first of two documents for one resource wins, as in the running vmcp. */
   #documentOf(file: string, text: string, key: ResourceKey): [number, Document] {
     for (const [index, document] of documentsOf(text).entries()) {
       if (document.errors.length > 0) break;

@@ -13,20 +13,18 @@ import {
   type YAMLSeq,
 } from 'yaml';
 
-/** Aliases that are followed in one document, as where manifests are read. */
+/** Maximum number of aliases in one document, as for reading manifests. */
 const MAX_ALIASES = 100;
 
-/** What a node says. */
+/** Returns the value of a node. */
 export function valueOf(node: unknown, document: Document): unknown {
   return isNode(node) ? (node.toJS(document, { maxAliasCount: MAX_ALIASES }) as unknown) : node;
 }
 
-/** Name of a key, as it is in what the map says. */
+/** Returns the name of a key, as in the value of its map. */
 export const keyOf = (key: unknown): string => (isScalar(key) ? String(key.value) : String(key));
 
-/**
- * The node that says `wanted`: what is the same in the former one is kept with its comments, its order and its form.
- */
+/** Returns a node with the value `wanted`. Unchanged parts of the former node keep their comments, order and form. */
 export function mergeNode(node: unknown, wanted: unknown, document: Document): unknown {
   if (sameValue(valueOf(node, document), wanted)) return node;
   if (isMap(node) && isMapping(wanted)) return mergeMap(node, wanted, document);
@@ -37,7 +35,7 @@ export function mergeNode(node: unknown, wanted: unknown, document: Document): u
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What a merge key brings in stays so, unless it would bring in too much. */
+/** Keeps a merge key, unless it would add unwanted fields. */
 function mergeMap(map: YAMLMap, wanted: Record<string, unknown>, document: Document): YAMLMap {
   map.items = map.items.filter(({ key }) => isMergeKey(key) || Object.hasOwn(wanted, keyOf(key)));
   const brings = () => valueOf(map, document) as Record<string, unknown>;
@@ -52,13 +50,13 @@ function mergeMap(map: YAMLMap, wanted: Record<string, unknown>, document: Docum
   return map;
 }
 
-/** The library has a symbol for it. */
+/** The library represents it as a symbol. */
 export function isMergeKey(key: unknown): boolean {
   if (!isScalar(key)) return false;
   return typeof key.value === 'symbol' ? key.value.description === '<<' : key.value === '<<';
 }
 
-/** Entries that stay keep their nodes: those that say the same, then those of the same name. */
+/** Reuses the nodes of entries with the same value first, then those with the same name. */
 function mergeSequence(sequence: YAMLSeq, wanted: unknown[], document: Document): YAMLSeq {
   const left = sequence.items.map((item) => ({ item, value: valueOf(item, document) }));
   const take = (fits: (value: unknown) => boolean): unknown => {
@@ -78,7 +76,7 @@ function nameOf(entry: unknown): unknown {
   return isMapping(entry) ? (entry.name ?? entry.workload ?? entry.clientId) : undefined;
 }
 
-/** Comments stay, and a text its quotes. */
+/** Keeps the comments, and the quotes of a text. */
 function withComments(made: Node, former: unknown): Node {
   if (!isNode(former)) return made;
   for (const part of ['comment', 'commentBefore', 'spaceBefore'] as const)
@@ -90,7 +88,7 @@ function withComments(made: Node, former: unknown): Node {
 const isQuoted = (node: Scalar): node is Scalar & { type: 'QUOTE_DOUBLE' | 'QUOTE_SINGLE' } =>
   node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE';
 
-/** Whether what stands below a node may also stand elsewhere, so that a change here is one there. */
+/** Reports whether parts of the node may be used elsewhere too, so that a change here would also apply there. */
 export function isShared(node: unknown): boolean {
   return isAlias(node) || ((isScalar(node) || isCollection(node)) && node.anchor !== undefined);
 }

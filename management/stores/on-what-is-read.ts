@@ -3,10 +3,10 @@ import { Attempts } from './attempts.ts';
 import { isStale } from './record-store.ts';
 
 /**
- * Runs what reads something and writes it back; once more when somebody else wrote in between, unless the caller named the version
- * that is meant: who named none has nothing that could be stale.
- * @param work takes its own new attempts from those that it is given
- * @throws Problem `busy` when that happens again and again, and what `work` throws
+ * Runs a read and a dependent write, and repeats them after a concurrent change. If the caller named a version, a change makes it stale
+ * instead.
+ * @param work takes its own further attempts from the given ones
+ * @throws Problem `busy` after repeated changes, and what `work` throws
  */
 export async function onWhatIsRead<T>(
   name: string,

@@ -1,7 +1,7 @@
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { Problem } from '../problem.ts';
 
-/** What the API server says against a call, as a Problem; anything else as it is. */
+/** Converts an error of the API server to a Problem; returns other values unchanged. */
 export function problemOfApi(problem: unknown): unknown {
   if (!(problem instanceof ApiError)) return problem;
   const { status, message, retryAfter } = problem;

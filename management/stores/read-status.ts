@@ -1,6 +1,6 @@
 import { Status } from '#crds/kinds/status';
 
-/** A status as the operator writes it; undefined before it wrote one, and for one of another version of it. */
+/** Returns the status that the operator wrote; undefined before the first write, and for another version of the format. */
 export function readStatus(status: unknown): Status | undefined {
   return Status.safeParse(status).data;
 }

@@ -4,28 +4,28 @@ import { Problem } from '../problem.ts';
 /** A document as it is stored. */
 export interface StoredRecord {
   name: string;
-  /** Parsed and checked by whoever owns the kind. */
+  /** Parsed; the owner of the kind validates it. */
   value: unknown;
   /** Changes with each write. */
   version: string;
 }
 
 /**
- * Documents of one kind in one namespace, by name: clients, registries, skills, operations. Two of them: files of the state
- * folder, and ConfigMaps. Writes are whole or not at all, also when the process is killed, and from several processes.
- * Every call may throw Problem `bad_request` (a name that cannot be one), `too_large`, `store_damaged`, `unavailable`.
+ * Documents of one kind in one namespace, by name: clients, registries, skills, operations. They are files of the state folder, or
+ * ConfigMaps. Writes are atomic, also after a crash and among several processes. Every method may throw Problem `bad_request` (an invalid
+ * name), `too_large`, `store_damaged`, `unavailable`.
  */
 export interface RecordStore {
-  /** By name. */
+  /** Returns the documents sorted by name. */
   list(): Promise<StoredRecord[]>;
-  /** Names alone, by name; a cluster sends no document for it. */
+  /** Returns the sorted names; a cluster sends no documents for it. */
   names(): Promise<string[]>;
   get(name: string): Promise<StoredRecord | undefined>;
-  /** Makes it; throws Problem `already_exists`. Gives its version. */
+  /** Creates a record and returns its version. @throws Problem `already_exists` */
   create(name: string, value: unknown): Promise<string>;
-  /** Replaces what has this version; throws Problem `stale` when it is another by now, or gone. Gives the new version. */
+  /** Replaces this version and returns the new one. @throws Problem `stale` when the version differs or the record was deleted */
   replace(name: string, value: unknown, version: string): Promise<string>;
-  /** Whether it was there. With a version: only that one, else Problem `stale`. */
+  /** Returns whether the record existed. With a version: deletes only that version. @throws Problem `stale` */
   delete(name: string, version?: string): Promise<boolean>;
 }
 
@@ -36,16 +36,16 @@ export type RecordKind =
 /** The stores of one namespace. */
 export type Records = (kind: RecordKind) => RecordStore;
 
-/** Documents of one kind and namespace. */
+/** Maximum number of documents of one kind and namespace. */
 export const MOST_RECORDS = 10_000;
-/** Bytes of one document as JSON: what a ConfigMap has room for. */
+/** Maximum bytes of one document as JSON, because of the size limit of a ConfigMap. */
 const LONGEST_RECORD = 900_000;
 const LONGEST_NAME = 253;
 
 /**
- * Part of a file name or of an object's name that stands for a record's name: itself where that is one already, else its hash.
- * So a name can be any text (`io.github.x/y`, `../../operator`) and means no other file. Names that differ in case only differ.
- * @throws Problem `bad_request`
+ * Returns the part of a file or object name for a record: the name itself if it is valid there, else its hash. So a name can be any text
+ * (`io.github.x/y`, `../../operator`) and cannot refer to another file. Names that differ only in case stay different. @throws Problem
+ * `bad_request`
  */
 export function keyOf(name: string): string {
   if (name.length === 0 || name.length > LONGEST_NAME || /[\u0000-\u001f\u007f]/.test(name))

@@ -3,7 +3,7 @@ import { Document, isMap, isNode, isScalar, type Node, Pair, Scalar, YAMLMap } f
 import { type Form, formOf } from './form-of-document.ts';
 import { isMapping, isMergeKey, isShared, keyOf, mergeNode, valueOf } from './merge-node.ts';
 
-/** The form of a document does not allow to write single lines of it. */
+/** The form of the document does not allow edits of single lines. */
 class CannotSplice extends Error {
   override readonly name = 'CannotSplice';
 }
@@ -15,9 +15,8 @@ interface Edit {
 }
 
 /**
- * The text in which a document says `wanted`: lines of what stays the same are not touched. What a mapping in block form does not
- * have any more goes, what is new in it comes last.
- * @throws CannotSplice
+ * Returns the text in which a document has the content `wanted`, without touching unchanged lines. It removes deleted fields of a block
+ * mapping, and adds new ones at the end. @throws CannotSplice
  */
 export function spliceDocument(text: string, document: Document, wanted: Record<string, unknown>): string {
   const root = document.contents;
@@ -31,7 +30,7 @@ export function spliceDocument(text: string, document: Document, wanted: Record<
   return after + text.slice(from);
 }
 
-/** A mapping of which each key stands on a line of its own, and which is used at this place alone. */
+/** Reports whether a mapping has each key on a line of its own, and is used only here. */
 function isBlock(node: unknown): node is YAMLMap {
   if (!isMap(node) || node.flow === true || isShared(node) || node.items.length === 0) return false;
   return node.items.every(({ key }) => isScalar(key) && !isMergeKey(key) && key.range && !isShared(key));
@@ -40,7 +39,7 @@ function isBlock(node: unknown): node is YAMLMap {
 const isOneLine = (node: unknown): node is Scalar & { range: [number, number, number] } =>
   isScalar(node) && !isShared(node) && node.range !== undefined && /^(PLAIN|QUOTE)/.test(node.type ?? '');
 
-/** A scalar without the comments around it. */
+/** Returns a scalar without the comments around it. */
 function plain({ value, type }: Scalar): Scalar {
   const scalar = new Scalar(value);
   if (type !== undefined) scalar.type = type;
@@ -97,13 +96,13 @@ class Splicing {
     return [{ start: this.#startOf(pair), end: this.#endOf(pair), text }];
   }
 
-  /** Comments on lines of their own stay: nobody knows what else they are about. */
+  /** Keeps comments on lines of their own, because they may concern other fields. */
   #removal(pair: Pair): Edit {
     const start = this.#startOf(pair);
     return { start: start - this.#column(start), end: this.#endOf(pair), text: '' };
   }
 
-  /** A key with its value, the first line not indented. */
+  /** Returns the lines of a key with its value; the first line is not indented. */
   #linesOf(key: string, value: unknown, column: number): string {
     const map = new YAMLMap();
     map.items.push(new Pair(this.#document.createNode(key), value));
@@ -135,7 +134,7 @@ class Splicing {
     return column;
   }
 
-  /** Where the line after a pair begins. */
+  /** Returns the start of the line after a pair. */
   #endOf({ key, value }: Pair): number {
     const range = (isNode(value) ? value.range : undefined) ?? (isNode(key) ? key.range : undefined);
     if (!range) throw new CannotSplice();

@@ -5,7 +5,7 @@ import { flushFolder, readIfThere, unfinished } from '#lib/files/write-file';
 
 const NEW_FILE = 0o644;
 
-/** The file that a name stands for, where it is a link. */
+/** Returns the target of a file that is a link. */
 function targetOf(file: string): string {
   try {
     return realpathSync(file);
@@ -16,8 +16,8 @@ function targetOf(file: string): string {
 }
 
 /**
- * Replaces a manifest, at once, if it still says `before` (undefined: if it is not there); `after` undefined removes it. Whether it
- * did: an editor may have been faster. Mode and links stay; what was there is gone only when the new text is on the disk.
+ * Replaces a manifest atomically if its text is still `before` (undefined: missing); `after` undefined removes it. Returns false when an
+ * editor was faster. Mode and links stay; the former text is removed only after the new one is on disk.
  */
 export function writeManifest(file: string, before: string | undefined, after: string | undefined): boolean {
   const target = targetOf(file);

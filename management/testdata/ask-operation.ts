@@ -2,12 +2,12 @@ import { request } from 'node:http';
 import type { Operation } from '../operation.ts';
 import { type ServedOperations, TOKEN } from './serve-operations.ts';
 
-/** What an operation is asked. */
+/** Request to an operation. */
 export interface Asked {
   params?: Record<string, string>;
   query?: Record<string, string>;
   body?: unknown;
-  /** In place of a body: these bytes. */
+  /** Raw bytes instead of a body. */
   raw?: Buffer;
   headers?: Record<string, string>;
 }
@@ -16,12 +16,12 @@ export interface Told {
   status: number;
   /** Media type. */
   type: string;
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   body: unknown;
   etag: string;
 }
 
-/** Asks over HTTP, with the token where no other is given; also for what a browser would not send. */
+/** Sends a request over HTTP, by default with the token; it can also send requests that a browser would not. */
 export async function askOperation(
   { url }: Pick<ServedOperations, 'url'>,
   { method, path }: Operation,
@@ -40,7 +40,7 @@ export async function askOperation(
       ...headers,
     },
   });
-  // A server that refuses a long body closes before it has all of it: its answer counts.
+  // A server that rejects a long body closes the connection early; its answer is valid.
   asking.on('error', reject);
   asking.on('response', (response) => {
     const pieces: Buffer[] = [];

@@ -135,5 +135,5 @@ const REGISTRIES: Record<string, Effect> = {
   'updateRegistry auth.scopes.*': login(() => [{ scopes: ['one'] }, { scopes: ['other'] }]),
 };
 
-/** Operation and field to what shows its effect. */
+/** Maps operation and field to the test of its effect. */
 export const SETTING_EFFECTS: Readonly<Record<string, Effect>> = { ...CLIENTS, ...SECRETS, ...REGISTRIES };

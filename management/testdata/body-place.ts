@@ -14,13 +14,13 @@ import { OPERATIONS } from '../operations/table.ts';
 
 export const PASSWORD = 'correct horse';
 
-/** A machine on which nothing runs, with sources of registries and skills. */
+/** An idle machine with sources of registries and skills. */
 export interface BodyPlace extends SkillsPlace {
   /** Registry files `/one.json` and `/two.json`, APIs `/one` and `/two`, issuers `/issuer` and `/other`. */
   source: string;
   artifacts: ArtifactServer;
   call: (id: string, asked: Asked) => Promise<Told>;
-  /** Value of a stored secret; undefined where the password does not open the file. */
+  /** Returns the value of a stored secret; undefined when the password does not open the file. */
   secret: (key: string, password?: string) => Promise<string | undefined>;
   /** Text of a file in the home folder. */
   homeFile: (path: string) => string;
@@ -30,7 +30,7 @@ export interface BodyPlace extends SkillsPlace {
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What shows the effect of one field. */
+/** Test of one field's effect. */
 export interface Effect {
   /** Prepares the place. */
   before?: (place: BodyPlace) => Promise<unknown>;
@@ -38,7 +38,7 @@ export interface Effect {
   params?: Readonly<Record<string, string>>;
   /** The two bodies differ in this field alone. */
   bodies: (place: BodyPlace) => Promise<readonly [Body, Body]> | readonly [Body, Body];
-  /** What follows from the request, without repeating its field. */
+  /** Returns the effect of the request, without the field itself. */
   observe: (place: BodyPlace, answer: Told) => unknown;
 }
 

@@ -13,7 +13,7 @@ export interface ProblemCase {
   name: string;
 }
 
-/** Problems of these operations that are met on one machine. */
+/** Returns the problems of these operations that occur on one machine. */
 export const problemCases = (rows: readonly Operation[]): ProblemCase[] =>
   rows.flatMap((row) =>
     allProblems(row)
@@ -21,7 +21,7 @@ export const problemCases = (rows: readonly Operation[]): ProblemCase[] =>
       .map(([code]) => ({ row, code, status: PROBLEMS[code][0], name: `${row.method} ${row.path}` })),
   );
 
-/** Brings a problem about, and looks at how it is told. */
+/** Causes a problem and verifies the response. */
 export async function meetProblem({ row, code, status }: ProblemCase, scenarios: Scenarios): Promise<void> {
   const scenario = scenarios[code];
   if (!scenario) throw new Error(`nobody has shown how ${code} comes about`);

@@ -1,6 +1,6 @@
 import type { Rooms } from '../rooms.ts';
 
-/** Some of the rooms; an operation that enters another one fails, and says which. */
+/** Returns partial services; an operation that uses a missing one fails and names it. */
 export function roomsWith(some: Partial<Rooms>): Rooms {
   return new Proxy(some, {
     get(target, name) {

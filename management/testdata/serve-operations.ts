@@ -10,7 +10,7 @@ import { type Authority, type ChangeEvent, Serving } from '../serving.ts';
 export const TOKEN = 'the-token-of-the-tests';
 
 export interface ServedOperations {
-  /** With the base path. */
+  /** URL with the base path. */
   url: string;
   port: number;
   changes: ChangeEvent[];
@@ -25,11 +25,11 @@ interface ServeOptions {
   deadline?: number;
   askEvery?: number;
   burst?: number;
-  /** That of one machine without. */
+  /** Authenticator; by default that of one machine. */
   authority?: Authority;
 }
 
-/** Serves operations over real HTTP, as on one machine unless told otherwise. */
+/** Serves operations over HTTP, by default as on one machine. */
 export async function serveOperations(
   operations: readonly Operation[],
   { rooms, deadline = 60_000, askEvery = 60_000, burst = 1000, authority }: ServeOptions,

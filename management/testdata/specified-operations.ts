@@ -1,6 +1,6 @@
 import { RECORDS } from './specified-records.ts';
 
-/** An operation as the specification and the decisions give it, apart from the code. */
+/** An operation as the specification and the decisions define it, independent of the code. */
 export interface Specified {
   /** Method and path. */
   at: string;
@@ -8,9 +8,9 @@ export interface Specified {
   /** Fields of the request body. */
   body?: readonly string[];
   success: number;
-  /** Statuses that it lists besides. */
+  /** Further statuses that the operation lists. */
   others: readonly number[];
-  /** What is answered: the name of a record, or fields with the names of records. */
+  /** Answer: the name of a record, or fields with the names of records. */
   answer: Answer;
 }
 export type Answer = string | readonly [string] | Readonly<Record<string, string | readonly [string]>> | undefined;
@@ -113,7 +113,7 @@ export const SPECIFIED: readonly Specified[] = [
   },
 ];
 
-/** Operations that the decisions name besides. */
+/** Operations that only the decisions define. */
 export const BESIDES = [
   'POST /workloads',
   'POST /workloads/{name}/stop',

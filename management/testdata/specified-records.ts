@@ -1,5 +1,5 @@
 /**
- * A record as the specification and the decisions give it, apart from the code: a type or the values of an enumeration, a list, a map
+ * A record as the specification and the decisions define it, independent of the code: a type, the values of an enumeration, a list, a map
  * (`*`), fields, or the name of another record.
  */
 export type Shape = string | readonly [Shape] | { readonly [field: string]: Shape };
@@ -275,7 +275,7 @@ export const RECORDS: Readonly<Record<string, Shape>> = {
   },
 };
 
-/** Fields that the decisions add to a record: settings of a workload that its run configuration has, and the text of a client in a cluster. */
+/** Fields that the decisions add to a record: workload settings of its run configuration, and the text of a client in a cluster. */
 export const ADDED: Readonly<Record<string, readonly string[]>> = {
   Client: ['configuration'],
   ImageServer: ['stdio_process'],

@@ -1,9 +1,9 @@
 import type { ProblemCode } from '../problem.ts';
 
 /**
- * Who proves that an operation answers a problem in each of the two places. `each`: the table of that place, which brings it about for
- * each operation that lists it (`management/operations/*-statuses.test.ts`, `e2e/cluster/management-statuses.test.ts`). A test by
- * file and title: it is the same for all operations, or too dear to be done for each. `never`: why it comes about there for nobody.
+ * Evidence that an operation answers a problem in each of the two places. `each`: the table of that place tests it for each operation that
+ * lists it (`management/operations/*-statuses.test.ts`, `e2e/cluster/management-statuses.test.ts`). File and title: one test covers all
+ * operations, because they behave alike or the test is expensive. `never`: why the problem cannot occur there.
  */
 export interface Reach {
   machine: Proof;
@@ -28,7 +28,7 @@ const ONE_CALLER = 'whoever has the token of a machine may do all that its user 
 const NO_FILES = 'in a cluster a client has no file that somebody else could have written';
 const ONE_OBJECT = 'in a cluster it is one object, which the API server makes or deletes at once';
 
-/** What says nothing else about an operation. */
+/** Evidence for all operations without an entry of their own. */
 const REACH: Record<ProblemCode, Reach> = {
   bad_request: BOTH,
   inline_secret: BOTH,
@@ -45,7 +45,7 @@ const REACH: Record<ProblemCode, Reach> = {
   foreign_host: BOTH,
   not_found: BOTH,
   method_not_allowed: {
-    machine: 'management/routes.test.ts: with another method is told which ones there are',
+    machine: 'management/routes.test.ts: lists the allowed methods in a 405 answer',
     cluster: `${IN_CLUSTER}: is refused with 405 by another method, which is told those that there are`,
   },
   provider_read_only: onAMachine('a cluster has the provider kubernetes alone, which can be written'),
@@ -56,12 +56,12 @@ const REACH: Record<ProblemCode, Reach> = {
     cluster: `${WORKLOADS}: keep what another manager owns, unless it is taken by force`,
   },
   in_use: BOTH,
-  // Of each kind of object that one can lose to others.
+  // Covers each kind of object for which a caller can lose against other writers.
   busy: {
     machine: 'each',
     cluster: `${WORKLOADS}: are busy for who changes what others change all the time: %s`,
   },
-  // Before it is known which operation is meant.
+  // Occurs before the operation is known.
   too_slow: {
     machine: `${ATTACKS}: with its headers or its body is not waited for without an end, and holds up nobody`,
     cluster: `${IN_CLUSTER}: is refused with 408 to who is slow with its head`,
@@ -76,7 +76,7 @@ const REACH: Record<ProblemCode, Reach> = {
       'e2e/cluster/management-logs.test.ts: is one of so many for a caller, who holds up nobody by them, and leaves none open at the API server',
   },
   internal: onAMachine('a fault of the program: rooms that fail bring it about, and an operator has no other rooms'),
-  // On a real cluster too: e2e/cluster/management-records.test.ts runs it there.
+  // Also on a real cluster: e2e/cluster/management-records.test.ts runs it there.
   store_damaged: {
     machine: 'each',
     cluster: `${RECORDS}: that somebody damaged are told by name and left as they are`,
@@ -87,7 +87,7 @@ const REACH: Record<ProblemCode, Reach> = {
   upstream_timeout: BOTH,
 };
 
-/** Where an operation is another case than the others. */
+/** Operations whose evidence differs from the default. */
 const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
   getVersion: { unavailable: inACluster('what it answers stands ready; a cluster has to say who asks') },
   getOpenApi: { unavailable: inACluster('what it answers stands ready; a cluster has to say who asks') },
@@ -122,11 +122,11 @@ const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
   createGroup: { busy: onAMachine(ONE_OBJECT) },
 };
 
-/** Where a problem of an operation is met, and who proves it. */
+/** Returns the evidence for a problem of an operation. */
 export function reachOf(operationId: string, code: ProblemCode): Reach {
   return OF_OPERATION[operationId]?.[code] ?? REACH[code];
 }
 
-/** Whether the table of a place has to bring a problem of an operation about. */
+/** Reports whether the table of a place must test a problem of an operation. */
 export const isOfTable = (place: Place, operationId: string, code: ProblemCode): boolean =>
   reachOf(operationId, code)[place] === 'each';

@@ -1,6 +1,6 @@
 import type { RecordStore } from '../stores/record-store.ts';
 
-/** A store whose calls can be exchanged one by one. */
+/** Returns a store whose methods can be replaced one by one. */
 export const unboundStore = (store: RecordStore): RecordStore => ({
   list: () => store.list(),
   names: () => store.names(),

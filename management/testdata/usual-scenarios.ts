@@ -3,24 +3,24 @@ import type { ProblemCode } from '../problem.ts';
 import type { Rooms } from '../rooms.ts';
 import type { Asked, Told } from './ask-operation.ts';
 
-/** Brings a problem about, and gives what was answered. */
+/** Causes a problem, and returns the answer. */
 type Scenario = (row: Operation) => Promise<Told>;
 export type Scenarios = Partial<Record<ProblemCode, Scenario>>;
 
 interface Place {
   rooms: () => Rooms;
   serve: (rooms: Rooms, options?: { burst?: number; deadline?: number }) => Promise<void>;
-  /** Asks what is to succeed, with something else in it. */
+  /** Sends a valid request with some changes. */
   ask: (row: Operation, more?: Asked) => Promise<Told>;
 }
 
-/** Rooms of which each does as it is told. */
+/** Returns services whose methods all run `act`. */
 const roomsThat = (act: () => unknown): Rooms =>
   new Proxy({} as Rooms, {
     get: (_, room) => (room === 'now' ? Date.now : new Proxy({}, { get: () => act })),
   });
 
-/** Problems that any operation may answer. */
+/** Returns scenarios for problems that any operation may answer. */
 export const usualScenarios = ({ rooms, serve, ask }: Place): Scenarios => ({
   async bad_request(row) {
     await serve(rooms());

@@ -15,7 +15,7 @@ async function makeWorkloads({ call }: BodyPlace): Promise<void> {
   await call('createWorkload', { body: { name: 'two', url: 'https://a.example/mcp', group: 'other' } });
 }
 
-/** Tells which workloads the work was done on, and which are left. */
+/** Returns the workloads that were processed, and those that remain. */
 const worked: Observe = async ({ call }, { body }) => {
   const { operation_id: id } = OperationAccepted.parse(body);
   const find = async () => WorkloadOperation.parse((await call('getOperation', { params: { id } })).body);

@@ -10,7 +10,7 @@ const CODE = `
   parentPort.postMessage('');
   for (;;) once();`;
 
-/** Writes a file all the time, each time with another number in its text, as somebody does who knows of no lock. Has begun. */
+/** Keeps rewriting a file with a new number in its text, without any lock. Resolves when the writes have begun. */
 export async function writeAnew(
   file: string,
   before: string,
@@ -21,7 +21,7 @@ export async function writeAnew(
   return { stop: () => worker.terminate() };
 }
 
-/** Whoever writes all the time may have no turn just then, on a busy machine: what was not disturbed is asked again. */
+/** Repeats a request until a concurrent write disturbs it, because the writer may be slow on a busy machine. */
 export async function untilDisturbed(status: number, ask: () => Promise<Told>): Promise<Told> {
   let told = await ask();
   for (let times = 0; told.status !== status && times < 100; times += 1) told = await ask();

@@ -7,7 +7,7 @@ import { readReference, referenceText } from './secret-reference.ts';
 import type { WorkloadDetail } from '../records/workload.ts';
 import { mapping, orNothing, present, type Spec, type SpecChange } from './spec.ts';
 
-/** `configmap:<name>/<key>` stands for policies that a ConfigMap holds. */
+/** `configmap:<name>/<key>` refers to policies in a ConfigMap. */
 const CONFIG_MAP = /^configmap:([a-z0-9][-.a-z0-9]*)\/([-._A-Za-z0-9]+)$/;
 
 function readAuthz(text: string): object {
@@ -37,7 +37,7 @@ const reference = (text: string | undefined, field: string) =>
 
 type Issuer = { [K in keyof InlineOidc]?: InlineOidc[K] | undefined };
 
-/** The issuer, wherever it is described; of a shared one what is written beside the reference. */
+/** Returns the issuer from its definition; for a shared one, from the fields beside the reference. */
 function issuerOf({ oidcConfig, oidcConfigRef }: Spec): Issuer {
   if (oidcConfig?.inline) return oidcConfig.inline;
   if (oidcConfig?.kubernetes) return oidcConfig.kubernetes;
@@ -46,19 +46,19 @@ function issuerOf({ oidcConfig, oidcConfigRef }: Spec): Issuer {
 
 type Oidc = NonNullable<WorkloadDetail['oidc']>;
 
-/** An issuer is changed where it is described: that of the cluster and a shared one have no URL of their own here. */
+/** Reports whether an issuer URL has a loopback host. */
 const isOfMachine = (issuer: unknown): boolean => {
   const url = typeof issuer === 'string' ? URL.parse(issuer) : null;
   return url !== null && isLoopbackHost(url.hostname);
 };
 
-/** An issuer of this machine may be called by http and at its private address: no other field of a record could say so. */
+/** Allows http and the private address for an issuer of this machine, because no other field of a record can express this. */
 function ofLoopback(issuer: string, hasPaths: boolean): Partial<InlineOidc> {
   if (!hasPaths || !isOfMachine(issuer)) return {};
   return { jwksAllowPrivateIP: true, ...(issuer.startsWith('http:') && { insecureAllowHTTP: true }) };
 }
 
-/** What was allowed for an issuer of this machine is allowed for no other one. */
+/** Drops the loopback permissions when an issuer on another host replaces one of this machine. */
 function keptInline(inline: unknown, issuer: string): Record<string, unknown> {
   const { jwksAllowPrivateIP, insecureAllowHTTP, ...others } = mapping(inline);
   return isOfMachine(others.issuer) && !isOfMachine(issuer)
@@ -66,6 +66,7 @@ function keptInline(inline: unknown, issuer: string): Record<string, unknown> {
     : (present({ ...others, jwksAllowPrivateIP, insecureAllowHTTP }) ?? {});
 }
 
+/** Writes an issuer only where it is defined: cluster and shared issuers have no URL in this spec. */
 function writeIssuer(value: Oidc, config: unknown, shared: unknown, hasPaths: boolean): SpecChange {
   const { type, kubernetes, inline, resourceUrl } = mapping(config);
   const [audience, scopes] = [orNothing(value.audience), orNothing(value.scopes)];
@@ -89,7 +90,7 @@ function writeIssuer(value: Oidc, config: unknown, shared: unknown, hasPaths: bo
   return { oidcConfig: present({ type: 'inline', resourceUrl, inline: block }), oidcConfigRef: undefined };
 }
 
-/** Who is let in, who may do what, and how vmcp logs in elsewhere. */
+/** Fields of client authentication, authorization, and logins at remote servers. */
 export const AUTH_FIELDS: Fields<'authz_config' | 'oidc' | 'oauth_config'> = {
   authz_config: {
     read: writeAuthz,
@@ -153,7 +154,7 @@ export const AUTH_FIELDS: Fields<'authz_config' | 'oidc' | 'oauth_config'> = {
         usePkce: auth.use_pkce,
         callbackPort: auth.callback_port === 0 ? undefined : auth.callback_port,
       });
-      // What the record does not have: how long a login may take, and who may do it.
+      // The record has no fields for the login timeout and its administrators.
       const { timeout, administrators } = mapping(remoteAuth);
       const change = value && { ...fields, ...present({ timeout, administrators }) };
       const targets = {

@@ -32,7 +32,7 @@ const open = (more: Partial<ConstructorParameters<typeof BackgroundWork>[0]> = {
 const all = () => place.rooms().workloads.all();
 const names = async () => (await all()).map(({ name }) => name);
 
-/** Work of a process that ended before it did anything. */
+/** Creates work whose process ended before its first step. */
 async function left(type: 'delete' | 'restart'): Promise<string> {
   const work = open();
   const id = await work.begin(type, []);
@@ -47,7 +47,7 @@ async function left(type: 'delete' | 'restart'): Promise<string> {
   return id;
 }
 
-/** 25 deletions that a process left, each of a workload that has gone meanwhile. */
+/** Creates 25 unfinished deletions, each of a workload that no longer exists. */
 async function leftMany(): Promise<void> {
   const first = await left('delete');
   const record = await records.get(first);
@@ -59,7 +59,7 @@ async function leftMany(): Promise<void> {
   }
 }
 
-/** The records, to which nothing is written before that is let go on; `begun`: what is to be written. */
+/** Holds all writes until `goOn`; `begun` lists the pending writes. */
 function heldStore(): { held: RecordStore; begun: Set<string>; goOn: () => void } {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const begun = new Set<string>();
@@ -74,8 +74,8 @@ function heldStore(): { held: RecordStore; begun: Set<string>; goOn: () => void 
   return { held, begun, goOn: () => resolve(undefined) };
 }
 
-describe('work in the background', () => {
-  it('ends at once where there is nothing to do', async () => {
+describe('BackgroundWork', () => {
+  it('ends at once when there is nothing to do', async () => {
     const work = open();
     const id = await work.begin('delete', []);
     expect(await work.get(id)).toEqual({
@@ -88,7 +88,7 @@ describe('work in the background', () => {
     });
   });
 
-  it('that another process left is taken up by the next one', async () => {
+  it('resumes work that another process left', async () => {
     const id = await left('delete');
     const next = open();
     await next.resume();
@@ -96,7 +96,7 @@ describe('work in the background', () => {
     expect([(await next.get(id)).status, await names()]).toEqual(['succeeded', []]);
   });
 
-  it('that nobody touched for a while is taken up by who asks, and not before', async () => {
+  it('resumes abandoned work on a request, but only after its timeout', async () => {
     const id = await left('delete');
     const next = open();
     now += 29_000;
@@ -109,7 +109,7 @@ describe('work in the background', () => {
     expect([(await next.get(id)).status, await names()]).toEqual(['succeeded', []]);
   });
 
-  it('deletes no other workload that was made under the name since', async () => {
+  it('deletes no newer workload of the same name', async () => {
     const work = open();
     const former = (await all()).map((one) => ({ ...one, createdAt: '2020-01-01T00:00:00Z' }));
     const id = await work.begin('delete', former);
@@ -117,7 +117,7 @@ describe('work in the background', () => {
     expect([(await work.get(id)).status, await names()]).toEqual(['succeeded', ['a', 'b']]);
   });
 
-  it('restarts no other workload that was made under the name since', async () => {
+  it('restarts no newer workload of the same name', async () => {
     const work = open();
     const former = (await all()).map((one) => ({ ...one, createdAt: '2020-01-01T00:00:00Z' }));
     await work.begin('restart', former);
@@ -125,7 +125,7 @@ describe('work in the background', () => {
     for (const { annotations } of await all()) expect(annotations).toEqual({});
   });
 
-  it('takes away what is left of a workload whose deletion was half noted', async () => {
+  it('removes the remains of a workload whose deletion was recorded in part', async () => {
     const profile = join(place.folder, 'configmap-a-permissions.yaml');
     const { workloads } = place.rooms();
     await workloads.edit('a', { permission_profile: { read: ['/a'] } }, () => Promise.resolve(), {});
@@ -139,7 +139,7 @@ describe('work in the background', () => {
     expect(place.files()).not.toContain(profile.split('/').at(-1));
   });
 
-  it('starts nothing anew twice: a restart has one moment', async () => {
+  it('restarts once: a restart keeps its timestamp', async () => {
     const id = await left('restart');
     await Promise.all(
       [open(), open()].map(async (work) => {
@@ -152,7 +152,7 @@ describe('work in the background', () => {
       expect(annotations['vmcp.dev/restarted-at']).toBe('2026-01-01T00:00:00.000Z');
   });
 
-  it('has failed where something could not be done, and says why; the rest is done', async () => {
+  it('fails with the reason when a step fails, and completes the other steps', async () => {
     place.write(
       'a.yaml',
       'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: a, labels: { x: *t }, annotations: { vmcp.dev/restarted-at: &t "2020" } }\nspec: { image: x }\n'.replace(
@@ -174,7 +174,7 @@ describe('work in the background', () => {
     );
   });
 
-  it('stops where it is when its process ends, and whoever asks later finds it so', async () => {
+  it('stops when its process ends, and reports that state later', async () => {
     const work = open();
     const id = await work.begin('delete', await all());
     await work.close();
@@ -185,7 +185,7 @@ describe('work in the background', () => {
     expect([before.status, (await next.get(id)).status]).toEqual(['running', 'succeeded']);
   });
 
-  it('is told when its store fails, and goes on when somebody asks', async () => {
+  it('reports a failure of its store, and continues on a request', async () => {
     let broken = true;
     const flaky: RecordStore = {
       ...unboundStore(records),
@@ -203,7 +203,7 @@ describe('work in the background', () => {
     expect([(await work.get(id)).status, await names()]).toEqual(['succeeded', []]);
   });
 
-  it('goes on by itself when what it needs answers again: its store, and the look at what became of it', async () => {
+  it('continues on its own when its store or the workload status becomes available', async () => {
     const workloads = place.rooms().workloads;
     let failures = 3;
     const unlessAway = <T>(answer: () => Promise<T>): Promise<T> =>
@@ -229,7 +229,7 @@ describe('work in the background', () => {
     expect(place.failures[2]).toContain(`operation ${ids[0] ?? ''} goes on in 8 seconds: it is away`);
   });
 
-  it('that waits for an answer ends with its process', async () => {
+  it('ends a pending wait with its process', async () => {
     const away: RecordStore = {
       ...unboundStore(records),
       get: () => Promise.reject(new Problem('unavailable', 'it is away')),
@@ -240,7 +240,7 @@ describe('work in the background', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
-  it('is forgotten a day after its end', async () => {
+  it('forgets work a day after its end', async () => {
     const work = open();
     const id = await work.begin('delete', []);
     now += 23 * 3600 * 1000;
@@ -251,7 +251,7 @@ describe('work in the background', () => {
     await expect(work.get(id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('is kept for a day after its end, however long it took', async () => {
+  it('keeps work for a day after its end, however long it took', async () => {
     const work = open();
     const id = await work.begin('delete', []);
     const { value, version } = (await records.get(id))!;
@@ -262,7 +262,7 @@ describe('work in the background', () => {
     expect((await work.get(id)).status).toBe('succeeded');
   });
 
-  it('goes on where another process has noted what it did, too', async () => {
+  it('continues when another process has also recorded its steps', async () => {
     let others = 0;
     const shared: RecordStore = {
       ...unboundStore(records),
@@ -277,7 +277,7 @@ describe('work in the background', () => {
     expect([(await work.get(id)).status, await names(), place.failures]).toEqual(['succeeded', [], []]);
   });
 
-  it('is no more than twenty at once, also where all is asked for at the same time; one that has ended makes room', async () => {
+  it('limits concurrent work to twenty, and accepts more when one ends', async () => {
     const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
     const held: RecordStore = {
       ...unboundStore(records),
@@ -299,7 +299,7 @@ describe('work in the background', () => {
     expect((await work.get(last)).status).toBe('succeeded');
   });
 
-  it('is taken up twenty at a time, and all of it comes to its end', async () => {
+  it('resumes work twenty at a time until all of it has ended', async () => {
     await leftMany();
     const { held, begun, goOn } = heldStore();
     const next = open({ records: held });
@@ -314,7 +314,7 @@ describe('work in the background', () => {
     );
   });
 
-  it('that waits for its turn is left to the next process when this one ends', async () => {
+  it('leaves queued work to the next process when this process ends', async () => {
     await leftMany();
     const { held, begun, goOn } = heldStore();
     const ending = open({ records: held });
@@ -326,7 +326,7 @@ describe('work in the background', () => {
     expect(begun.size).toBe(20);
   });
 
-  it('reads no other work where it begins, but what can be forgotten', async () => {
+  it('reads only work that can be forgotten when it begins', async () => {
     const reads: string[] = [];
     const watched: RecordStore = {
       ...unboundStore(records),
@@ -349,7 +349,7 @@ describe('work in the background', () => {
     expect(await records.names()).toEqual([young, last].sort());
   });
 
-  it('that a newer vmcp wrote goes on, and what that has besides stays', async () => {
+  it('continues work of a newer vmcp, and keeps its unknown fields', async () => {
     const id = await left('delete');
     const record = await records.get(id);
     const { workloads, ...value } = record?.value as { workloads: object[] };

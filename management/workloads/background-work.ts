@@ -14,8 +14,8 @@ import { isStale } from '../stores/record-store.ts';
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 
 /**
- * Work as it is kept: what was meant by each name when it was accepted, since when its end is awaited, and when somebody worked last.
- * What a newer vmcp has beside that stays.
+ * Stored work: the identity of each workload at acceptance, the start of the wait for its end, and the last activity. Unknown fields of a
+ * newer vmcp are kept.
  */
 const Kept = z.looseObject({
   ...head,
@@ -30,36 +30,35 @@ interface BackgroundWorkOptions {
   workloads: Workloads;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Told of what keeps work from going on; holds no secret. */
+  /** Receives the failures that block work; the text holds no secret. */
   onFailure: (text: string) => void;
-  /** Waits, no longer than its signal lasts. Milliseconds. */
+  /** Waits for some milliseconds, or until the signal aborts. */
   pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Work that nobody touched for so long is nobody's: its process has ended. Milliseconds. */
+/** Milliseconds without activity after which work counts as abandoned, because its process has ended. */
 const ABANDONED = 30_000;
-/** Milliseconds between two heartbeats of waiting work, and between two looks at the workloads. */
+/** Milliseconds between two heartbeats of waiting work, and between two reads of the workloads. */
 const [HEARTBEAT, LOOK] = [10_000, 1000];
-/** Work that may go on at once, of one namespace in one process. */
+/** Maximum concurrent work of one namespace in one process. */
 const MOST_RUNNING = 20;
-/** Seconds after which whoever was refused may ask again. */
+/** Seconds after which a rejected caller may retry. */
 const RETRY_AFTER = '10';
-/** How often a change in between is followed by a new attempt. */
+/** Maximum number of attempts after concurrent changes. */
 const ATTEMPTS = 5;
-/** How long work rests where what it needs does not answer: at first, and at most. Milliseconds. */
+/** First and longest delay after a dependency does not answer, in milliseconds. */
 const [FIRST_REST, LONGEST_REST] = [2_000, 60_000];
 /** Milliseconds for which ended work is kept. */
 const KEPT = 24 * 3600 * 1000;
 
 /**
- * Deletions and restarts of many workloads, one after the other; a restart has ended when it has been carried out. Each step can be done
- * twice, and is noted when it is done; so who is killed leaves nothing that cannot be taken up again, and no workload is ever half deleted.
- * One instance for a process and namespace.
+ * Deletes or restarts many workloads, one after the other; a restart ends when it has been carried out. Each step is idempotent and
+ * recorded, so that another process can resume it and no workload stays half deleted. One instance per process and namespace.
  */
 export class BackgroundWork {
   readonly #in: BackgroundWorkOptions;
   readonly #going = new Map<string, Promise<void>>();
-  /** What is taken up and has no room yet, in the order of taking up; no more than there are records. */
+  /** Queue of work that waits for a free slot, in order; at most as long as the number of records. */
   readonly #waiting = new Set<string>();
   readonly #closing = new AbortController();
   readonly #looks: SingleFlight<(name: string) => LookedAt | undefined>;
@@ -75,7 +74,7 @@ export class BackgroundWork {
     });
   }
 
-  /** Returns the id of what was begun. @throws Problem `too_many_requests`; `too_large`: too much is kept already */
+  /** Starts work and returns its id. @throws Problem `too_many_requests`; `too_large`: too much work is stored */
   async begin(type: Kept['type'], resources: readonly StoredResource[]): Promise<string> {
     if (this.#going.size + this.#beginning >= MOST_RUNNING) throw tooMuch();
     this.#beginning += 1;
@@ -97,14 +96,14 @@ export class BackgroundWork {
     return id;
   }
 
-  /** How far it is. What its process left is taken up again. @throws Problem `not_found` */
+  /** Returns the progress, and resumes abandoned work. @throws Problem `not_found` */
   async get(id: string): Promise<WorkloadOperation> {
     const { value } = await this.#found(id);
     if (value.status === 'running' && this.#in.now() - value.worked_at > ABANDONED) this.#goOn(id);
     return render(value);
   }
 
-  /** Takes up all that a process that has ended had not done. One record is held at a time, and a damaged one stands in no other's way. */
+  /** Resumes all abandoned work. It holds one record at a time, and a damaged record does not block others. */
   async resume(): Promise<void> {
     for (const name of await this.#in.records.names()) {
       const left = await this.#found(name).catch((problem: unknown) => {
@@ -114,19 +113,19 @@ export class BackgroundWork {
     }
   }
 
-  /** Resolves when nothing is worked on any more. */
+  /** Resolves when no work is running. */
   async idle(): Promise<void> {
     while (this.#going.size > 0) await Promise.all(this.#going.values());
   }
 
-  /** Ends after the steps that are being done; what is left is taken up by the next process. */
+  /** Ends after the current steps; the next process resumes the rest. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#waiting.clear();
     await this.idle();
   }
 
-  /** One more than there is room for waits until another one has ended. */
+  /** Starts the work, or queues it when all slots are in use. */
   #goOn(id: string): void {
     if (this.#going.has(id) || this.#closing.signal.aborted) return;
     if (this.#going.size >= MOST_RUNNING) {
@@ -152,7 +151,7 @@ export class BackgroundWork {
     this.#goOn(next);
   }
 
-  /** What does not answer now may do so later: nobody need ask for what was promised. */
+  /** Retries without a request while a dependency does not answer, because the work was accepted. */
   async #workUntilAnswered(id: string): Promise<void> {
     const { onFailure, pause = wait } = this.#in;
     const { signal } = this.#closing;
@@ -184,12 +183,12 @@ export class BackgroundWork {
     try {
       await records.replace(work.id, ended({ ...work, worked_at: now() }, now()), version);
     } catch (problem) {
-      // Another process took it up, too: what it noted counts.
+      // Another process resumed the same work; its record wins.
       if (!isStale(problem)) throw problem;
     }
   }
 
-  /** How far each is after the next step; undefined where there is nothing to note. */
+  /** Returns the progress after the next step; undefined when there is nothing to record. */
   async #step(work: Kept): Promise<Entry[] | undefined> {
     const next = work.workloads.find((one) => isPending(one) && one.asked_at === undefined);
     if (!next) return this.#look(work);
@@ -207,7 +206,7 @@ export class BackgroundWork {
     }
   }
 
-  /** What became of those that were asked to start anew. */
+  /** Returns the progress of restarted workloads. */
   async #look({ workloads, worked_at: workedAt }: Kept): Promise<Entry[] | undefined> {
     const seenOf = await this.#looks.run();
     const now = this.#in.now();
@@ -226,7 +225,7 @@ export class BackgroundWork {
     return { ...record, value: data };
   }
 
-  /** No record is read that cannot be old. */
+  /** Reads only records that can be old enough. */
   async #forgetOld(): Promise<void> {
     const { records, now } = this.#in;
     for (const name of await records.names()) {
@@ -254,12 +253,12 @@ async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
-/** Resolves to whether that was all; else its effect is awaited. */
+/** Resolves to true when the step is complete; otherwise its effect is awaited. */
 type Step = (workloads: Workloads, entry: Entry, at: string) => Promise<boolean>;
 
 const STEPS: Record<Kept['type'], Step> = {
   async delete(workloads, { name, identity }) {
-    // Another workload of the same name that was made since is not meant; one that changed is looked at again.
+    // A newer workload of the same name is left alone; a changed one is read again.
     for (let tries = 1; ; tries += 1) {
       try {
         await workloads.deleteMeant(name, (resource) => identityOf(resource) === identity);
@@ -269,7 +268,7 @@ const STEPS: Record<Kept['type'], Step> = {
           await workloads.removeRest(name);
           return true;
         }
-        // What says nothing of when it was made may be another one by now.
+        // A workload without a creation time may be another one.
         if (tries === ATTEMPTS || identity === '' || !isStale(problem)) throw problem;
       }
     }
@@ -282,7 +281,7 @@ const STEPS: Record<Kept['type'], Step> = {
   },
 };
 
-/** Work whose last step is done has ended. */
+/** Marks work as ended once its last step is done. */
 function ended(work: Kept, now: number): Kept {
   if (work.workloads.some(isPending)) return work;
   const isDone = work.workloads.every(({ status }) => status === 'done');

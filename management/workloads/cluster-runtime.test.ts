@@ -5,11 +5,11 @@ import { clusterRuntime } from './cluster-runtime.ts';
 import { ListSemaphore } from '../stores/list-semaphore.ts';
 import { PodLogs } from './pod-logs.ts';
 
-/** Of each pod the log, or the status with which it is refused. */
+/** Maps each pod to its log, or to the status of the rejection. */
 const LOGS = new Map<string, string | number>();
 
 class PodServer extends ObjectServer {
-  /** By which pods were asked for; all that it has are those. */
+  /** Selectors of the requests for pods; the server returns only matching pods. */
   readonly selectors: unknown[] = [];
 
   protected override serve(request: IncomingMessage, response: ServerResponse, text: string): void {
@@ -26,7 +26,7 @@ class PodServer extends ObjectServer {
     response.writeHead(typeof log === 'number' ? log : 200).end(typeof log === 'number' ? '{}' : log);
   }
 
-  /** A pod of `search`, seen by its labels. */
+  /** Adds a pod that is found by its labels. */
   addPod(name: string, labels: object, status: object): void {
     const spec = { containers: [{ name: 'mcp' }] };
     this.put(`/api/v1/namespaces/team/pods/${name}`, { metadata: { name, namespace: 'team', labels }, spec, status });
@@ -56,7 +56,7 @@ async function logs(lists = new ListSemaphore()): Promise<string[]> {
   return told.sort();
 }
 
-it('the log of a workload is that of its program, else of its endpoint, without a name where it is one pod', async () => {
+it('returns the log of the program, else of the endpoint, without a pod name for a single pod', async () => {
   server.addPod('endpoint', ENDPOINT, RUNS);
   LOGS.set('endpoint', 'of the endpoint\n').set('one', 'of the program\n');
   expect(await logs()).toEqual(['of the endpoint\n']);
@@ -67,7 +67,7 @@ it('the log of a workload is that of its program, else of its endpoint, without 
   );
 });
 
-it('a pod that waits for its first start has no log, and one that has gone meanwhile no more lines', async () => {
+it('returns no log for a pod that has not started, and no further lines of a deleted one', async () => {
   server.addPod('waiting', PROGRAM, WAITS);
   await expect(logs()).rejects.toMatchObject({ code: 'not_found' });
   for (const name of ['one', 'gone', 'ended']) server.addPod(name, PROGRAM, RUNS);
@@ -75,13 +75,13 @@ it('a pod that waits for its first start has no log, and one that has gone meanw
   expect(await logs()).toEqual(['one | a\n', 'one | b\n']);
 });
 
-it('a log that is refused is no log without lines', async () => {
+it('distinguishes a rejected log from an empty one', async () => {
   server.addPod('one', PROGRAM, RUNS);
   LOGS.set('one', 403);
   await expect(logs()).rejects.toMatchObject({ code: 'forbidden' });
 });
 
-it('of many pods twenty are read', async () => {
+it('reads twenty of many pods', async () => {
   for (let n = 0; n < 25; n += 1) {
     server.addPod(`p${n}`, PROGRAM, RUNS);
     LOGS.set(`p${n}`, 'line\n');
@@ -89,7 +89,7 @@ it('of many pods twenty are read', async () => {
   expect(await logs()).toHaveLength(20);
 });
 
-it('the logs of pods that run are not hidden by however many that have ended, of which no more than all may have are read', async () => {
+it('prefers the logs of running pods, and limits those of ended pods', async () => {
   for (let n = 0; n < 1200; n += 1) {
     server.addPod(`ended-${n}`, PROGRAM, { ...RUNS, phase: n % 2 === 0 ? 'Failed' : 'Succeeded' });
     LOGS.set(`ended-${n}`, 'old\n');
@@ -101,7 +101,7 @@ it('the logs of pods that run are not hidden by however many that have ended, of
   expect(told).toContain('runs | new\n');
 });
 
-it('more pods than are looked at are told', async () => {
+it('reports that there are more pods than it reads', async () => {
   const labels = { ...PROGRAM, long: 'x'.repeat(7_000_000) };
   for (let n = 0; n < 5; n += 1) server.addPod(`p${n}`, labels, RUNS);
   const message = expect.stringContaining('longer than 33554432 bytes together');

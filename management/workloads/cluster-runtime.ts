@@ -23,22 +23,22 @@ interface ClusterRuntimePlace {
 }
 
 const LONGEST_LIST = BOUNDS.lists.pods;
-/** Pods whose logs are read at once. */
+/** Maximum number of pods whose logs are read at once. */
 const MOST_PODS = 20;
 const LABEL = 'app.kubernetes.io/name';
-/** Pods of a workload: its program's, else those of its own endpoint. */
+/** Component of the pods of a workload's program; otherwise those of its endpoint are read. */
 const PROGRAM = 'mcp-backend';
 const ENDPOINT = 'vmcp-proxy';
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 
-/** The pods of one namespace of a cluster. */
+/** Returns the pods of one namespace of a cluster. */
 export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
   return {
     host: '::',
     apiGroup: place.apiGroup,
     hasPaths: false,
     targetHost: (name) => `${backendChild(name)}.${place.namespace}.svc`,
-    // The operator counts the pods: nobody needs the right to list them.
+    // The operator counts the pods, so that callers do not need the right to list them.
     look: () => Promise.resolve(({ status }) => ({ isRunning: (status?.replicas ?? 0) > 0 })),
     logs: (name, options) => logsOf(place, name, options),
   };
@@ -62,7 +62,7 @@ interface LoggedPod {
   container: string;
 }
 
-/** Pods of which there is a log; those that have ended only where there is room. @throws Problem `not_found` where there is none */
+/** Returns pods with a log; ended pods only up to the limit. @throws Problem `not_found` when there is none */
 async function podsOf(
   { api, namespace }: Pick<ClusterRuntimePlace, 'api' | 'namespace'>,
   name: string,
@@ -89,7 +89,7 @@ function tooLong(name: string): Problem {
   return new Problem('unavailable', `${what}, and their logs are not read: delete those that have ended`);
 }
 
-/** So many of those that run, and of those that have ended: the rest of them is not held. */
+/** Keeps a limited number of running and of ended pods. */
 class LoggedPods {
   readonly #running: LoggedPod[] = [];
   readonly #ended: LoggedPod[] = [];
@@ -120,7 +120,7 @@ const Statuses = z.object({
     .default([]),
 });
 
-/** A container that waits for its first start has no log. */
+/** A container that has never started has no log. */
 function hasBegun(pod: KubeObject): boolean {
   const container = containerOf(pod);
   const { data } = Statuses.safeParse(pod.status);
@@ -138,7 +138,7 @@ async function* withName(name: string, lines: AsyncIterable<string>): AsyncGener
   for await (const line of lines) yield name + line;
 }
 
-/** A pod that goes meanwhile has no more lines. */
+/** Ends the lines when the pod is deleted. */
 async function* untilGone(lines: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   try {
     yield* lines;

@@ -18,8 +18,8 @@ const stored = (spec: Record<string, unknown>, annotations: Record<string, strin
 const render = (spec: Record<string, unknown>) => renderDetail(stored(spec), place);
 const edit = (spec: Record<string, unknown>, sent: WorkloadDetail) => applyDetail(sent, stored(spec), place);
 
-describe('a workload as a record', () => {
-  it('can be sent back as it was read, which changes nothing, whatever it is like', () => {
+describe('renderDetail and applyDetail', () => {
+  it('change nothing when a record is sent back as it was read', () => {
     fc.assert(
       fc.property(spec, recorded, fc.boolean(), (written, annotations, hasPaths) => {
         const there = { ...place, hasPaths };
@@ -33,14 +33,14 @@ describe('a workload as a record', () => {
     );
   });
 
-  it('says perSession where the resource does, and writes it', () => {
+  it('read and write perSession', () => {
     const written = { command: ['cups'], transport: 'stdio' };
     expect(render({ ...written, stdioProcess: 'perSession' })).toMatchObject({ stdio_process: 'perSession' });
     expect(render(written)).not.toHaveProperty('stdio_process');
     expect(edit(written, { stdio_process: 'perSession' }).spec).toEqual({ ...written, stdioProcess: 'perSession' });
   });
 
-  it('keeps every field that is not changed when one is', () => {
+  it('keep every field that is not changed', () => {
     fc.assert(
       fc.property(spec, fc.array(word, { minLength: 1, maxLength: 3 }), (written, tools) => {
         const edited = edit(written, { ...render(written), tools });
@@ -50,12 +50,12 @@ describe('a workload as a record', () => {
     );
   });
 
-  it('that is made from a record reads as that record', () => {
+  it('read a new workload as the record that created it', () => {
     fc.assert(
       fc.property(spec, (written) => {
         const detail = render(written);
         const { permissionProfile, oidcConfig } = readSpec(written);
-        // These stand elsewhere: the record shows what they come to.
+        // The record shows the result of these references, not the references.
         fc.pre(permissionProfile?.type !== 'configmap' && oidcConfig?.type !== 'kubernetes');
         const made = edit({}, detail);
         expect(renderDetail(stored(made.spec, made.annotations), place)).toEqual(detail);
@@ -64,12 +64,12 @@ describe('a workload as a record', () => {
     );
   });
 
-  it('of a resource that is wrong somewhere shows the rest', () => {
+  it('show the valid fields of a resource with an invalid one', () => {
     expect(render({ image: 7, env: [{ name: 'A', value: 'b' }], nonsense: 1 })).toMatchObject({ env_vars: { A: 'b' } });
   });
 });
 
-describe('an edit', () => {
+describe('applyDetail', () => {
   const written = {
     image: 'example/search:1',
     env: [{ name: 'A', value: 'b' }],
@@ -78,20 +78,20 @@ describe('an edit', () => {
     podTemplateSpec: { spec: { nodeSelector: { disk: 'ssd' } } },
   };
 
-  it('shows the package that a program of this machine runs, and changes it', () => {
+  it('shows and changes the package that a local program runs', () => {
     const program = { command: ['npx', '-y', 'files@1'], groupRef: 'tools' };
     expect(render(program)).toMatchObject({ command: ['npx', '-y', 'files@1'] });
     const after = edit(program, { ...render(program), command: ['npx', '-y', 'files@2'] });
     expect(after.spec).toEqual({ ...program, command: ['npx', '-y', 'files@2'] });
   });
 
-  it('leaves what is not sent, and takes away what is sent empty', () => {
+  it('keeps fields that are not sent, and removes fields that are sent empty', () => {
     expect(edit(written, {}).spec).toEqual(written);
     const after = edit(written, { env_vars: {}, secrets: [], volumes: [] });
     expect(after.spec).toEqual({ image: 'example/search:1', podTemplateSpec: written.podTemplateSpec });
   });
 
-  it('keeps the names of volumes, and gives new ones names that are free', () => {
+  it('keeps the names of volumes, and gives new volumes unused names', () => {
     const after = edit(written, { volumes: ['/c:/d', '/a:/b:ro', '/e:/f:rw'] });
     expect(after.spec.volumes).toEqual([
       { name: 'volume-1', hostPath: '/c', mountPath: '/d' },
@@ -111,20 +111,20 @@ describe('an edit', () => {
     ['oauth_config.client_secret.name', { oauth_config: { client_secret: { name: 'hunter2' } } }],
     ['oauth_config.bearer_token.name', { oauth_config: { bearer_token: { name: 'hunter2' } } }],
     ['header_forward', { header_forward: { add_headers_from_secret: { 'X-Key': 'hunter2' } } }],
-  ])('refuses a secret in place of its reference, and does not repeat it: %s', (field, sent) => {
+  ])('rejects a secret in place of its reference, and does not repeat it: %s', (field, sent) => {
     const attempt = () => edit(written, sent);
     expect(attempt).toThrow(expect.objectContaining({ code: 'inline_secret' }));
     expect(attempt).toThrow(`body ${field}`);
     expect(attempt).not.toThrow('hunter2');
   });
 
-  it('cannot change the name, nor where endpoints listen', () => {
+  it('cannot change the name or the address of endpoints', () => {
     expect(edit(written, { name: 'search', host: '127.0.0.1' }).spec).toEqual(written);
     expect(() => edit(written, { name: 'other' })).toThrow('the name cannot be changed');
     expect(() => edit(written, { host: '0.0.0.0' })).toThrow('body host');
   });
 
-  it('records what means nothing to an MCPServer, and gives it back', () => {
+  it('records and returns fields that mean nothing to an MCPServer', () => {
     const headers = [{ name: 'X-Key', required: true, secret: true }];
     const remoteServer = { remoteUrl: 'https://x.example' };
     const sent = { headers, oauth_config: { client_id: 'me', skip_browser: true } };
@@ -137,7 +137,7 @@ describe('an edit', () => {
     });
   });
 
-  it('records where a workload came from and what its engine is told, gives it back, and takes it away', () => {
+  it('records, returns and removes the source of a workload and its engine settings', () => {
     const sent: WorkloadDetail = {
       publish: ['8080:80', '[::1]:53:53/udp'],
       allow_docker_gateway: true,
@@ -169,7 +169,7 @@ describe('an edit', () => {
     });
   });
 
-  it('leaves an annotation of somebody else who uses the same word, and takes one of another group for its own', () => {
+  it('ignores a foreign annotation of the same name, and accepts one of another API group', () => {
     const theirs = { 'example.com/recorded': 'yes' };
     const registry_url = 'https://registry.example/a';
     const made = applyDetail({ registry_url }, stored(written, theirs), place);
@@ -179,23 +179,20 @@ describe('an edit', () => {
     expect(applyDetail({ registry_url: '' }, stored(written, ours), place).annotations).toEqual({});
   });
 
-  it.each(['env_file_dir', 'ignore_config'] as const)(
-    'of %s is refused in a cluster, where it names no file',
-    (field) => {
-      const sent = { env_file_dir: '/run/secrets', ignore_config: { loadGlobal: true } };
-      const attempt = () => applyDetail({ [field]: sent[field] }, stored(written), { ...place, hasPaths: false });
-      expect(attempt).toThrow(expect.objectContaining({ code: 'path_not_available' }));
-    },
-  );
+  it.each(['env_file_dir', 'ignore_config'] as const)('rejects %s in a cluster, where it names no file', (field) => {
+    const sent = { env_file_dir: '/run/secrets', ignore_config: { loadGlobal: true } };
+    const attempt = () => applyDetail({ [field]: sent[field] }, stored(written), { ...place, hasPaths: false });
+    expect(attempt).toThrow(expect.objectContaining({ code: 'path_not_available' }));
+  });
 
   it.each(['https://user:hunter2@registry.example/', 'javascript:alert(1)', 'file:relative'])(
-    'refuses what is no place of a registry: %s',
+    'rejects an invalid registry location: %s',
     (registry_url) => {
       expect(WorkloadDetail.safeParse({ registry_url }).success).toBe(false);
     },
   );
 
-  it('keeps of an issuer and of policies what the record does not have', () => {
+  it('keeps the fields of an issuer and of policies that the record lacks', () => {
     const oidcConfig = {
       type: 'inline',
       resourceUrl: 'https://r.example',
@@ -217,7 +214,7 @@ describe('an edit', () => {
     expect(() => edit(before, { authz_config: 'permit' })).toThrow('body authz_config: not JSON');
   });
 
-  it('keeps of a login at a remote server what the record does not have', () => {
+  it('keeps the fields of a remote login that the record lacks', () => {
     const remoteAuth = { issuer: 'https://i.example', timeout: '2m', administrators: ['ann'], scopes: ['a'] };
     const before = { remoteUrl: 'https://r.example', remoteAuth };
     const { spec } = edit(before, { oauth_config: { issuer: 'https://i.example', scopes: ['b'] } });
@@ -225,7 +222,7 @@ describe('an edit', () => {
     expect(edit(before, { oauth_config: {} }).spec).toEqual({ remoteUrl: 'https://r.example' });
   });
 
-  it('changes an issuer of the cluster and a shared one where they are described', () => {
+  it('changes cluster and shared issuers only at their definition', () => {
     const cluster = { type: 'kubernetes', kubernetes: { audience: 'a', serviceAccount: 'caller' } };
     expect(edit({ ...written, oidcConfig: cluster }, { oidc: { audience: 'b' } }).spec.oidcConfig).toEqual({
       type: 'kubernetes',
@@ -239,7 +236,7 @@ describe('an edit', () => {
     expect(() => edit(written, { oidc: { audience: 'b' } })).toThrow('body oidc.issuer');
   });
 
-  it('knows the built-in permission profiles, and gives others a place of their own', () => {
+  it('recognizes the built-in permission profiles, and stores others separately', () => {
     expect(edit(written, { network_isolation: true }).spec.permissionProfile).toEqual({
       type: 'builtin',
       name: 'none',

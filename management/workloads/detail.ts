@@ -10,7 +10,7 @@ import { PERMISSION_FIELDS } from './permission-fields.ts';
 import { PROGRAM_FIELDS } from './program-fields.ts';
 import { changed, orNothing, readSpec, type Spec } from './spec.ts';
 
-/** Every field of the record but the name. */
+/** Every field of the record except the name. */
 const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {
   ...PROGRAM_FIELDS,
   ...OFFER_FIELDS,
@@ -21,10 +21,10 @@ const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {
 type FieldName = keyof typeof FIELDS;
 const NAMES = Object.keys(FIELDS) as FieldName[];
 
-/** Annotation with what is recorded, below the API group. */
+/** Annotation with the recorded fields, below the API group. */
 const RECORDED = 'recorded';
 
-/** One of somebody else, who uses the same word, is not touched. */
+/** An annotation of another tool with the same name stays unchanged. */
 const annotationOf = (annotations: Record<string, string>): string =>
   Object.keys(annotations).find((name) => name.endsWith(`/${RECORDED}`) && readRecorded(annotations[name])) ??
   `vmcp.dev/${RECORDED}`;
@@ -37,15 +37,15 @@ function readRecorded(text = ''): Recorded | undefined {
   }
 }
 
-/** What was recorded with a resource; what somebody wrote there by hand and is none, is none. */
+/** Returns the fields recorded with a resource. An invalid annotation is ignored. */
 export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>): Recorded {
   return readRecorded(annotations[annotationOf(annotations)]) ?? {};
 }
 
-/** What stands beside the resource. */
+/** Context of a resource that its spec does not contain. */
 export type Place = Pick<Around, 'host' | 'hasPaths' | 'profile'>;
 
-/** A workload as a record. */
+/** Returns a workload as a record. */
 export function renderDetail(resource: StoredResource, around: Place): WorkloadDetail {
   const spec = readSpec(resource.spec);
   const all = { ...around, name: resource.name, recorded: recordedOf(resource) };
@@ -58,17 +58,17 @@ export function renderDetail(resource: StoredResource, around: Place): WorkloadD
 
 const readField = (name: FieldName, spec: Spec, around: Around): unknown => FIELDS[name].read(spec, around);
 
-/** What an edit makes of a resource. */
+/** Result of an edit. */
 export interface Edited {
   spec: Record<string, unknown>;
   annotations: Record<string, string>;
-  /** A permission profile that needs a ConfigMap of its own. */
+  /** Permission profile that needs a ConfigMap of its own. */
   profile?: Change['profile'];
 }
 
 /**
- * The resource with what is sent in it. A field that is not sent, or says what the resource says already, changes nothing; so what was
- * read can be sent back. An empty one and null take away. @throws Problem `bad_request`, `inline_secret`
+ * Applies a sent record to the resource. Missing and unchanged fields change nothing, so that a record can be sent back as it was read.
+ * Empty fields and null remove a value. @throws Problem `bad_request`, `inline_secret`
  */
 export function applyDetail(sent: WorkloadEdit, resource: StoredResource, around: Place): Edited {
   const { name, ...fields } = sent;

@@ -1,7 +1,7 @@
 import { Problem } from '../problem.ts';
 import { type Field, type Fields, recorded, same } from './field.ts';
 
-/** In a cluster no path of a machine is taken. @throws Problem `path_not_available` */
+/** Rejects paths of a machine in a cluster. @throws Problem `path_not_available` */
 function ofMachine<T>(name: string, field: Field<T>): Field<T> {
   return {
     read: (spec, around) => field.read(spec, around),
@@ -12,7 +12,7 @@ function ofMachine<T>(name: string, field: Field<T>): Field<T> {
   };
 }
 
-/** What a container engine of one machine is told, and what is only kept: where the workload came from, how its image was built. */
+/** Fields of a local container engine, and recorded fields: the source of the workload, and how its image was built. */
 export const ENGINE_FIELDS: Fields<
   | 'publish'
   | 'allow_docker_gateway'

@@ -5,7 +5,7 @@ import { recordedFields } from '../records/recorded.ts';
 import type { WorkloadDetail } from '../records/workload.ts';
 import { orNothing, type Spec, type SpecChange, type WrittenSpec } from './spec.ts';
 
-/** What a record says that means nothing to an MCPServer: it is recorded with the resource, and given back. */
+/** Record fields that mean nothing to an MCPServer. They are recorded with the resource and returned. */
 export const Recorded = z.strictObject({
   headers: z.array(Header.strict()).max(256).optional(),
   skip_browser: z.boolean().optional(),
@@ -15,36 +15,36 @@ export const Recorded = z.strictObject({
 });
 export type Recorded = z.infer<typeof Recorded>;
 
-/** What a detail says besides what stands in the spec. */
+/** Context of a record that the spec does not contain. */
 export interface Around {
   /** Name of the workload. */
   name: string;
-  /** Address that endpoints of workloads listen on here. */
+  /** Address on which endpoints of workloads listen. */
   host: string;
-  /** Paths of the machine mean something here. */
+  /** Whether paths of this machine are meaningful. */
   hasPaths: boolean;
   recorded: Recorded;
-  /** What the ConfigMap of the permission profile holds, where there is one. */
+  /** Permission profile in the workload's ConfigMap, if there is one. */
   profile: PermissionProfileDocument | undefined;
 }
 
-/** What a field of a record changes. */
+/** Changes that a record field makes. */
 export interface Change {
   spec?: SpecChange;
   recorded?: Recorded;
-  /** To be held by a ConfigMap of its own. */
+  /** Profile that needs a ConfigMap of its own. */
   profile?: PermissionProfileDocument;
 }
 
-/** One field of a record, in both directions: what is read is what is written. */
+/** One field of a record; reading and writing are inverse. */
 export interface Field<T> {
-  /** Undefined where the resource says nothing. */
+  /** Returns undefined when the resource does not set the field. */
   read(spec: Spec, around: Around): T | undefined;
-  /** Undefined takes it away. `written` is the spec as it stands: what the record does not have is kept. */
+  /** Undefined removes the value. `written` is the current spec; parts that the record lacks are kept. */
   write(value: T | undefined, written: WrittenSpec, around: Around): Change;
 }
 
-/** A field that stands in the spec as it does in the record. */
+/** Maps a field that has the same name and value in the spec. */
 export function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>> {
   return {
     read: (spec) => orNothing(spec[name]) ?? undefined,
@@ -52,12 +52,12 @@ export function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>>
   };
 }
 
-/** A port; 0 stands for none. */
+/** Maps a port; 0 means none. */
 export function portField(name: 'proxyPort' | 'mcpPort'): Field<number> {
   return { read: (spec) => spec[name], write: (port) => ({ spec: { [name]: port === 0 ? undefined : port } }) };
 }
 
-/** A field that is only kept with the resource. */
+/** Maps a field that is only recorded with the resource. */
 export function recorded<K extends keyof Recorded>(name: K): Field<NonNullable<Recorded[K]>> {
   return {
     read: (_, around) => orNothing(around.recorded[name]) ?? undefined,

@@ -5,7 +5,7 @@ import { TEMPLATE_PULL_SECRETS } from '#crds/parts/pod';
 import { valueAt } from '#crds/parts/rule';
 import type { Touch } from '../operation.ts';
 
-/** What a caller must be allowed to do with what a workload refers to: a reference hands credentials on. */
+/** Rights that a caller needs for the objects that a workload references, because a reference passes credentials on. */
 const DEMANDS: Record<string, Omit<Touch, 'name'>> = {
   Secret: { verb: 'get', group: '', resource: 'secrets' },
   MCPExternalAuthConfig: { verb: 'use', resource: 'mcpexternalauthconfigs' },
@@ -13,7 +13,7 @@ const DEMANDS: Record<string, Omit<Touch, 'name'>> = {
   ServiceAccount: { verb: 'use', group: '', resource: 'serviceaccounts' },
 };
 
-/** JSON Schema of the spec, in which references are marked; made once. */
+/** JSON Schema of the spec, in which references are marked; computed once. */
 const SCHEMA: unknown = z.toJSONSchema(MCPServerSpec, { io: 'input', reused: 'inline', unrepresentable: 'any' });
 
 const mapping = (value: unknown): Record<string, unknown> =>
@@ -29,7 +29,7 @@ function* referencesIn(schema: unknown, value: unknown): Generator<{ kind: strin
       yield* referencesIn(mapping(properties)[key] ?? additionalProperties, entry);
 }
 
-/** Secrets of a template, which has no schema. */
+/** Returns the Secrets of a pod template, which has no schema. */
 function pullSecretsIn(spec: Record<string, unknown>): { kind: string; name: string }[] {
   const listed = valueAt(spec, TEMPLATE_PULL_SECRETS);
   const names = Array.isArray(listed) ? listed.map((entry) => mapping(entry).name) : [];
@@ -46,7 +46,7 @@ function labelTouches(spec: Record<string, unknown>): Touch[] {
   }));
 }
 
-/** Rights to all that a spec refers to, as the admission policy of a cluster asks for them. Each once. */
+/** Returns the rights to all referenced objects, each once, as the admission policy of a cluster requires them. */
 export function referenceTouches(spec: Record<string, unknown>): Touch[] {
   const touches = [...referencesIn(SCHEMA, spec), ...pullSecretsIn(spec)].flatMap(({ kind, name }) => {
     const demand = DEMANDS[kind];

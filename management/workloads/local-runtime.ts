@@ -8,10 +8,10 @@ import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import { Problem } from '../problem.ts';
 import type { LogOptions, Seen, WorkloadRuntime } from './runtime.ts';
 
-/** Starts after the first, from which on a program that ends again is taken to be broken. */
+/** Number of restarts after which a program that ends again counts as broken. */
 const RESTARTS = 2;
 
-/** The processes of this machine. */
+/** Returns the processes of this machine. */
 export function localRuntime(state: StateFolder): WorkloadRuntime {
   return {
     host: '127.0.0.1',
@@ -26,10 +26,10 @@ export function localRuntime(state: StateFolder): WorkloadRuntime {
   };
 }
 
-/** The program of a workload, and the runtime of its own endpoint. */
+/** Returns the program of a workload and the runtime of its own endpoint. */
 const childrenOf = (name: string): string[] => [backendChild(name), runtimeChildOf({ kind: 'MCPServer', name })];
 
-/** Names of processes know no namespaces. */
+/** Names of processes do not contain the namespace. */
 function seenOf(workload: string, { processes }: Board): Seen {
   const names = childrenOf(workload);
   const own = processes.filter(({ name }) => names.includes(name));
@@ -37,11 +37,11 @@ function seenOf(workload: string, { processes }: Board): Seen {
   return { isRunning: own.some(({ state }) => state === 'running'), crashed: crashed?.lastEnd };
 }
 
-/** The program's own log; where it has none, as it speaks on stdio or runs elsewhere, that of its endpoint. */
+/** Returns the program's log, or that of the endpoint for a remote or stdio program. */
 function logsOf(state: StateFolder, name: string, options: LogOptions): Promise<AsyncIterable<string>> {
   const children = childrenOf(name);
   const pathOf = (child: string): string => join(state.logs, `${child}.log`);
-  // What runs and has said nothing has a log, too: an empty one.
+  // A running process without output has an empty log.
   const known = children.find((child) => existsSync(pathOf(child))) ?? children.find((child) => runs(child, state));
   if (known !== undefined) return Promise.resolve(tailLog(pathOf(known), options));
   const why = `there is no log of "${name}" yet: it has not run here, or runs inside of its server`;

@@ -10,7 +10,7 @@ interface Sources {
   runtime: Pick<WorkloadRuntime, 'look'>;
 }
 
-/** Looks once at all that tells how workloads are. */
+/** Reads the state of all workloads once. */
 export async function lookAtWorkloads({
   resources,
   runtime,
@@ -29,7 +29,7 @@ export async function lookAtWorkloads({
   };
 }
 
-/** Entries of workloads, with how each is. */
+/** Returns list entries of workloads with their state. */
 export async function summariesOf(found: readonly StoredResource[], sources: Sources): Promise<WorkloadSummary[]> {
   const stateOf = await lookAtWorkloads(sources);
   return found.map((resource) => renderSummary(resource, stateOf(resource)));

@@ -14,25 +14,25 @@ async function* pieces(...texts: (string | Uint8Array)[]): AsyncGenerator<Uint8A
     yield await Promise.resolve(typeof text === 'string' ? new TextEncoder().encode(text) : text);
 }
 
-describe('lines of a text that comes in pieces', () => {
-  it('are whole, whatever the pieces are, and the last one has a line break, too', async () => {
+describe('linesIn', () => {
+  it('yields complete lines from any pieces, with a line break after the last one', async () => {
     expect(await all(linesIn(pieces('on', 'e\ntwo\n', '\nthr', 'ee')))).toEqual(['one\n', 'two\n', '\n', 'three\n']);
   });
 
-  it('may have characters that are cut in two', async () => {
+  it('joins characters that are cut in two', async () => {
     const [first, second] = [Uint8Array.of(0xc3), Uint8Array.of(0xa4, 0x0a)];
     expect(await all(linesIn(pieces(first, second)))).toEqual(['ä\n']);
   });
 
-  it('without an end come in parts', async () => {
+  it('yields an endless line in parts', async () => {
     const lines = await all(linesIn(pieces('x'.repeat(600_000))));
     expect(lines.length).toBe(3);
     expect(lines.join('').replaceAll('\n', '')).toBe('x'.repeat(600_000));
   });
 });
 
-describe('lines of several', () => {
-  it('come as they are told, and end when all have', async () => {
+describe('mergeLines', () => {
+  it('yields lines in the order of arrival, and ends after all sources have ended', async () => {
     const [slow, fast] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     async function* one() {
       yield await slow.promise;
@@ -46,7 +46,7 @@ describe('lines of several', () => {
     expect(await all(mergeLines([]))).toEqual([]);
   });
 
-  it('end with the failure of one', async () => {
+  it('ends with the failure of one source', async () => {
     async function* bad(): AsyncGenerator<string> {
       yield 'one\n';
       await Promise.resolve();
@@ -55,7 +55,7 @@ describe('lines of several', () => {
     await expect(all(mergeLines([bad()]))).rejects.toThrow('cut');
   });
 
-  it('are not read on when nobody reads them', async () => {
+  it('stops reading when its consumer stops', async () => {
     let ended = false;
     async function* endless() {
       try {
@@ -72,7 +72,7 @@ describe('lines of several', () => {
     expect(ended).toBe(true);
   });
 
-  it('are kept by nobody after they were read, however long another one says nothing', async () => {
+  it('keeps no line after it was read, however long another source is silent', async () => {
     const { promise: end, resolve } = Promise.withResolvers<string>();
     async function* quiet() {
       yield await end;
@@ -93,7 +93,7 @@ describe('lines of several', () => {
     expect(after - before).toBeLessThan(15_000_000);
   });
 
-  it('are asked for no faster than they are read', async () => {
+  it('reads no faster than its consumer', async () => {
     let asked = 0;
     async function* eager() {
       for (; ; asked += 1) yield await Promise.resolve('x\n');
@@ -108,10 +108,10 @@ describe('lines of several', () => {
 
 const LINES = 20_000;
 
-/** Each is its own text, not a part of one. */
+/** Returns a line with memory of its own, not a slice of another string. */
 const longLine = (): string => Buffer.alloc(2000, 'x').fill('\n', 1999).toString('latin1');
 
-/** Bytes that something still refers to. */
+/** Returns the bytes that are still referenced. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -1,7 +1,7 @@
-/** Longer ones come in parts. Characters. */
+/** Maximum characters of a line; a longer line is yielded in parts. */
 export const LONGEST_LINE = 256 * 1024;
 
-/** Lines of a text that comes in pieces, each with its line break. */
+/** Yields the lines of a text that arrives in pieces, each with its line break. */
 export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -15,12 +15,12 @@ export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /**
- * What several give, as it comes; ends when all have. What one throws is thrown when the others were heard before it. Nothing is kept
- * but one line of each: a source is asked for the next one when its last one is taken.
+ * Merges lines of several sources in the order of arrival; ends when all have ended. An error of one source is thrown after the earlier
+ * lines of the others. Only one line of each source is buffered.
  */
 export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): AsyncGenerator<string, void, void> {
   const told: Told[] = [];
-  // A new one for each wait. A race of what the sources promise would hang each line on the promise of one that says nothing.
+  // Each wait has a new promise. With a race over the sources, every line would stay referenced by the promise of a silent source.
   let woken = Promise.withResolvers<undefined>();
   const ask = (source: AsyncGenerator<string>): void => {
     void answerOf(source).then((answer) => {
@@ -45,7 +45,7 @@ export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): A
       }
     }
   } finally {
-    // Who waits for its next line cannot be told to stop: its signal does.
+    // A source that waits for its next line can only be stopped by its signal.
     for (const source of sources) source.return(undefined).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import type { WorkloadState } from './workload-state.ts';
 
-/** What people are told of a workload that is not as it was awaited ("stopped"), but otherwise. */
+/** Explains to users that a workload is not in the awaited state ("stopped"). */
 export function tellNotYet(
   name: string,
   awaited: string,

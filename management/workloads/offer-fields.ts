@@ -11,7 +11,7 @@ const referencesOf = (headers: Record<string, string>): Record<string, unknown> 
     ]),
   );
 
-/** What is offered, and at which endpoint. */
+/** Fields of the offered endpoint and its content. */
 export const OFFER_FIELDS: Fields<
   | 'host'
   | 'proxy_mode'

@@ -5,32 +5,32 @@ import { Problem } from '../problem.ts';
 import type { Around, Change, Fields } from './field.ts';
 import type { Spec } from './spec.ts';
 
-/** Profiles that every platform has. */
+/** Profiles that exist on every platform. */
 const BUILT_IN: Record<string, PermissionProfileDocument> = {
   none: { name: 'none', network: { outbound: { insecure_allow_all: false } } },
   network: { name: 'network', network: { outbound: { insecure_allow_all: true } } },
 };
 
-/** What a workload may reach, read and write; undefined where nothing is said about it. */
+/** Returns the permission profile of a workload; undefined when there is none. */
 export function profileOf({ permissionProfile }: Spec, { profile }: Pick<Around, 'profile'>) {
   if (permissionProfile?.type === 'configmap') return profile;
   return permissionProfile && BUILT_IN[permissionProfile.name];
 }
 
-/** Whether it may not reach every address. */
+/** Reports whether the workload is denied some addresses. */
 export function isIsolated(profile: PermissionProfileDocument | undefined): boolean {
   return profile !== undefined && profile.network?.outbound?.insecure_allow_all !== true;
 }
 
-/** What network_isolation alone writes. */
+/** Profile that `network_isolation` alone writes. */
 const NONE = { type: 'builtin', name: 'none' };
 
 const builtIn = (name: string): Change => ({ spec: { permissionProfile: { type: 'builtin', name } } });
 
-/** Key of the ConfigMap that holds a workload's own profile. */
+/** Key of a workload's own profile in its ConfigMap. */
 export const PROFILE_KEY = 'profile.json';
 
-/** A profile of its own stands in a ConfigMap of its own; one that somebody else wrote stays as it is. */
+/** Writes a custom profile to a ConfigMap of its own; a ConfigMap made by others stays unchanged. */
 function writeProfile(value: PermissionProfileDocument, workload: string): Change {
   if ((value.network?.inbound?.allow_host ?? []).length > 0)
     throw new Problem(
@@ -49,7 +49,7 @@ function writeProfile(value: PermissionProfileDocument, workload: string): Chang
   return { spec: { permissionProfile }, profile: value };
 }
 
-/** What it may reach. */
+/** Fields of a workload's permissions. */
 export const PERMISSION_FIELDS: Fields<'permission_profile' | 'network_isolation'> = {
   permission_profile: {
     read: profileOf,

@@ -7,7 +7,7 @@ import { PROFILE_KEY } from './permission-fields.ts';
 import { readKey } from './read-key.ts';
 import { readSpec } from './spec.ts';
 
-/** Permission profiles that ConfigMaps hold. */
+/** Permission profiles in ConfigMaps. */
 export class PermissionProfiles {
   readonly #configMaps: ConfigMaps;
 
@@ -15,7 +15,7 @@ export class PermissionProfiles {
     this.#configMaps = configMaps;
   }
 
-  /** What the ConfigMap of a workload's profile says. */
+  /** Returns the profile in a workload's ConfigMap. */
   async read({ name, spec }: Pick<StoredResource, 'name' | 'spec'>): Promise<ReadProfile> {
     const { permissionProfile } = readSpec(spec);
     if (permissionProfile?.type !== 'configmap') return { profile: undefined };
@@ -25,8 +25,8 @@ export class PermissionProfiles {
   }
 
   /**
-   * Writes a workload's own profile, where there is one to write, and then what refers to it: what fails leaves the former one, unless
-   * somebody has written another meanwhile. @throws Problem `stale`: it is not the profile that was read
+   * Writes a workload's own profile, if any, and then the resource that refers to it. After a failure, the former profile is restored,
+   * unless another writer changed it. @throws Problem `stale`: it is not the profile that was read
    */
   async with<T>(
     { name: workload, own }: Pick<ReadProfile, 'own'> & { name: string },
@@ -42,7 +42,7 @@ export class PermissionProfiles {
       return await writing();
     } catch (problem) {
       await this.#putBack(name, former, version).catch((second: unknown) => {
-        // Whoever asked is told what failed first.
+        // The caller gets the first failure.
         if (problem instanceof Error) problem.cause ??= second;
       });
       throw problem;
@@ -55,17 +55,17 @@ export class PermissionProfiles {
     );
   }
 
-  /** Writes the profile of a new workload. @throws Problem `stale`: it has one, `conflict` */
+  /** Writes the profile of a new workload. @throws Problem `stale`: the workload has a profile; `conflict` */
   async make(workload: string, profile: PermissionProfileDocument): Promise<void> {
     await this.#configMaps.put(nameOf(workload), textOf(profile), undefined);
   }
 
-  /** Version of the workload's own one; undefined: it has none. */
+  /** Returns the version of the workload's own profile; undefined when it has none. */
   async versionOf(workload: string): Promise<string | undefined> {
     return (await this.#configMaps.get(nameOf(workload)))?.version;
   }
 
-  /** Takes the workload's own one away, if it has this version still. */
+  /** Removes the workload's own profile if it still has this version. */
   async remove(workload: string, version: string): Promise<void> {
     await unlessStale(this.#configMaps.delete(nameOf(workload), version));
   }
@@ -73,18 +73,18 @@ export class PermissionProfiles {
 
 /** A profile as it was read. */
 export interface ReadProfile {
-  /** Undefined where there is none, or it is not valid: the status says so. */
+  /** Undefined without a profile or with an invalid one; the status reports that. */
   profile: PermissionProfileDocument | undefined;
-  /** Where the workload refers to its own ConfigMap: what version that has; undefined: it is not there. */
+  /** Set when the workload refers to its own ConfigMap; its version is undefined when the ConfigMap is missing. */
   own?: { version: string | undefined } | undefined;
 }
 
-/** ConfigMap of a workload's own profile. */
+/** Returns the ConfigMap name of a workload's own profile. */
 const nameOf = (workload: string): string => `${workload}-permissions`;
 
 const textOf = (profile: PermissionProfileDocument) => ({ [PROFILE_KEY]: JSON.stringify(profile) });
 
-/** What somebody else wrote meanwhile stays. */
+/** Ignores a conflict: the profile of another writer stays. */
 async function unlessStale(writing: Promise<unknown>): Promise<void> {
   try {
     await writing;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { MOST_POD_LOGS, PodLogs } from './pod-logs.ts';
 
-/** Reads that have begun: what ends each. */
+/** Ends each read that has begun. */
 let begun: (() => void)[] = [];
 const api = {
   async *stream(_wanted: unknown, { signal }: { signal?: AbortSignal | undefined }) {
@@ -26,8 +26,8 @@ const selection = () => {
 const HALF = MOST_POD_LOGS / 2;
 const AGAIN = { headers: { 'Retry-After': '5' } };
 
-describe('logs of pods', () => {
-  it('are read up to a number for all callers together, and who is one too many is told to come again', () => {
+describe('PodLogs', () => {
+  it('limits the reads of all callers together, and rejects one more with a retry', () => {
     const logs = new PodLogs(api);
     const [first, second] = [selection(), selection()];
     expect(logs.read('one', pods(HALF), first.how)).toHaveLength(HALF);
@@ -40,7 +40,7 @@ describe('logs of pods', () => {
     expect(logs.read('three', pods(HALF - 1), selection().how)).toHaveLength(HALF - 1);
   });
 
-  it('are read by one caller up to half of that: others find some left', () => {
+  it('limits one caller to half of all reads', () => {
     const logs = new PodLogs(api);
     const { stop, how } = selection();
     expect(logs.read('one', pods(HALF - 1), how)).toHaveLength(HALF - 1);
@@ -53,7 +53,7 @@ describe('logs of pods', () => {
     expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
   });
 
-  it('are read of one namespace up to half of all, by however many callers: other namespaces find some left', () => {
+  it('limits one namespace to half of all reads, for any number of callers', () => {
     const logs = new PodLogs(api);
     const { stop, how } = selection();
     logs.read('one', pods(HALF / 2), how);
@@ -66,7 +66,7 @@ describe('logs of pods', () => {
     expect(logs.read('four', pods(HALF / 2), selection().how)).toHaveLength(HALF / 2);
   });
 
-  it('count no more when they have ended, and once only', async () => {
+  it('releases a read once, when it has ended', async () => {
     const logs = new PodLogs(api);
     const { stop, how } = selection();
     const read = logs.read('one', pods(HALF), how);
@@ -83,7 +83,7 @@ describe('logs of pods', () => {
     );
   });
 
-  it('of a reader who has gone already do not count', () => {
+  it('does not count a read whose caller has already gone', () => {
     const logs = new PodLogs(api);
     const { stop, how } = selection();
     stop.abort();

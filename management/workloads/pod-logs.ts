@@ -4,9 +4,9 @@ import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod
 import { CallerQuota } from '../caller-quota.ts';
 import { releaseOnAbort } from '../release-on-abort.ts';
 
-/** Logs of pods that are read at once, for all callers together: each holds a connection to the API server as long as it goes on. */
+/** Maximum number of pod logs read at once for all callers: each holds a connection to the API server. */
 export const MOST_POD_LOGS = 128;
-/** Those of one caller, and those of one namespace: who may make accounts there is many callers. */
+/** Limit for one caller, and for one namespace, whose members could create many accounts. */
 const POD_LOGS_OF_ONE = MOST_POD_LOGS / 2;
 
 export interface PodLog {
@@ -16,7 +16,7 @@ export interface PodLog {
 
 type Pieces = AsyncGenerator<Uint8Array, void, void>;
 
-/** Reads the logs of pods, and no more of them than it has connections for. */
+/** Limits the concurrent reads of pod logs. */
 export class PodLogs {
   readonly #api: Pick<KubeApi, 'stream'>;
   readonly #callers = new CallerQuota({
@@ -36,8 +36,8 @@ export class PodLogs {
   }
 
   /**
-   * Pieces of each, counted until it has ended or `signal`.
-   * @throws Problem where too many are read already: `too_many_requests` by this caller, `unavailable` by all
+   * Returns the pieces of each log, which count until the log ends or `signal` aborts. @throws Problem when too many logs are being read:
+   * `too_many_requests` by this caller, `unavailable` by all callers
    */
   read(who: string, logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
     const { signal } = selection;
@@ -50,7 +50,7 @@ export class PodLogs {
     );
   }
 
-  /** All or none of them; each ends on its own. */
+  /** Acquires all logs or none; each is released on its own. */
   #take(who: string, logs: readonly PodLog[]): (() => void)[] {
     const namespace = logs[0]?.place.namespace ?? '';
     this.#callers.check(who, logs.length);

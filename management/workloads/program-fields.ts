@@ -4,7 +4,7 @@ import { type Fields, portField, same } from './field.ts';
 import { readReference, referenceText } from './secret-reference.ts';
 import { list, mapping, orNothing, type Spec } from './spec.ts';
 
-/** Entries that say the same keep what the record does not have of them. */
+/** Keeps the parts of an unchanged entry that the record lacks. */
 function kept(written: unknown, field: string, wanted: Record<string, unknown>): Record<string, unknown> {
   const former = list(written).map(mapping);
   return { ...former.find((entry) => entry[field] === wanted[field]), ...wanted };
@@ -15,7 +15,7 @@ const VOLUME = /^(\/[^:]*):(\/[^:]*?)(?::(ro|rw))?$/;
 const volumeText = ({ hostPath, mountPath, readOnly }: NonNullable<Spec['volumes']>[number]): string =>
   `${hostPath}:${mountPath}${readOnly ? ':ro' : ''}`;
 
-/** A volume keeps its name; a new one gets the next that is free. */
+/** Keeps the name of a volume; a new volume gets the next unused name. */
 function writeVolumes(texts: readonly string[], written: unknown): Record<string, unknown>[] {
   const former = list(written).map(mapping);
   const taken = new Set(former.map(({ name }) => name));
@@ -37,7 +37,7 @@ function writeVolumes(texts: readonly string[], written: unknown): Record<string
   });
 }
 
-/** What runs, and with what. */
+/** Fields of the program and its arguments. */
 export const PROGRAM_FIELDS: Fields<
   | 'image'
   | 'command'

@@ -20,7 +20,7 @@ afterEach(() => place.remove());
 
 const now = () => Date.parse('2026-01-01T00:00:00Z');
 
-/** Deletes workload `a`, whose manifest somebody else writes anew between the first look at it and the step after that. */
+/** Deletes workload `a` while another writer changes its manifest between the first read and the next step. */
 async function deleteBeside(after: string) {
   const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
   const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now });
@@ -56,20 +56,20 @@ spec: { image: ${image} }
 const FIRST = '2026-01-01T00:00:00.000Z';
 const SECOND = '2026-01-01T00:00:01.000Z';
 
-describe('a deletion in the background beside somebody who is faster', () => {
-  it('leaves one that was made again since it was looked at, though it is the same', async () => {
+describe('deletion in the background with a concurrent writer', () => {
+  it('keeps a workload that was created again since the read, even with equal content', async () => {
     place.write('a.yaml', manifest('x', FIRST));
     const { status } = await deleteBeside(manifest('x', SECOND));
     expect([status, place.read('a.yaml')]).toEqual(['succeeded', manifest('x', SECOND)]);
   });
 
-  it('looks again at one that changed', async () => {
+  it('reads a changed workload again', async () => {
     place.write('a.yaml', manifest('x', FIRST));
     const { status } = await deleteBeside(manifest('y', FIRST));
     expect([status, place.files()]).toEqual(['succeeded', []]);
   });
 
-  it('leaves one that changed and does not say when it was made: it may be another', async () => {
+  it('keeps a changed workload without a creation time, because it may be another one', async () => {
     place.write('a.yaml', manifest('x'));
     const { status, workloads } = await deleteBeside(manifest('y'));
     expect([status, place.read('a.yaml')]).toEqual(['failed', manifest('y')]);

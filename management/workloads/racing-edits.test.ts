@@ -27,7 +27,7 @@ const KINDS = [
   ['a group', 'MCPGroup', '{ description: x }', 'description'],
 ] as const;
 
-/** A workload or group `a`, on which somebody else writes a note after each of the first looks at it. */
+/** Opens a workload or group `a` to which another writer adds a note after each of the first reads. */
 function openBeside([, kind, spec]: (typeof KINDS)[number], most: number) {
   place.write('a.yaml', noted(kind, spec, 0));
   const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
@@ -53,21 +53,21 @@ function openBeside([, kind, spec]: (typeof KINDS)[number], most: number) {
   return { edit, folder };
 }
 
-describe.each(KINDS)('an edit of %s beside somebody else who writes', (...of) => {
+describe.each(KINDS)('edit of %s with a concurrent writer', (...of) => {
   const [, kind, , field] = of;
 
-  it('that names no version is made on what is there then, which stays', async () => {
+  it('applies to the current state when it names no version', async () => {
     await openBeside(of, 2).edit();
     expect(place.read('a.yaml')).toContain(`${field}: mine`);
     expect(place.read('a.yaml')).toContain("note: '2'");
   });
 
-  it('that names no version is told to be busy, and not of a version, when that goes on and on', async () => {
+  it('fails as busy, not stale, after repeated changes when it names no version', async () => {
     await expect(openBeside(of, Infinity).edit()).rejects.toMatchObject({ code: 'busy', status: 409 });
     expect(place.read('a.yaml')).toContain(`${field}: x`);
   });
 
-  it('that names a version is told that it is another by then', async () => {
+  it('fails as stale when it names a former version', async () => {
     const { edit, folder } = openBeside(of, 1);
     const version = (await folder.get(kind, 'a'))?.version ?? '';
     await expect(edit([version])).rejects.toMatchObject({ code: 'stale', status: 412 });
@@ -75,7 +75,7 @@ describe.each(KINDS)('an edit of %s beside somebody else who writes', (...of) =>
   });
 });
 
-it('an edit of a version is told that it is another by then, though somebody else wrote the same', async () => {
+it('rejects an edit of a former version, even when another writer wrote equal content', async () => {
   place.write('a.yaml', noted('MCPServer', '{ image: x }', 0));
   const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
   const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now: Date.now });

@@ -23,10 +23,10 @@ interface Place {
   configMaps: ConfigMaps;
 }
 
-/** Each call gives what another process has of the same place. */
+/** Each call returns the same place as another process sees it. */
 interface Opened {
   replica: () => Place;
-  /** Somebody writes a ConfigMap of that name by hand. */
+  /** Writes a ConfigMap of that name outside of vmcp. */
   writeByHand: (name: string) => void;
   close: () => Promise<void> | void;
 }
@@ -84,7 +84,7 @@ describe.each([
   });
   afterEach(() => opened.close());
 
-  /** One of several processes; some of what it does to resources may go otherwise. */
+  /** One of several processes; a test may replace some of its calls. */
   function replica(
     otherwise: (resources: Resources) => Partial<Resources> = () => ({}),
     mapsOtherwise: (configMaps: ConfigMaps) => Partial<ConfigMaps> = () => ({}),
@@ -107,7 +107,7 @@ describe.each([
   const profile = async (): Promise<unknown> => (await replica().get('a')).detail.permission_profile;
   const heldProfile = () => opened.replica().configMaps.get('a-permissions');
 
-  it('are changed by one of two who read the same, and the other one is told so', async () => {
+  it('accept one of two changes of the same version, and reject the other as stale', async () => {
     const [one, two] = [replica(), replica()];
     await one.create(made('first.test'), anything);
     const { version } = await one.get('a');
@@ -125,7 +125,7 @@ describe.each([
     expect(await profile()).toEqual(reaching(['one.test', 'two.test'][winner] ?? ''));
   });
 
-  it('stay as another one wrote them when an edit fails after it wrote its own', async () => {
+  it('keep the profile of another writer when an edit fails after its own write', async () => {
     const other = replica();
     await other.create(made('first.test'), anything);
     const failing = replica(() => ({
@@ -139,7 +139,7 @@ describe.each([
     expect(await profile()).toEqual(reaching('other.test'));
   });
 
-  it('are as they were when an edit fails, and nobody else wrote', async () => {
+  it('return to their former content when an edit fails without another writer', async () => {
     await replica().create(made('first.test'), anything);
     const failing = replica(() => ({ replace: () => Promise.reject(new Problem('conflict', 'somebody owns it')) }));
     const edit = failing.edit('a', { permission_profile: reaching('mine.test') }, anything, {});
@@ -147,7 +147,7 @@ describe.each([
     expect(await profile()).toEqual(reaching('first.test'));
   });
 
-  it('stay with an edit that was done, though its answer was lost', async () => {
+  it('stay with an edit that succeeded although its answer was lost', async () => {
     await replica().create(made('first.test'), anything);
     const losing = replica((resources) => ({
       async replace(...what) {
@@ -163,12 +163,12 @@ describe.each([
     await replica().edit('a', made('next.test'), anything, { expected: [version] });
   });
 
-  it('are as they were when there is no answer and nothing was done', async () => {
+  it('return to their former content when the answer is lost and the write failed', async () => {
     await replica().create(made('first.test'), anything);
     const away = replica((resources) => ({
       async replace() {
         const found = await resources.get('MCPServer', 'a');
-        // Another version, of somebody else.
+        // Another version, from another writer.
         if (found) await resources.replace({ ...found, spec: { ...found.spec, image: 'example/x:3' } }, {});
         throw new Problem('unavailable', 'it did not answer');
       },
@@ -178,7 +178,7 @@ describe.each([
     expect(await profile()).toEqual(reaching('first.test'));
   });
 
-  it('that cannot be put back when an edit fails do not hide why it failed', async () => {
+  it('report the first failure when a restore fails, too', async () => {
     await replica().create(made('first.test'), anything);
     let puts = 0;
     const failing = replica(
@@ -195,7 +195,7 @@ describe.each([
     expect(puts).toBe(2);
   });
 
-  it('are those of whoever made the workload, and not of who was too late', async () => {
+  it('belong to the creator of the workload, not to a later caller', async () => {
     const winner = replica();
     const late = replica((resources) => ({
       async create(resource) {
@@ -207,11 +207,11 @@ describe.each([
     expect(await profile()).toEqual(reaching('winner.test'));
   });
 
-  it('of a workload that is made again stay when what was left of the former one is taken away', async () => {
+  it('stay with a workload created again when the remains of the former one are removed', async () => {
     const { resources } = opened.replica();
     const next = replica();
     await next.create(made('former.test'), anything);
-    // A process that ended here.
+    // The former process ended here.
     await resources.delete('MCPServer', 'a');
     const late = replica(() => ({
       async get(kind, name) {
@@ -224,7 +224,7 @@ describe.each([
     expect(await profile()).toEqual(reaching('next.test'));
   });
 
-  it('of a workload that is made again at once stay, though the former one is still being taken away', async () => {
+  it('stay with a workload created again at once, while the former one is still being removed', async () => {
     const next = replica();
     await next.create(made('former.test'), anything);
     const deleting = replica((resources) => ({
@@ -238,7 +238,7 @@ describe.each([
     expect(await profile()).toEqual(reaching('next.test'));
   });
 
-  it('that are left of a workload go with the next look at what is left, and are none of a new one', async () => {
+  it('disappear with the next removal of remains, and do not apply to a new workload', async () => {
     const { resources } = opened.replica();
     const one = replica();
     await one.create(made('former.test'), anything);
@@ -249,7 +249,7 @@ describe.each([
     expect(await heldProfile()).toBeUndefined();
   });
 
-  it('are not written over a ConfigMap of somebody else, and no workload is left without its own', async () => {
+  it('do not overwrite a foreign ConfigMap, and leave no workload without its profile', async () => {
     opened.writeByHand('a-permissions');
     await expect(replica().create(made('a.test'), anything)).rejects.toMatchObject({ code: 'conflict' });
     expect([await replica().all(), (await heldProfile())?.data]).toEqual([[], {}]);

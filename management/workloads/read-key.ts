@@ -2,7 +2,7 @@ import { ownValue } from '#operator/plan/own-value';
 import type { Read } from '#operator/plan/read-config-map-block';
 import type { StoredConfigMap } from '../stores/config-maps.ts';
 
-/** What a key of a ConfigMap says; undefined where it is not there or not in force, as the status of the workload tells. */
+/** Returns the value of a ConfigMap key; undefined when it is missing or not in force, as the workload's status reports. */
 export function readKey<T>(
   map: Pick<StoredConfigMap, 'data'> | undefined,
   key: string,

@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 let place: WorkloadsPlace;
 let statuses: Map<string, Status>;
 let now: number;
-/** What happens between two looks, in this order. */
+/** Actions between two reads of the state, in this order. */
 let meanwhile: (() => unknown)[];
 
 const ready = (restartedAt?: string): Status => ({
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-/** Work on workloads that run, with statuses that the test tells. */
+/** Opens the work of running workloads, whose statuses the test sets. */
 function open() {
   const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
   const statusOf = ({ name }: { name: string }) => statuses.get(name);
@@ -62,8 +62,8 @@ function open() {
 
 const askedIn = (file: string) => place.read(file).includes('restarted-at');
 
-describe('a restart of many', () => {
-  it('has ended when the last of them has been started anew, and not when that is written', async () => {
+describe('restart of many workloads', () => {
+  it('ends when the last workload has restarted, not when the request is written', async () => {
     const { work, begin } = open();
     const seen: string[][] = [];
     const look = async () => {
@@ -92,7 +92,7 @@ describe('a restart of many', () => {
     expect(place.failures).toEqual([]);
   });
 
-  it('has failed where one is not started anew in time, and says how that is; the restart goes on', async () => {
+  it('fails with the state of a workload that does not restart in time, and continues', async () => {
     const { work, begin } = open();
     const message = '0 of 1 pods are ready.';
     const condition = { type: 'Ready', status: 'False', reason: 'Rolls', message } as const;
@@ -113,7 +113,7 @@ describe('a restart of many', () => {
     expect([meanwhile, askedIn('a.yaml')]).toEqual([[], true]);
   });
 
-  it('has failed at once where one cannot run, or has gone meanwhile, with the reason', async () => {
+  it('fails at once with the reason when a workload cannot run or was deleted', async () => {
     const { work, begin } = open();
     const condition = { type: 'Stalled', status: 'True', reason: 'No', message: 'its image is refused' } as const;
     statuses.set('a', {
@@ -132,7 +132,7 @@ describe('a restart of many', () => {
     ]);
   });
 
-  it('does not wait for one that somebody stopped meanwhile', async () => {
+  it('does not wait for a workload that was stopped meanwhile', async () => {
     const { work, begin } = open();
     statuses.set('b', ready(AT));
     meanwhile.push(() => place.write('a.yaml', place.read('a.yaml').replace('spec:\n', 'spec:\n  suspend: true\n')));
@@ -141,7 +141,7 @@ describe('a restart of many', () => {
     expect((await work.get(id)).status).toBe('succeeded');
   });
 
-  it('whose process ends is awaited by the next one, no longer than it was to take, and is not asked for again', async () => {
+  it('lets the next process wait up to the original deadline, without another request', async () => {
     const first = open();
     meanwhile.push(() => void first.work.close());
     const id = await first.begin();
@@ -156,9 +156,9 @@ describe('a restart of many', () => {
     expect([place.read('a.yaml'), place.failures]).toEqual([written, []]);
   });
 
-  it('is nobody else’s as long as somebody waits for it', async () => {
+  it('stays with its process while that process waits for it', async () => {
     const [mine, other] = [open(), open()];
-    // Each look of the other one that took it up would end this list too early.
+    // Each read by another process that resumed the work would end this list too early.
     const ask = () => void (now += 15_000);
     meanwhile.push(ask, ask, ask, async () => {
       expect((await other.work.get(id)).status).toBe('running');

@@ -1,37 +1,37 @@
 import type { StoredResource } from '../stores/resources.ts';
 
-/** What runs of workloads. Two of them: processes of this machine, and pods. */
+/** The running parts of workloads: processes of this machine, or pods. */
 export interface WorkloadRuntime {
-  /** Address that endpoints of workloads listen on. */
+  /** Address on which endpoints of workloads listen. */
   readonly host: string;
-  /** Of the resources; what is noted on one has it before its name. */
+  /** API group of the resources, which prefixes annotations on them. */
   readonly apiGroup: string;
-  /** Paths of the machine mean something. */
+  /** Whether paths of this machine are meaningful. */
   readonly hasPaths: boolean;
-  /** Host at which the program of a workload is reached. */
+  /** Returns the host of a workload's program. */
   targetHost(name: string): string;
-  /** Looks once, and tells of each workload what was seen; undefined where nobody can say: nothing runs here at all. */
+  /** Reads the state once. Returns undefined for a workload when nothing runs here. */
   look(): Promise<(resource: StoredResource) => Seen | undefined>;
   /**
-   * Lines of the logs of a workload, each with its line break, until there are no more, or until `signal` with `follow`.
-   * @throws Problem `not_found`: it has none yet
+   * Yields log lines of a workload with line breaks, until the end, or with `follow` until `signal` aborts. @throws Problem `not_found`:
+   * there is no log yet
    */
   logs(name: string, options: LogOptions): Promise<AsyncIterable<string>>;
 }
 
-/** What was seen of a workload's own processes or pods. */
+/** State of a workload's own processes or pods. */
 export interface Seen {
-  /** Something of it runs. */
+  /** At least one process or pod runs. */
   isRunning: boolean;
-  /** It ends again and again: how it did last, e.g. `exited with code 1`. */
+  /** Set when the program crashes repeatedly: how it ended last, e.g. `exited with code 1`. */
   crashed?: string | undefined;
 }
 
 export interface LogOptions {
-  /** Lines of the past. */
+  /** Number of past lines. */
   lines: number;
   follow: boolean;
-  /** Who reads them. */
+  /** Caller that reads them. */
   who: string;
   signal: AbortSignal;
 }

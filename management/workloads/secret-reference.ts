@@ -1,10 +1,10 @@
 import { SecretKeyRef } from '#crds/parts/references';
 import { Problem } from '../problem.ts';
 
-/** `<secret>/<key>`, as records write it. */
+/** Returns `<secret>/<key>`, as in records. */
 export const referenceText = ({ name, key }: SecretKeyRef): string => `${name}/${key}`;
 
-/** What a reference names. @throws Problem `inline_secret` for anything else, which it never repeats */
+/** Parses a reference. @throws Problem `inline_secret` for any other text, which the message never repeats */
 export function readReference(text: string, field: string): SecretKeyRef {
   const [name, key, ...more] = text.split('/');
   const { data } = SecretKeyRef.safeParse({ name, key });

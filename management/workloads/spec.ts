@@ -4,16 +4,16 @@ import { MCPServerSpec } from '#crds/kinds/index';
 const { shape } = MCPServerSpec;
 type Fields = z.output<typeof MCPServerSpec>;
 
-/** The fields of an MCPServer that are valid by themselves, defaults filled in. */
+/** Fields of an MCPServer that are valid on their own, with defaults. */
 export type Spec = Partial<Fields>;
 
-/** As it is written: what is changed is changed there, so that nothing else is. */
+/** The spec as it is written; changes apply to it, so that all else stays. */
 export type WrittenSpec = Readonly<Record<string, unknown>>;
 
-/** Fields to write; undefined takes one away. */
+/** Fields to write; undefined removes a field. */
 export type SpecChange = Record<string, unknown>;
 
-/** What of a written spec can be understood. A resource that somebody wrote wrongly is shown, too, so that it can be mended. */
+/** Returns the valid part of a written spec. An invalid resource is also shown, so that users can correct it. */
 export function readSpec(written: WrittenSpec): Spec {
   const whole = MCPServerSpec.safeParse(written);
   if (whole.success) return whole.data;
@@ -24,7 +24,7 @@ export function readSpec(written: WrittenSpec): Spec {
   return Object.fromEntries(fields);
 }
 
-/** The spec with a change in it. */
+/** Returns the spec with a change applied. */
 export function changed(written: WrittenSpec, change: SpecChange): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...written, ...change }).filter(([, value]) => value !== undefined));
 }
@@ -34,14 +34,14 @@ export const mapping = (value: unknown): Record<string, unknown> =>
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
-/** Undefined in place of what is empty: nothing is written for it. */
+/** Replaces an empty value by undefined, which is not written. */
 export function orNothing<T>(value: T | null | undefined): T | undefined {
   if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return undefined;
   const isEmpty = typeof value === 'object' && Object.keys(value).length === 0;
   return isEmpty ? undefined : value;
 }
 
-/** An object without members that have no value; undefined where none is left. */
+/** Returns the object without undefined members; undefined when none is left. */
 export function present<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } | undefined {
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return members.length === 0

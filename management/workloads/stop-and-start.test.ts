@@ -13,14 +13,14 @@ const stored = (annotations: Record<string, string>, spec: Record<string, unknow
   version: '1',
 });
 
-it('is started anew by an annotation of the API group of its installation', () => {
+it('restarts with an annotation of its installation’s API group', () => {
   expect(restarted(stored({ note: 'x' }, { suspend: true, image: 'i' }), AT, 'mcp.acme.example')).toEqual({
     annotations: { note: 'x', 'mcp.acme.example/restarted-at': AT },
     spec: { image: 'i' },
   });
 });
 
-it('is started anew by the annotation that it has, and by no earlier moment', () => {
+it('restarts with the existing annotation, and never with an earlier time', () => {
   const has = stored({ 'mcp.acme.example/restarted-at': AT });
   const then = (at: string) => restarted(has, at, 'mcp.acme.example').annotations;
   expect(then(LATER)).toEqual({ 'mcp.acme.example/restarted-at': LATER });

@@ -11,14 +11,14 @@ import { orNothing, readSpec, type Spec } from './spec.ts';
 
 type Found = Pick<Place, 'hasPaths' | 'profile'>;
 
-/** Whether a container can be held to its profile on one machine: its engine gives it the whole network, or none. */
+/** Reports whether a local engine can enforce the profile: it gives a container the whole network, or none. */
 function isLimited(profile: Found['profile']): boolean {
   const { outbound, mode } = profile?.network ?? {};
   const named = [...(outbound?.allow_host ?? []), ...(outbound?.allow_port ?? [])];
   return mode !== 'none' && outbound?.insecure_allow_all !== true && named.length > 0;
 }
 
-/** Why the network of a workload cannot be limited as its profile says; undefined where it can, or need not be. */
+/** Returns why the network limits of the profile cannot be enforced; undefined when they can, or there are none. */
 function unenforced(spec: Spec, { hasPaths, profile }: Found): string | undefined {
   const wanted = profileOf(spec, { profile });
   const { outbound, mode } = wanted?.network ?? {};
@@ -72,7 +72,7 @@ function ofEngine(spec: Spec, { hasPaths }: Found): string[] {
     .map(([field]) => `${field}: no container engine of one machine runs it`);
 }
 
-/** Volumes, folders and privileges of a container, which a process of this machine does not have. */
+/** Returns container settings (volumes, folders, privileges) that do not apply to a local process. */
 function ofProcess(spec: Spec, { hasPaths, profile }: Found): string[] {
   if (!hasPaths || !spec.command) return [];
   const { read, write, privileged } = profileOf(spec, { profile }) ?? {};
@@ -101,7 +101,7 @@ function ofProgram(spec: Spec): string[] {
 
 const SAID = 'accepted, without effect here: ';
 
-/** What is accepted of a workload and has no effect here, a line each. */
+/** Returns the accepted settings of a workload that have no effect here, one line each. */
 export function withoutEffect(resource: Pick<StoredResource, 'spec' | 'annotations'>, found: Found): string[] {
   const spec = readSpec(resource.spec);
   const why = unenforced(spec, found);
@@ -115,10 +115,10 @@ export function withoutEffect(resource: Pick<StoredResource, 'spec' | 'annotatio
   ].map((line) => SAID + line);
 }
 
-/** Fields by which a workload is isolated. */
+/** Fields that affect isolation. */
 const ISOLATING = ['permissionProfile', 'command', 'remoteUrl', 'image'] as const;
 
-/** Refuses isolation that nothing enforces, where a change brings it. @throws Problem `bad_request` */
+/** Rejects a change that adds isolation which nothing enforces. @throws Problem `bad_request` */
 export function checkIsolation(edited: Edited, before: StoredResource, found: Found): void {
   const isChanged = ISOLATING.some((field) => !sameValue(edited.spec[field], before.spec[field]));
   if (!isChanged && edited.profile === undefined) return;

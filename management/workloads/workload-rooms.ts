@@ -9,12 +9,12 @@ import { PermissionProfiles } from './permission-profiles.ts';
 import type { WorkloadRuntime } from './runtime.ts';
 import { Workloads } from './workloads.ts';
 
-/** Where the workloads of one namespace are, and what runs them. */
+/** Location of one namespace's workloads, and their runtime. */
 interface WorkloadPlace {
   resources: Resources;
   configMaps: ConfigMaps;
   runtime: WorkloadRuntime;
-  /** Of work in the background. */
+  /** Records of background work. */
   records: RecordStore;
   now: () => number;
   onFailure: (text: string) => void;
@@ -24,7 +24,7 @@ export type WorkloadRooms = Pick<Rooms, 'workloads' | 'runConfigurations' | 'gro
   close(): Promise<void>;
 };
 
-/** What is about workloads, of one namespace. One for a process: who changes them takes turns there. */
+/** Returns the workload services of one namespace. One instance per process, because it serializes changes. */
 export function workloadRooms({ records, now, onFailure, configMaps, ...place }: WorkloadPlace): WorkloadRooms {
   const profiles = new PermissionProfiles(configMaps);
   const workloads = new Workloads({ ...place, profiles });

@@ -34,7 +34,7 @@ interface Case {
   is: [string, string];
 }
 
-/** A program that runs, as the servers see it that offer it. */
+/** Returns a running program as the servers that offer it report it. */
 const offered = (name: string, is: Case['is'], ...backends: BackendSummary[]): Case => ({
   ...{ name, is, backends },
   status: READY,
@@ -171,9 +171,9 @@ const CASES: Case[] = [
   },
 ];
 
-describe('a workload', () => {
+describe('workloadState', () => {
   it.each(CASES)(
-    'that $name is told so',
+    'reports that $name',
     ({ spec = {}, status, seen, backends = [], isBeingDeleted, annotations = {}, is }) => {
       const resource: StoredResource = {
         kind: 'MCPServer',
@@ -190,7 +190,7 @@ describe('a workload', () => {
     },
   );
 
-  it('counts as one that runs when it serves, or would if somebody logged in', () => {
+  it('counts a workload as running when it serves, or waits only for a login', () => {
     expect([...RUNNING].sort()).toEqual(['running', 'unauthenticated', 'unhealthy']);
   });
 });

@@ -5,18 +5,18 @@ import type { StoredResource } from '../stores/resources.ts';
 import type { Seen } from './runtime.ts';
 import { isRestarting } from './stop-and-start.ts';
 
-/** How a workload is, and why. */
+/** State of a workload, with the reason. */
 export interface WorkloadState {
   status: WorkloadStatus;
-  /** What is so, and what to do; empty where there is nothing to say. */
+  /** Explanation and remedy; empty when there is nothing to report. */
   context: string;
 }
 
-/** What is known of a workload besides its resource. */
+/** Facts about a workload besides its resource. */
 export interface Sightings {
-  /** Of its own processes or pods; undefined where nobody can say. */
+  /** State of its own processes or pods; undefined when it is unknown. */
   seen: Seen | undefined;
-  /** How the servers that offer it see it. */
+  /** State of the workload in the servers that offer it. */
   backends: readonly BackendSummary[];
 }
 
@@ -25,7 +25,7 @@ const state = (status: WorkloadStatus, context = ''): WorkloadState => ({ status
 const conditionOf = ({ conditions }: Status, type: string) =>
   conditions.find((condition) => condition.type === type && condition.status === 'True');
 
-/** How each phase that a server reports is called here. Of several servers the best one counts: it is reached there. */
+/** Maps the phases reported by servers. The best of several servers counts, because the workload is reachable there. */
 const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
   Ready: 'running',
   Degraded: 'unhealthy',
@@ -36,13 +36,15 @@ const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
 };
 const BEST: readonly WorkloadStatus[] = ['running', 'unauthenticated', 'unhealthy', 'starting', 'error', 'stopped'];
 
-/** `mayStart`: its program runs here. As long as it has never answered (nobody has listed its tools) it is about to. */
+/**
+ * Returns the state of one backend. `mayStart`: its program runs here; before its first answer (no tools listed), it counts as starting.
+ */
 function stateSeen({ name, phase, message, loginUrl, tools }: BackendSummary, mayStart: boolean): WorkloadState {
   if (phase === 'Ready') return state('running');
   if (phase === 'Unavailable' && mayStart && tools === undefined && loginUrl === undefined)
     return state('starting', message);
   if (loginUrl === undefined) return state(SEEN[phase], message);
-  // In a cluster it is the page of the endpoint, and for administrators.
+  // In a cluster, the login page is the endpoint's page for administrators.
   const way = loginUrl.endsWith('/connections') ? 'as an administrator' : `vmcp login ${name}, or`;
   return state('unauthenticated', `A person has to log in there once: ${way} open ${loginUrl}`);
 }
@@ -54,7 +56,7 @@ function seenState(backends: readonly BackendSummary[], mayStart: boolean): Work
 
 const NOT_LOOKED_AT = 'It has not been looked at yet: wait, or see that the operator runs and watches its namespace.';
 
-/** How a workload is. What somebody asked for counts first, then what keeps it from being so, then how it is seen. */
+/** Returns the state of a workload. Requested changes come first, then obstacles to them, then observations. */
 export function workloadState(resource: StoredResource, sightings: Sightings): WorkloadState {
   const { spec, status, isBeingDeleted } = resource;
   const { seen, backends } = sightings;
@@ -70,9 +72,9 @@ export function workloadState(resource: StoredResource, sightings: Sightings): W
 
 interface Reported {
   backends: readonly BackendSummary[];
-  /** It runs elsewhere: nobody starts it here. */
+  /** The program runs elsewhere and is not started here. */
   isRemote: boolean;
-  /** A server has to run it, where it has no pod of its own. */
+  /** A server has to run the program, which has no pod of its own. */
   isStdio: boolean;
 }
 
@@ -90,13 +92,13 @@ function reportedState(status: Status, seen: Seen | undefined, reported: Reporte
   return isStdio && seen?.isRunning === false ? state('unknown', NOBODY_RUNS_IT) : phaseState(status, ready);
 }
 
-/** What is known of it is of what ran before, but for what keeps it from being started anew. */
+/** Returns the state during a restart. Former observations describe the old processes, except obstacles to the restart. */
 function restarting({ conditions }: Status): WorkloadState {
   const said = conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message;
   return state('starting', ['It is being started anew.', said].filter((text) => text !== undefined).join(' '));
 }
 
-/** What keeps it from running, the heaviest first. */
+/** Returns the most severe obstacle to running. */
 function hindrance(status: Status, crashed: string | undefined, ready: string | undefined): WorkloadState | undefined {
   const stalled = conditionOf(status, 'Stalled');
   if (stalled) return state('error', stalled.message);
@@ -112,5 +114,5 @@ function hindrance(status: Status, crashed: string | undefined, ready: string | 
 const phaseState = ({ phase }: Status, message = ''): WorkloadState =>
   phase === 'Degraded' ? state('unhealthy', message) : state('running');
 
-/** Statuses of what runs: the list without `all` has these. */
+/** Statuses of running workloads, which the list returns without `all`. */
 export const RUNNING: ReadonlySet<WorkloadStatus> = new Set(['running', 'unhealthy', 'unauthenticated']);

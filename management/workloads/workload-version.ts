@@ -7,7 +7,7 @@ export interface Read extends ReadProfile {
   resource: StoredResource;
 }
 
-/** Version of all that a record of it says: a profile stands in an object of its own. */
+/** Returns the version of a whole record, including the profile, which is in a separate object. */
 export function versionOf({ resource: { version }, profile }: Pick<Read, 'resource' | 'profile'>): string {
   if (!profile) return version;
   return createHash('sha256')

@@ -29,26 +29,26 @@ interface WorkloadsOptions {
   runtime: WorkloadRuntime;
 }
 
-/** A workload, and how it is. */
+/** A workload with its state. */
 export interface LookedAt {
   resource: StoredResource;
   state: WorkloadState;
 }
 
-/** A new workload, and what is known of its image's signatures. */
+/** A new workload, with the verification result of its image signatures. */
 export type CheckedWorkload = Omit<NewWorkload, 'registry_entry' | 'name'> & {
   name: string;
   checked?: CheckedImage | undefined;
 };
 
-/** Refuses what the caller may not hand on, or what cannot be; called before anything is written. @throws Problem */
+/** Rejects invalid changes and rights that the caller may not pass on; runs before any write. @throws Problem */
 export type Check = (wanted: Edited, before: StoredResource, place: Place) => Promise<void>;
 
 const SERVER = 'MCPServer';
 /** Changes of one workload that run or wait. */
 const CHANGES_PER_WORKLOAD = 500;
 
-/** The MCPServers of one namespace, as workloads. One instance for a process. */
+/** The MCPServers of one namespace, as workloads. One instance per process. */
 export class Workloads {
   readonly #in: WorkloadsOptions;
   /** Serialises the changes of each workload in this process, so that what a change reads is current when it writes. */
@@ -58,12 +58,12 @@ export class Workloads {
     this.#in = options;
   }
 
-  /** Of the resources. */
+  /** Returns the API group of the resources. */
   get apiGroup(): string {
     return this.#in.runtime.apiGroup;
   }
 
-  /** By name. Those that run; with `all` every one. @throws Problem `not_found`: no such group */
+  /** Returns the running workloads by name; with `all`, every workload. @throws Problem `not_found`: no such group */
   async list({ all, group }: { all: boolean; group?: string | undefined }): Promise<WorkloadSummary[]> {
     if (group !== undefined) await this.checkGroup(group, 'not_found');
     const found = (await this.#in.resources.list(SERVER)).filter(
@@ -73,7 +73,7 @@ export class Workloads {
     return summaries.filter(({ status }) => all || RUNNING.has(status));
   }
 
-  /** With the version of what is wanted. @throws Problem `not_found` */
+  /** Returns the record with the version of its spec. @throws Problem `not_found` */
   async get(name: string): Promise<{ detail: WorkloadDetail; version: string }> {
     const read = await this.#read(name);
     return { detail: renderDetail(read.resource, this.#placeOf(read)), version: versionOf(read) };
@@ -88,7 +88,7 @@ export class Workloads {
     return { name, status, status_context: context, conditions: resource.status?.conditions ?? [], ...warnings };
   }
 
-  /** What is accepted of a workload and has no effect here; no member where there is nothing. */
+  /** Returns the accepted settings that have no effect here; no member without such settings. */
   warningsOf(read: Read): { warnings?: string[] } {
     const warnings = withoutEffect(read.resource, this.#placeOf(read));
     return warnings.length === 0 ? {} : { warnings };
@@ -107,12 +107,12 @@ export class Workloads {
     return resource;
   }
 
-  /** By name. */
+  /** Returns all workloads by name. */
   all(): Promise<StoredResource[]> {
     return this.#in.resources.list(SERVER);
   }
 
-  /** Looks once at all of them, and tells of each by its name; undefined: there is none. */
+  /** Reads the state of all workloads once. The result returns undefined for an unknown name. */
   async look(): Promise<(name: string) => LookedAt | undefined> {
     const [resources, stateOf] = await Promise.all([this.all(), lookAtWorkloads(this.#in)]);
     const known = new Map(resources.map((resource) => [resource.name, { resource, state: stateOf(resource) }]));
@@ -152,8 +152,8 @@ export class Workloads {
   }
 
   /**
-   * Works on what is there now: without a version somebody else's change in between is no reason to refuse. `how` gives back the
-   * resource itself to change nothing. @throws Problem `not_found`, `stale`, `busy`, `conflict`, and what `how` throws
+   * Applies `how` to the current resource. Without an expected version, a concurrent change causes a retry. `how` returns the resource
+   * itself for no change. @throws Problem `not_found`, `stale`, `busy`, `conflict`, and what `how` throws
    */
   change(
     name: string,
@@ -178,7 +178,7 @@ export class Workloads {
     }
   }
 
-  /** With its own permission profile. @throws Problem `not_found`, `stale` */
+  /** Deletes a workload with its own permission profile. @throws Problem `not_found`, `stale` */
   async delete(name: string, expected?: Expected): Promise<void> {
     await this.#exclusive(name, async () => {
       const read = await this.#read(name);
@@ -193,8 +193,8 @@ export class Workloads {
   }
 
   /**
-   * The same, where what is there is meant: not one that changed, or was made again, after it was looked at.
-   * @throws Problem `not_found`, `stale`
+   * Deletes a workload if `isMeant` accepts it, and if it was neither changed nor created again since the read. @throws Problem
+   * `not_found`, `stale`
    */
   async deleteMeant(name: string, isMeant: (resource: StoredResource) => boolean): Promise<void> {
     await this.#exclusive(name, async () => {
@@ -207,8 +207,8 @@ export class Workloads {
   }
 
   /**
-   * What is left of a workload that is gone. A new one has its profile written after it is there: what was read before it was looked
-   * for in vain is of no new one.
+   * Removes the remains of a deleted workload. A new workload's profile is written after its resource, so a profile read before the
+   * resource was found missing belongs to the former one.
    */
   async removeRest(name: string): Promise<void> {
     const rest = await this.#in.profiles.versionOf(name);
@@ -217,14 +217,16 @@ export class Workloads {
     if (live === undefined || live.isBeingDeleted === true) await this.#in.profiles.remove(name, rest);
   }
 
-  /** The workload first: of several that make one of this name one does, and who does not has written nothing. It waits for its profile. */
+  /**
+   * Creates the workload before its profile, so that only one of several concurrent creators writes. The workload waits for its profile.
+   */
   async #make(empty: StoredResource, { profile, ...edited }: Edited): Promise<Read> {
     if (profile) await this.removeRest(empty.name);
     const resource = await this.#in.resources.create({ ...empty, ...edited });
     try {
       if (profile) await this.#in.profiles.make(resource.name, profile);
     } catch (problem) {
-      // Whoever was so fast to give the new one another profile wrote later.
+      // Another writer already gave the new workload another profile.
       if (isStale(problem)) return this.#read(resource.name);
       await this.#takeBack(resource);
       throw problem;
@@ -232,7 +234,7 @@ export class Workloads {
     return { resource, profile };
   }
 
-  /** Removes a new one, unless somebody works with it already. */
+  /** Removes a new workload, unless it is already in use. */
   async #takeBack(resource: StoredResource): Promise<void> {
     const meant = { expected: [resource.version], identity: identityOf(resource) };
     await this.#in.resources.delete(SERVER, resource.name, meant).catch((problem: unknown) => {
@@ -248,7 +250,7 @@ export class Workloads {
     return { resource: changed, profile: wanted ?? profile };
   }
 
-  /** An answer that is lost says nothing of the write: what stands is looked at before it counts as failed. */
+  /** Replaces the resource. After a lost answer, it reads the current state before it reports a failure. */
   async #replace(wanted: StoredResource, options: WriteOptions): Promise<StoredResource> {
     try {
       return await this.#in.resources.replace(wanted, { ...options, expected: [wanted.version] });

@@ -1,4 +1,4 @@
-/** Annotations that pods, Deployments and Services may have where the administrator names no others: `prefix/*` stands for all of a prefix. */
+/** Annotations allowed on pods, Deployments and Services if the administrator lists none. `prefix/*` allows all of a prefix. */
 export const POD_ANNOTATIONS: readonly string[] = [
   'kubectl.kubernetes.io/default-container',
   'cluster-autoscaler.kubernetes.io/safe-to-evict',
@@ -6,7 +6,7 @@ export const POD_ANNOTATIONS: readonly string[] = [
   'prometheus.io/*',
 ];
 
-/** Whether the writer of a resource may give its objects an annotation: controllers and meshes take orders by them. */
+/** Returns whether a tenant may set an annotation on rendered objects. Controllers and meshes act on annotations. */
 export function isAllowedAnnotation(name: string, allowed: readonly string[] = POD_ANNOTATIONS): boolean {
   return allowed.some((one) => (one.endsWith('/*') ? name.startsWith(one.slice(0, -1)) : name === one));
 }

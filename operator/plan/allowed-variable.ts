@@ -1,4 +1,4 @@
-/** What Node may be told of its memory; anything else that it is told by a variable may be code. */
+/** Memory options of Node. Any other Node option set by a variable may load code. */
 const MEMORY = /^(\s*--max-(old|semi)-space-size(-percentage)?=\d+)*\s*$/;
 
 /** Time zone, language, threads and memory. */
@@ -11,8 +11,8 @@ export interface Variable {
 }
 
 /**
- * Whether the writer of a resource may set a variable of a process of ours, which knows the credentials of others. Others may
- * say what runs in it, where it connects (`HTTPS_PROXY`, `LOCALDOMAIN`) or whom it trusts (`NODE_EXTRA_CA_CERTS`).
+ * Returns whether a tenant may set a variable of a vmcp process, which knows the credentials of others. Other variables
+ * may say what it runs, where it connects (`HTTPS_PROXY`, `LOCALDOMAIN`) or whom it trusts (`NODE_EXTRA_CA_CERTS`).
  */
 export function isAllowedVariable({ name, value = '', valueFrom }: Variable): boolean {
   if (valueFrom !== undefined) return false;

@@ -37,7 +37,7 @@ interface Setting {
   facts?: Partial<ClusterFacts>;
   /** Other fields of the resource. */
   spec?: object;
-  /** The pod is that of a program of the writer's own: container `vmcp` is not ours, and others may stand beside it. */
+  /** The pod runs the tenant's own program: vmcp does not own container `vmcp`, and other containers are allowed. */
   program?: true;
 }
 
@@ -64,7 +64,7 @@ const claim = (volumeClaimTemplate: object) => volume({ ephemeral: { volumeClaim
 const side = (fields: object = {}) =>
   pod({ containers: [{ name: 'side', image: 'x', securityContext: RESTRICTED, ...fields }] });
 
-describe('a pod template', () => {
+describe('applyPodTemplate', () => {
   it.each<[string, object, Setting?]>([
     ['where pods run', pod({ nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }] })],
     ['which pods matter more', pod({ priorityClassName: 'high' })],
@@ -113,7 +113,7 @@ describe('a pod template', () => {
       { program: true, facts: { allowHostPaths: true } },
     ],
     ['privileges that are allowed', context({ privileged: true }), { facts: { allowHostPaths: true } }],
-  ])('may say %s', (...[, template, setting]) => {
+  ])('accepts %s', (...[, template, setting]) => {
     expect(apply(template, setting)).not.toEqual(rendered);
   });
 
@@ -152,7 +152,7 @@ describe('a pod template', () => {
       { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/vmcp': 'unconfined' } } },
       'metadata.annotations[container.apparmor.security.beta.kubernetes.io/vmcp]',
     ],
-  ])('may not leave the Restricted standard: %j', (...[template, message, setting]) => {
+  ])('rejects a template outside the Restricted standard: %j', (...[template, message, setting]) => {
     expect(() => apply(template, setting)).toThrow(message);
   });
 
@@ -181,7 +181,7 @@ describe('a pod template', () => {
     [pod({ volumes: [{ name: 'config', configMap: { name: 'other' } }] }), 'spec.volumes[config]: is a volume of ours'],
     [pod({ volumes: [{ name: 'config', $patch: 'delete' }] }), 'spec.volumes[config]: is a volume of ours: keep it'],
     [{ metadata: { labels: { app: 'other' } } }, 'metadata.labels[app]: selects the pods'],
-  ])('refuses a change of a container or volume of ours: %j', (...[template, message, setting]) => {
+  ])('rejects a change of a vmcp container or volume: %j', (...[template, message, setting]) => {
     expect(() => apply(template, setting)).toThrow(message);
   });
 
@@ -229,7 +229,7 @@ describe('a pod template', () => {
     ],
     [pod({ serviceAccount: 'mine' }), 'spec.serviceAccount: may not be written'],
   ])(
-    'refuses what gives the program of the writer more than the other fields: %j',
+    "rejects more access for the tenant's program than the other fields give: %j",
     (...[template, message, setting]) => {
       expect(() => apply(template, { program: true, ...setting })).toThrow(message);
     },
@@ -264,7 +264,7 @@ describe('a pod template', () => {
     ],
     ['spec.volumes[v].csi', volume({ csi: { driver: 'secrets-store.csi.k8s.io' } })],
     ['spec.volumes[v].projected.podCertificate', volume({ projected: { sources: [{ podCertificate: {} }] } })],
-  ])('refuses %s by name in the pods of a program and of an endpoint', (path, template) => {
+  ])('rejects %s by name in the pods of a program and of an endpoint', (path, template) => {
     expect(() => apply(template, { program: true })).toThrow(`podTemplateSpec.${path}: `);
     if (!/\[(side|v)\]/.test(path)) expect(() => apply(template)).toThrow(`podTemplateSpec.${path}: `);
   });
@@ -283,7 +283,7 @@ describe('a pod template', () => {
     'LOCALDOMAIN',
     'RES_OPTIONS',
     'OTEL_EXPORTER_OTLP_ENDPOINT',
-  ])('refuses the variable %s, which says where a container of ours connects or whom it trusts', (name) => {
+  ])('rejects the variable %s, which sets where a vmcp container connects or whom it trusts', (name) => {
     const message = `podTemplateSpec.spec.containers[vmcp].env[${name}]: may say`;
     expect(() => apply(own({ env: [{ name, value: 'x' }] }))).toThrow(message);
     expect(apply(own({ env: [{ name, value: 'x' }] }), { program: true })).not.toEqual(rendered);
@@ -305,20 +305,20 @@ describe('a pod template', () => {
     });
   });
 
-  it('refuses containers and volumes beside an endpoint', () => {
+  it('rejects containers and volumes beside an endpoint', () => {
     expect(() => apply(side())).toThrow('podTemplateSpec.spec.containers[side]: no container may be added');
     const init = pod({ initContainers: [{ name: 'init', image: 'x', securityContext: RESTRICTED }] });
     expect(() => apply(init)).toThrow('podTemplateSpec.spec.initContainers[init]: no container may be added');
     expect(() => apply(volume({ emptyDir: {} }))).toThrow('podTemplateSpec.spec.volumes[v]: no volume may be added');
   });
 
-  it('names the field that was most likely meant', () => {
+  it('suggests the field with the closest name', () => {
     expect(() => apply(pod({ tolerationz: [] }))).toThrow(
       'spec.tolerationz: may not be written in a template: did you',
     );
   });
 
-  it('names several problems, and how many more there are', () => {
+  it('lists several problems and counts the rest', () => {
     const volumes = Array.from({ length: 12 }, (_, index) => ({ name: `v${index}`, hostPath: { path: '/' } }));
     expect(() => apply(pod({ volumes }), { program: true })).toThrow('and 2 more');
   });

@@ -6,16 +6,16 @@ import { findRestrictedProblems, type PodProblem } from './check-pod-restricted.
 import { findTenancyProblems } from './check-pod-tenancy.ts';
 import { mergePodTemplate } from './merge-pod-template.ts';
 
-/** Problems that a message names. */
+/** Problems that a message lists. */
 const NAMED = 10;
 
 /**
- * Fields whose names are not those of Secrets that a pod may read. The keys of some of them are the writer's own: a tool called
- * `get_secret` refers to no Secret, and nobody was asked for the right to one.
+ * Fields whose names do not refer to Secrets that a pod may read. Some have keys chosen by the tenant: a tool called
+ * `get_secret` refers to no Secret.
  */
 const FOREIGN = new Set(['podTemplateSpec', 'imagePullSecrets', 'backends', 'overrides', 'toolsOverride']);
 
-/** Names of all Secrets that the fields of a spec refer to; what stands in the template itself does not count. */
+/** Returns the names of all Secrets that a spec refers to, without those in the template itself. */
 function namedSecrets(value: unknown, inSecret = false): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = inSecret && 'name' in value && typeof value.name === 'string' ? [value.name] : [];
@@ -35,7 +35,7 @@ function refuse(place: string, problems: PodProblem[]): never {
   );
 }
 
-/** In the namespace of the operator, a resource that names an account could take the operator's own. Throws `Stalled`. */
+/** Verifies that a resource in the operator's namespace names no account: it could take the operator's own. @throws Stalled */
 export function checkServiceAccount(
   { kind, metadata }: Manifest,
   account: string | undefined,
@@ -51,7 +51,7 @@ interface Written {
   manifest: Manifest;
   /** `spec.podTemplateSpec`. */
   template: object | undefined;
-  /** Containers of the rendered template that may not be changed. */
+  /** Containers of the rendered template that must not change. */
   ours: string[];
   /** The template may bring containers and volumes. */
   ownContainers: boolean;
@@ -63,7 +63,7 @@ function read(template: unknown, place: string): PodTemplate {
   throw new Stalled('InvalidPodTemplate', `${place} podTemplateSpec: ${checked.problems.join('; ')}`);
 }
 
-/** The first problem of each place: the standard says more than the list of fields. */
+/** Keeps the first problem of each path: the standard reports more than the list of fields. */
 function firstOfEach(problems: PodProblem[]): PodProblem[] {
   const seen = new Set<string>();
   return problems.filter(({ path }) => {
@@ -74,8 +74,9 @@ function firstOfEach(problems: PodProblem[]): PodProblem[] {
 }
 
 /**
- * The pod template of a child: what is written over what is rendered, by the merge keys of the API server, and then checked,
- * because who writes a resource must get no more by it than its other fields give. Throws `Stalled` with path and remedy.
+ * Merges the written template over the rendered one by the merge keys of the API server, then checks the result. A
+ * template must give its writer no more than the other fields do.
+ * @throws Stalled with path and remedy
  */
 export function applyPodTemplate<T extends object>(
   rendered: T,

@@ -9,17 +9,17 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/authentication.m
 const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => parse(text) as unknown);
 const lists = blocks.filter((block): block is { name: string; required?: boolean }[] => Array.isArray(block));
 
-/** Takes the place of the primary provider where an example is optional, or does not say who the user is. */
+/** Replaces the primary provider where an example is optional or does not identify the user. */
 const PRIMARY = { name: 'primary', type: 'oidc', oidcConfig: { issuerUrl: 'https://id.example', clientId: 'x' } };
 
 describe('docs/authentication.md', () => {
-  it('shows an authorization server that is valid as it stands', () => {
+  it('shows a valid authorization server', () => {
     const [spec] = blocks.filter((block) => !Array.isArray(block));
     expect(() => VirtualMCPServerSpec.parse({ config: { groupRef: 'g' }, ...(spec as object) })).not.toThrow();
   });
 
   it.each(lists.map((list) => [list[0]?.name, list] as const))(
-    'shows a provider %s that is valid as it stands',
+    'shows a valid configuration of provider %s',
     (_name, list) => {
       expect(() =>
         AuthServerConfig.parse({ issuer: 'https://mcp.example', upstreamProviders: [PRIMARY, ...list] }),

@@ -58,8 +58,8 @@ function carriedOut(spec: object, world: Partial<World> = {}, at = AT): string |
   return carriedOutRestart(manifest, readSpec(MCPServer, manifest), full);
 }
 
-describe('on one machine a restart is carried out', () => {
-  it('of a program on standard input and output when the server that starts it has taken that over', () => {
+describe('carriedOutRestart on one machine', () => {
+  it('reports a restart of a stdio program when the server that starts it has taken it over', () => {
     const documents = { front: serving('a', AT) };
     expect(carriedOut(STDIO, { documents: { front: serving('a', FORMER) }, observed: { front: seen(true) } })).toBe(
       FORMER,
@@ -70,7 +70,7 @@ describe('on one machine a restart is carried out', () => {
     expect(carriedOut(STDIO, { documents, observed: { front: seen(true) } })).toBe(AT);
   });
 
-  it('without the servers that serve a former document until somebody mends them', () => {
+  it('ignores servers that serve a former document until they are repaired', () => {
     const documents = { front: serving('a', AT), stuck: serving('a', FORMER) };
     const observed = { front: seen(true), stuck: seen(true) };
     const stuck = (type: string, generation: number): Manifest => ({
@@ -82,12 +82,12 @@ describe('on one machine a restart is carried out', () => {
       carriedOut(STDIO, { documents, observed, virtualMcpServers: { front, stuck: server }, ...known });
     expect(behind(stuck('Stalled', 2))).toBe(AT);
     expect(behind(stuck('Stalled', 2), { observed: { ...observed, front: seen(false) } })).toBe(FORMER);
-    // It waits for something, or is another one since then, and may take it over.
+    // This server waits, or has changed since, and may take the restart over.
     expect(behind(stuck('Waiting', 2))).toBe(FORMER);
     expect(behind(stuck('Stalled', 3))).toBe(FORMER);
   });
 
-  it('or looked at again until it is, as a server that becomes Stalled is no change', () => {
+  it('looks again until the restart is carried out, as a server that becomes Stalled is no change', () => {
     const key = { kind: 'MCPServer', namespace: 'default', name: 'a' } as const;
     const againOf = (manifest: Manifest, observed: World['observed']) => {
       const known = { virtualMcpServers: { front }, documents: { front: serving('a', AT) }, observed };
@@ -100,32 +100,32 @@ describe('on one machine a restart is carried out', () => {
     expect(againOf(restarted({ ...STDIO, suspend: true }), { front: seen(false) })).toBeUndefined();
   });
 
-  it('of one that no server starts, of a process of its own, and of what runs elsewhere, with its plan', () => {
+  it('reports a program without a server, a process of its own and a remote backend with its plan', () => {
     expect(carriedOut(STDIO)).toBe(AT);
     expect(carriedOut(STDIO, { documents: { front: serving('another-a') } })).toBe(AT);
     expect(carriedOut(HTTP)).toBe(AT);
     expect(carriedOut(REMOTE)).toBe(AT);
   });
 
-  it('of an endpoint of its own when the process that answers is of that restart', () => {
+  it('reports an own endpoint when the process that answers has restarted', () => {
     const spec = { ...HTTP, proxyMode: 'streamable-http' };
     expect(carriedOut(spec)).toBe(FORMER);
     expect(carriedOut(spec, { observed: { 'MCPServer/a': seen(true, FORMER) } })).toBe(FORMER);
     expect(carriedOut(spec, { observed: { 'MCPServer/a': seen(true, AT) } })).toBe(AT);
   });
 
-  it('not as long as it is stopped', () => {
+  it('reports no restart while the backend is stopped', () => {
     expect(carriedOut({ ...HTTP, suspend: true })).toBe(FORMER);
   });
 });
 
-describe('in a cluster a restart is carried out', () => {
+describe('carriedOutRestart in a cluster', () => {
   const CLUSTER: World['platform'] = { mode: 'cluster', runtimeImage: 'x', allowHostPaths: false };
   const pods = (complete: boolean, restartedAt: string) => ({ replicas: 1, readyReplicas: 1, complete, restartedAt });
   const inCluster = (spec: object, deployments: World['deployments'] = {}) =>
     carriedOut(spec, { platform: CLUSTER, deployments });
 
-  it('when all pods are of the new template, those of its own endpoint too', () => {
+  it('reports a restart when all pods have the new template, those of the own endpoint too', () => {
     const image = { image: 'x' };
     const both = { ...image, proxyMode: 'streamable-http' };
     expect(inCluster(image)).toBe(FORMER);
@@ -136,7 +136,7 @@ describe('in a cluster a restart is carried out', () => {
     expect(inCluster(both, { 'mcp-a': pods(true, AT), 'mcp-a-proxy': pods(true, AT) })).toBe(AT);
   });
 
-  it('stays so while pods change for another reason, and is nothing where nobody asks', () => {
+  it('keeps it while pods change for another reason, and reports none if none was requested', () => {
     expect(carriedOut({ image: 'x' }, { platform: CLUSTER }, FORMER)).toBe(FORMER);
     expect(carriedOut({ image: 'x' }, { platform: CLUSTER }, '')).toBeUndefined();
   });

@@ -11,10 +11,10 @@ import { hasOwnEndpoint } from './own-endpoint.ts';
 const statusOf = ({ status }: Manifest) => (status as Partial<Status> | undefined) ?? {};
 const formerOf = (manifest: Manifest) => statusOf(manifest).restartedAt;
 
-/** Milliseconds. That a server became Stalled is no change of anything, so whoever waits for it has to look. */
+/** Milliseconds. A server that becomes Stalled emits no event, so the plan looks again. */
 const LOOK_AGAIN = 5000;
 
-/** When to look again at a workload on one machine whose restart has not been carried out. `carriedOut` as below. */
+/** Returns when to look again at a workload on one machine whose restart is not carried out. `carriedOut` as below. */
 export function lookAgain(
   manifest: Manifest,
   carriedOut: string | undefined,
@@ -24,26 +24,26 @@ export function lookAgain(
   return platform.mode === 'cluster' || at === '' || at === carriedOut ? {} : { requeueAfter: LOOK_AGAIN };
 }
 
-/** Whether a person asked for a restart that has not been carried out yet. */
+/** Returns whether a requested restart has not been carried out yet. */
 export function awaitsRestart(manifest: Manifest): boolean {
   const at = restartedAt(manifest);
   return at !== '' && at !== formerOf(manifest);
 }
 
-/** What runs an MCPServer in a cluster: one without any has nothing to start anew. */
+/** Returns the child names that run an MCPServer in a cluster. Without one, there is nothing to restart. */
 function childrenOf({ kind, metadata: { name } }: Manifest, spec: BackendSpec): string[] {
   const program = spec.remoteUrl === undefined ? [backendChild(name)] : [];
   return [...program, ...(hasOwnEndpoint(spec) ? [runtimeChildOf({ kind, name })] : [])];
 }
 
-/** Whether a server serves a former document until somebody mends something: it takes no restart over. */
+/** Returns whether a server serves a former document until its fault is repaired. It then takes over no restart. */
 function isStalled(server: Manifest): boolean {
   const { conditions = [], observedGeneration } = statusOf(server);
   const isSaid = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
   return isSaid && observedGeneration === server.metadata.generation;
 }
 
-/** Whether a runtime that starts this program on standard input and output has taken over that it is another one from then on. */
+/** Returns whether a runtime that starts this stdio program has taken over the restart. */
 function hasTakenOver(runtime: string, backend: string, at: string, { documents, observed }: World): boolean {
   const text = documents[runtime];
   if (text?.includes(backend) !== true) return true;
@@ -53,7 +53,10 @@ function hasTakenOver(runtime: string, backend: string, at: string, { documents,
   return entry === undefined || (valueAt(entry, ['restarted_at']) === at && observed[runtime]?.current === true);
 }
 
-/** Whether all that runs it on this machine was started after it was asked for. What is a process of its own is, once this plan is applied. */
+/**
+ * Returns whether every process of the backend on this machine started after the request. Processes of their own start
+ * when this plan is applied.
+ */
 function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, world: World): boolean {
   const { kind, metadata } = manifest;
   const own = runtimeName({ kind, name: metadata.name });
@@ -65,9 +68,9 @@ function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, world: Wo
 }
 
 /**
- * The restart (RFC 3339, as it was asked for) that has been carried out last: every process or pod of the workload is a new one.
- * Undefined where none was asked for, or the first has not been carried out yet. On one machine nobody waits for servers that are
- * Stalled: what they serve, programs included, stays as it is until they are mended.
+ * Returns the last restart carried out (RFC 3339, as requested): every process or pod of the workload is new. Undefined
+ * if none was requested or the first is not finished. On one machine, Stalled servers do not count: they and their
+ * programs stay unchanged until repaired.
  */
 export function carriedOutRestart(manifest: Manifest, spec: BackendSpec, world: World): string | undefined {
   const at = restartedAt(manifest);

@@ -13,7 +13,7 @@ describe('allowedHosts', () => {
     ['*.github.example:8443', 'https://api.github.example:8443/mcp'],
     ['[::1]:8080', 'http://[::1]:8080/mcp'],
     ['127.0.0.1', 'http://2130706433/mcp'],
-  ])('%s lets %s through', (pattern, url) => {
+  ])('%s allows %s', (pattern, url) => {
     expect(hostMatches(pattern, url)).toBe(true);
   });
 
@@ -28,7 +28,7 @@ describe('allowedHosts', () => {
     ['*.github.example', 'https://github.example/mcp'],
     ['*.github.example', 'https://evilgithub.example/mcp'],
     ['[::1]', 'http://[::2]/mcp'],
-  ])('%s keeps %s out', (pattern, url) => {
+  ])('%s rejects %s', (pattern, url) => {
     expect(hostMatches(pattern, url)).toBe(false);
   });
 });

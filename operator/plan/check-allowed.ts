@@ -5,7 +5,7 @@ import type { Reach } from './reach-backend.ts';
 
 const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' };
 
-/** Whether a URL is meant by `host`, `host:port` or `*.suffix`. Without a port all ports are meant. */
+/** Returns whether `host`, `host:port` or `*.suffix` matches a URL. A pattern without a port matches all ports. */
 export function hostMatches(pattern: string, url: string): boolean {
   const { hostname, port, protocol } = new URL(url);
   const [, host = '', wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern.toLowerCase()) ?? [];
@@ -14,8 +14,8 @@ export function hostMatches(pattern: string, url: string): boolean {
 }
 
 /**
- * Whether these credentials may go to this backend. Otherwise whoever joins a group with a URL of their own and somebody
- * else's configuration receives every caller's tokens.
+ * Returns whether these credentials may go to this backend. Otherwise a tenant could join a group with their own URL
+ * and another tenant's configuration, and receive every caller's tokens.
  */
 export function checkAllowed(
   name: string,

@@ -5,7 +5,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { type BackendPlaces, type DocumentPlaces, fieldOfBackend, fieldOfDocument } from './field-of-document.ts';
 
-/** What is not written has no line: so a message tells a missing value from a wrong one. */
+/** Absent values have no line, so a message distinguishes a missing value from a wrong one. */
 const sourceOf = (document: object) => ({
   file: '',
   lineOf: (path: (string | number)[]) => (valueAt(document, path.map(String)) === undefined ? undefined : 1),
@@ -18,8 +18,9 @@ function refuse(problems: readonly Pick<Problem, 'path' | 'message'>[], fieldOf:
 }
 
 /**
- * Reads a rendered document as the runtime does, so that none is handed to it which it would refuse. `places`: where its
- * parts are written; absent: nobody wrote them. Throws `Stalled`.
+ * Reads a rendered document as the runtime does, so that the runtime rejects none. `places`: where its parts are
+ * written; absent if the document is not from fields.
+ * @throws Stalled
  */
 export function checkDocument(document: RunConfigDocument, places?: DocumentPlaces): void {
   const { problems } = readRunConfig(document, sourceOf(document));
@@ -29,7 +30,7 @@ export function checkDocument(document: RunConfigDocument, places?: DocumentPlac
   );
 }
 
-/** The same for one backend. `providers`: names of the upstream providers of the document. Throws `Stalled`. */
+/** Reads the document of one backend as the runtime does. `providers`: names of the document's upstream providers. @throws Stalled */
 export function checkBackendDocument(
   entry: RunConfigDocument['backends'][number],
   providers: readonly string[],

@@ -1,14 +1,14 @@
 import { Stalled } from '../errors.ts';
 import type { ClusterFacts } from '../world.ts';
 
-/** What leads out of a pod. */
+/** Access from a pod to its node. */
 export interface HostAccess {
-  /** Where it is written, for the message. */
+  /** The field that requests the access, for the message. */
   field: string;
   what: 'hostPath' | 'privileged';
 }
 
-/** A way out of the pod to its node: the administrator of the operator must have allowed it. Throws `Stalled`. */
+/** Verifies that the operator's administrator has allowed a pod's access to its node. @throws Stalled */
 export function checkHostAccess(name: string, access: HostAccess[], { allowHostPaths }: ClusterFacts): void {
   const [first] = access;
   if (allowHostPaths || !first) return;

@@ -1,6 +1,6 @@
 import type { PodContainer, PodTemplate, PodVolume, SecurityContext } from '#crds/parts/pod-template';
 
-/** Something that a pod template may not say, where, and what to write instead. */
+/** A forbidden part of a pod template: its path and the remedy. */
 export interface PodProblem {
   path: string;
   message: string;
@@ -38,7 +38,7 @@ const SYSCTLS = [
 const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
 const PROFILES = ['RuntimeDefault', 'Localhost'];
 
-/** Controls of a security context, the pod's own or a container's. */
+/** Checks a security context, the pod's own or a container's. */
 function contextProblems(context: SecurityContext, path: string): PodProblem[] {
   const { seLinuxOptions: selinux = {} } = context;
   const checks: [boolean, string, string][] = [
@@ -64,7 +64,7 @@ function capabilityProblems({ capabilities }: SecurityContext, path: string): Po
   ];
 }
 
-/** Probes and hooks are made by the kubelet: with a host of their own they would reach into the network of the node. */
+/** Rejects probes and hooks with a host of their own. The kubelet makes these calls, so they would reach the network of the node. */
 function handlerProblems(container: PodContainer, path: string): PodProblem[] {
   const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
   const handlers = { livenessProbe, readinessProbe, startupProbe, ...lifecycle };
@@ -74,7 +74,7 @@ function handlerProblems(container: PodContainer, path: string): PodProblem[] {
   });
 }
 
-/** What a container must say, or its pod for it, because its image may be anybody's. */
+/** Reports settings that a container, or its pod, must have because its image is not trusted. */
 function unsaid(context: SecurityContext, pod: SecurityContext, path: string): PodProblem[] {
   const checks: [unknown, string, string][] = [
     [context.allowPrivilegeEscalation === false, 'allowPrivilegeEscalation', 'write false'],
@@ -110,7 +110,7 @@ function volumeProblems(volume: PodVolume): PodProblem[] {
   }));
 }
 
-/** All containers of a template, each with its path. */
+/** Returns all containers of a template with their paths. */
 export function containersOf({ spec }: PodTemplate): { container: PodContainer; path: string }[] {
   const under = (field: string, list: PodContainer[] = []) =>
     list.map((container) => ({ container, path: `spec.${field}[${container.name}]` }));
@@ -119,7 +119,7 @@ export function containersOf({ spec }: PodTemplate): { container: PodContainer; 
 
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** The older spelling of an AppArmor profile. */
+/** Checks the older spelling of an AppArmor profile. */
 function annotationProblems({ metadata }: PodTemplate): PodProblem[] {
   return Object.entries(metadata?.annotations ?? {}).flatMap(([name, value]) =>
     name.startsWith(APP_ARMOR) && value !== '' && value !== 'runtime/default' && !value.startsWith('localhost/')
@@ -128,7 +128,7 @@ function annotationProblems({ metadata }: PodTemplate): PodProblem[] {
   );
 }
 
-/** What is outside of the Restricted pod security standard. */
+/** Finds breaches of the Restricted pod security standard. */
 export function findRestrictedProblems(template: PodTemplate): PodProblem[] {
   const { spec } = template;
   const context = spec.securityContext ?? {};

@@ -2,9 +2,9 @@ import type { PodContainer, PodTemplate, PodVolume } from '#crds/parts/pod-templ
 import { containersOf, type PodProblem } from './check-pod-restricted.ts';
 import { findFieldProblems, type TemplateRules } from './check-template-fields.ts';
 
-/** What a template may say beside the standard. */
+/** Rules of a resource for its template, in addition to the standard. */
 export interface Tenancy extends TemplateRules {
-  /** Secrets that the resource's own fields name. */
+  /** Secrets that the other fields of the resource name. */
   secrets: Set<string>;
 }
 
@@ -62,7 +62,7 @@ function labelProblems({ metadata }: PodTemplate, { rendered }: Tenancy): PodPro
   return changed.map(([label]) => ({ path: `metadata.labels[${label}]`, message: 'selects the pods: remove it' }));
 }
 
-/** What a rendered volume keeps secret is for the containers that it was rendered for. */
+/** Rejects mounts of rendered secret volumes in containers that they were not rendered for. */
 function mountProblems(container: PodContainer, path: string, { rendered }: Tenancy): PodProblem[] {
   const own = containersOf(rendered).find((one) => one.path === path)?.container.volumeMounts ?? [];
   const secret = (rendered.spec.volumes ?? []).filter((volume) => volume.secret ?? volume.projected);
@@ -75,7 +75,7 @@ function mountProblems(container: PodContainer, path: string, { rendered }: Tena
   }));
 }
 
-/** What would give a resource more than its own fields say. */
+/** Finds access that the other fields of the resource do not give. */
 export function findTenancyProblems(template: PodTemplate, tenancy: Tenancy): PodProblem[] {
   return [
     ...labelProblems(template, tenancy),

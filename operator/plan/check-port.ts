@@ -4,16 +4,16 @@ import { runtimeNameOf } from './object-parts.ts';
 import { ownValue } from './own-value.ts';
 import type { BackendFinding } from './finding.ts';
 
-/** Milliseconds until a port that is taken is looked at again: no event tells when it becomes free. */
+/** Milliseconds until the plan checks a taken port again. No event reports that it is free. */
 const PORT_AGAIN = 2000;
 
-/** Throws `Waiting` where another resource of the folder has the port of this program. */
+/** @throws Waiting if another resource of the folder has the port of this program */
 export function checkProgramPort(name: string, { portConflicts }: LocalFacts): void {
   const conflict = portConflicts && ownValue(portConflicts.programs, name);
   if (conflict !== undefined) throw new Waiting('PortInUse', conflict, { retryIn: PORT_AGAIN });
 }
 
-/** Throws `Waiting` where another resource of the folder has the port of this endpoint. */
+/** @throws Waiting if another resource of the folder has the port of this endpoint */
 export function checkEndpointPort(manifest: Manifest, { platform }: World): void {
   if (platform.mode !== 'local' || !platform.portConflicts) return;
   const conflict = ownValue(platform.portConflicts.runtimes, runtimeNameOf(manifest));
@@ -21,8 +21,8 @@ export function checkEndpointPort(manifest: Manifest, { platform }: World): void
 }
 
 /**
- * Returns why a program of this machine is not called: credentials go to no port that another program may have. Undefined where the
- * program was started on the port of this URL.
+ * Returns why the runtime does not call a program of this machine; undefined if the program was started on the port of
+ * this URL. Credentials must not go to a port that another program may have.
  */
 export function findProgramProblem(
   name: string,
@@ -41,7 +41,7 @@ export function findProgramProblem(
   );
 }
 
-/** Throws `Waiting` where the start of a program was not tried yet: a new runtime then finds its backends at its first look. */
+/** @throws Waiting until a start of each program has been tried, so that a new runtime finds its backends at its first probe */
 export function awaitPrograms(findings: readonly BackendFinding[], { platform }: Pick<World, 'platform'>): void {
   const programs = platform.mode === 'local' ? platform.programs : undefined;
   if (!programs) return;

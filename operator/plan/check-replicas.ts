@@ -1,7 +1,7 @@
 import { Stalled } from '../errors.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-/** What several replicas with an authorization server must share besides sessions. */
+/** Lists what several replicas with an authorization server must share besides sessions. */
 function missingForAuthServer(config: ServerSpec['authServerConfig']): string[] {
   if (!config) return [];
   return [
@@ -11,13 +11,13 @@ function missingForAuthServer(config: ServerSpec['authServerConfig']): string[] 
   ];
 }
 
-/** Whether sessions, logins or keys are in one process alone, and gone with it. */
+/** Returns whether sessions, logins or keys exist in one process only and are lost with it. */
 export function keepsStateInProcess(spec: ServerSpec): boolean {
   const storage = spec.sessionStorage ?? spec.config.sessionStorage;
   return storage?.provider !== 'redis' || missingForAuthServer(spec.authServerConfig).length > 0;
 }
 
-/** More than one replica needs stores and keys that all of them see. Throws `Stalled`. */
+/** Verifies that several replicas share stores and keys. @throws Stalled */
 export function checkReplicas(spec: ServerSpec): void {
   const most = spec.autoscaling?.maxReplicas ?? spec.replicas ?? 1;
   if (most <= 1) return;

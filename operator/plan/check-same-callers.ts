@@ -7,7 +7,7 @@ import { resolveIssuer } from './resolve-issuer.ts';
 import type { ResolvedAuthz } from './resolve-authz.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 
-/** What decides who a caller is to policies. */
+/** The settings that determine a caller's identity in policies. */
 interface Callers {
   readonly issuer: string;
   readonly groupsClaim: string | undefined;
@@ -40,8 +40,9 @@ function callersWithTokens(name: string, issuer: string): Stalled {
 }
 
 /**
- * Rejects a backend whose own policies read the caller, and whose own endpoint knows its callers by another issuer or
- * `groupsClaim`, or by none: in the group the same policies would decide about other people. Throws `Stalled` and `Waiting`.
+ * Rejects a backend whose own policies read the caller if its own endpoint has another issuer or `groupsClaim`, or
+ * none. In the group, the same policies would then decide about other users.
+ * @throws Stalled, Waiting
  */
 export function checkSameCallers(
   name: string,

@@ -5,10 +5,9 @@ import type { BackendSpec } from './find-group-members.ts';
 import { runtimeNameOf } from './object-parts.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-// What resources may say and this release's runtime does not serve. All of it is refused here and nowhere else, after it
-// has been checked in full, so that a refusal goes by removing its lines.
+// Only this file rejects settings that this release's runtime does not serve, after the full check. Deleting its lines lifts a refusal.
 
-/** Settings that stand against attaching to an image, by what has to be written. */
+/** Returns the setting that prevents attaching to an image, with the field to write. */
 function attachProblem(spec: BackendSpec, { stdioAttach }: ClusterFacts): string | undefined {
   if (!stdioAttach) return 'this operator runs without --stdio-attach, so what the image starts is not known here';
   if (spec.serviceAccount !== undefined) return "serviceAccount would be the bridge's, too, which attaches to it";
@@ -17,7 +16,7 @@ function attachProblem(spec: BackendSpec, { stdioAttach }: ClusterFacts): string
   return 'permissionProfile would hold for its bridge, too, which attaches to it by the API server';
 }
 
-/** In a cluster the bridge starts nothing: it joins pipes to a command, or attaches to an image. Throws `Stalled`. */
+/** Verifies that the bridge can reach a stdio program in a cluster: by pipes to a command, or by attaching to an image. @throws Stalled */
 export function checkStdioImage(name: string, spec: BackendSpec, cluster: ClusterFacts): void {
   const problem = spec.command ? undefined : attachProblem(spec, cluster);
   if (problem === undefined) return;
@@ -25,7 +24,7 @@ export function checkStdioImage(name: string, spec: BackendSpec, cluster: Cluste
   throw new Stalled('CommandNeeded', message);
 }
 
-/** Throws `Stalled` for a backend that the runtime cannot serve as it is written. */
+/** @throws Stalled for a backend that the runtime cannot serve as written */
 export function checkBackendServed(name: string, spec: BackendSpec, { platform }: World): void {
   if (platform.mode !== 'cluster' || spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return;
   checkStdioImage(name, spec, platform);

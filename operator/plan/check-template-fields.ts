@@ -4,9 +4,9 @@ import { isAllowedAnnotation } from './allowed-annotation.ts';
 import { isAllowedVariable } from './allowed-variable.ts';
 import { containersOf, type PodProblem } from './check-pod-restricted.ts';
 
-// What a template may write is listed here. Everything else is refused by name, also the fields that Kubernetes gains later.
+// This file lists the fields that a template may write. All others are rejected by name, also those that Kubernetes adds later.
 
-/** Where pods run and how they end. Secrets for pulling images are asked for when the resource is written. */
+/** Scheduling and termination of pods. The admission check covers pull Secrets when the resource is written. */
 const OF_POD = [
   'affinity',
   'imagePullSecrets',
@@ -22,7 +22,7 @@ const OF_POD = [
 /** Lists whose items are checked one by one. */
 const LISTS = ['containers', 'initContainers', 'volumes'];
 
-/** The Restricted standard says which values these may have. */
+/** Fields whose values the Restricted standard checks. */
 const SHARED_CONTEXT = [
   'appArmorProfile',
   'runAsGroup',
@@ -60,10 +60,10 @@ const TIMES = [
   'timeoutSeconds',
 ];
 
-/** Of a container of ours. */
+/** Fields of a container that vmcp owns. */
 const OF_OURS = ['env', 'resources', 'securityContext', ...PROBES];
 
-/** Of a container whose program is the writer's own. */
+/** Fields of a container that runs the tenant's own program. */
 const OF_OWN = [
   ...OF_OURS,
   'args',
@@ -86,7 +86,7 @@ const OF_OWN = [
   'workingDir',
 ];
 
-/** A driver (`csi`) may bring the secrets of others; `hostPath` is a matter of the Restricted standard. */
+/** A driver (`csi`) may expose the secrets of others; the Restricted standard covers `hostPath`. */
 const OF_VOLUME = [
   'configMap',
   'downwardAPI',
@@ -99,7 +99,7 @@ const OF_VOLUME = [
   'projected',
   'secret',
 ];
-/** Fields of the claim of an ephemeral volume. Kubernetes creates the claim without asking for a right to claims. */
+/** Fields of the claim of an ephemeral volume. Kubernetes creates the claim without checking the right to claims. */
 const OF_CLAIM = ['accessModes', 'resources', 'storageClassName', 'volumeMode'];
 const OF_PROJECTION = ['configMap', 'downwardAPI', 'secret'];
 const OF_SOURCE = ['configMapKeyRef', 'fieldRef', 'resourceFieldRef', 'secretKeyRef'];
@@ -111,21 +111,21 @@ const REMEDIES: Readonly<Record<string, string>> = {
   automountServiceAccountToken: "write automountServiceAccountToken of an MCPServer's own spec",
 };
 
-/** Whose pods they are, and what the administrator allows in them. */
+/** The owner of the pods and the administrator's permissions for them. */
 export interface TemplateRules {
-  /** The rendered template, before anything was merged. */
+  /** The rendered template before the merge. */
   rendered: PodTemplate;
-  /** Containers that are ours: what they run and what they see is not to be changed. */
+  /** Containers that vmcp owns: their programs and mounts must not change. */
   ours: readonly string[];
-  /** The writer may bring containers and volumes. */
+  /** The tenant may add containers and volumes. */
   ownContainers: boolean;
-  /** Annotations that pods may have, those of `POD_ANNOTATIONS` where it is undefined. */
+  /** Annotations that pods may have. Undefined: `POD_ANNOTATIONS`. */
   annotations: readonly string[] | undefined;
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Names of the fields that the merge added, changed or removed. */
+/** Returns the names of the fields that the merge added, changed or removed. */
 function changedFields(now: object = {}, before: object = {}): string[] {
   const after = new Map<string, unknown>(Object.entries(now));
   const rendered = new Map<string, unknown>(Object.entries(before));
@@ -177,7 +177,7 @@ function variableProblems({ env = [] }: PodContainer, before: PodContainer, path
   ];
 }
 
-/** A container of ours keeps what it runs; how much it may take and how often it is asked may change. */
+/** Rejects changes to the program of a vmcp container. Its resources and probe timings may change. */
 function ourProblems(container: PodContainer, before: PodContainer, path: string): PodProblem[] {
   return [
     ...unlisted(container, before, OF_OURS, path),
@@ -187,7 +187,7 @@ function ourProblems(container: PodContainer, before: PodContainer, path: string
   ];
 }
 
-/** A container whose program is the writer's own. */
+/** Checks a container that runs the tenant's own program. */
 function ownProblems(container: PodContainer, before: PodContainer | undefined, path: string): PodProblem[] {
   const { env = [], envFrom = [] } = container;
   return [
@@ -208,7 +208,7 @@ function containerProblems(template: PodTemplate, { rendered, ours, ownContainer
   });
 }
 
-/** A changed volume of ours is refused elsewhere. */
+/** Checks the volumes that the template adds. `findTenancyProblems` rejects changes of vmcp volumes. */
 function volumeProblems({ spec }: PodTemplate, { rendered, ownContainers }: TemplateRules): PodProblem[] {
   const ours = new Set(rendered.spec.volumes?.map(({ name }) => name));
   const added = (spec.volumes ?? []).filter(({ name }) => !ours.has(name));
@@ -227,7 +227,7 @@ function volumeProblems({ spec }: PodTemplate, { rendered, ownContainers }: Temp
   });
 }
 
-/** Fields that a template may not write: what it adds, changes or removes beyond the lists. */
+/** Finds fields that a template adds, changes or removes without permission. */
 export function findFieldProblems(template: PodTemplate, rules: TemplateRules): PodProblem[] {
   const { spec } = template;
   const { spec: before } = rules.rendered;

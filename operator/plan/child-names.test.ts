@@ -22,7 +22,7 @@ const SPECS: Record<string, [kind: Manifest['kind'], spec: object]> = {
 const PIECES = ['a', 'b', 'x', 'proxy', 'pods', 'metrics', 'credentials', 'sealing', 'bridge', RUN_CONFIG_VERSION];
 const name = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join('-'));
 
-/** Every object of a resource, as `<kind>/<name>`: those of its plan, and the Secrets that the platform makes. */
+/** Returns every object of a resource as `<kind>/<name>`: those of its plan and the Secrets of the platform. */
 function objectsOf(type: string, called: string): string[] {
   const [kind, spec] = SPECS[type] ?? [];
   if (kind === undefined) throw new Error(type);
@@ -48,8 +48,8 @@ function objectsOf(type: string, called: string): string[] {
   return [...planned, ...[credentialsOf(runtime), sealingOf(runtime)].map((secret) => `Secret/${secret}`)];
 }
 
-describe('names of children', () => {
-  it('never makes the same object of two resources', () => {
+describe('child names', () => {
+  it('never gives two resources the same object', () => {
     const type = fc.constantFrom(...Object.keys(SPECS));
     fc.assert(
       fc.property(type, name, type, name, (typeA, a, typeB, b) => {
@@ -84,7 +84,7 @@ describe('names of children', () => {
     expect(runtimeChildOf({ kind: 'MCPServer', name: 'a-proxy' })).toBe('mcp-a-proxy-proxy');
   });
 
-  it('fits the 63 characters of a Service for the longest name of a resource', () => {
+  it('fits the longest name of a resource into the 63 characters of a Service name', () => {
     const longest = `${'a'.repeat(39)}-proxy`;
     const all = Object.keys(SPECS).flatMap((type) => objectsOf(type, longest));
     const services = all.filter((id) => id.startsWith('Service/')).map((id) => id.slice('Service/'.length));

@@ -1,14 +1,14 @@
 import type { KeyReference } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
-/** A program with what it is given. Values of secrets are not in it. */
+/** A program with its arguments and variables, without values of secrets. */
 export interface Command {
   command: string;
   args: string[];
   env: Record<string, string>;
 }
 
-/** Variable name to the Secret key with its value. */
+/** Maps each variable name to the Secret key with its value. */
 export function secretVariables(spec: BackendSpec): Record<string, KeyReference> {
   const variables = (spec.secrets ?? []).map(
     ({ name, key, targetEnvName }) => [targetEnvName ?? key, { name, key }] as const,
@@ -16,7 +16,7 @@ export function secretVariables(spec: BackendSpec): Record<string, KeyReference>
   return Object.fromEntries(variables);
 }
 
-/** Variables of a program: those that tell it where to listen, under the names in use, and then what is written. */
+/** Returns the variables of a program: listen address and port under the common names, then the written ones. */
 export function variablesOf(spec: BackendSpec, host: string, port: number | undefined): Record<string, string> {
   const listen: Record<string, string> =
     port === undefined ? {} : { PORT: String(port), MCP_PORT: String(port), HOST: host, MCP_HOST: host };
@@ -24,7 +24,7 @@ export function variablesOf(spec: BackendSpec, host: string, port: number | unde
   return { ...listen, ...Object.fromEntries(written) };
 }
 
-/** A process of this machine; `port` where it speaks HTTP. */
+/** Returns the command of a process on this machine. `port`: set if it speaks HTTP. */
 export function processCommand(command: string[], spec: BackendSpec, port: number | undefined): Command {
   const [program = '', ...rest] = command;
   return { command: program, args: [...rest, ...(spec.args ?? [])], env: variablesOf(spec, '127.0.0.1', port) };

@@ -12,10 +12,10 @@ const conditions = readdirSync(folder)
   .filter((file) => file.endsWith('.out.yaml'))
   .flatMap((file) => (parse(readFileSync(join(folder, file), 'utf8')) as Outcome).status?.conditions ?? []);
 
-/** Conditions that are as they should be when they are True. */
+/** Conditions for which True is the healthy status. */
 const WELL = new Set(['Ready', 'AllBackendsReady', 'BackendsResolved']);
 
-/** Reasons that the sources of the plan and of its platforms name. */
+/** Reasons in the sources of the plan and of its platforms. */
 const thrown = ['operator/plan', 'operator/kubernetes', 'local']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
@@ -26,18 +26,18 @@ const thrown = ['operator/plan', 'operator/kubernetes', 'local']
   ])
   .flatMap(([, first, second]) => [first ?? [], second ?? []].flat());
 
-describe('the page about conditions', () => {
-  it('has every condition and every reason of the golden pairs', () => {
+describe('docs/conditions.md', () => {
+  it('lists every condition and every reason of the golden pairs', () => {
     const said = new Set(conditions.flatMap(({ type, reason }) => [type, reason]));
     expect([...said].filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
   });
 
-  it('has every reason for which a plan does not come out, or cannot be applied', () => {
+  it('lists every reason for which planning or applying fails', () => {
     expect(thrown.length).toBeGreaterThan(20);
     expect([...new Set(thrown)].filter((reason) => !page.includes(`\`${reason}\``))).toEqual([]);
   });
 
-  it('is true in that what is not as it should be says what to do', () => {
+  it('states correctly that unhealthy conditions name a remedy', () => {
     const bad = conditions.filter(({ type, status }) => WELL.has(type) === (status === 'False'));
     const silent = bad.filter(({ message }) => !/: |wait|write|see /i.test(message));
     expect(silent.map(({ type, message }) => [type, message])).toEqual([]);

@@ -7,13 +7,13 @@ import { envFileFlags, passVariables } from './container-variables.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
 
-/** Port that a program in a container listens on where `mcpPort` is not written. */
+/** Default of `mcpPort`: the port of a program in a container. */
 const CONTAINER_PORT = 8080;
 
-/** By which the containers of all programs of a namespace are found; `directory` is `LocalFacts.directory`. */
+/** Label of the containers of all programs of a namespace. `directory` is `LocalFacts.directory`. */
 export const folderLabel = (directory: string): string => `vmcp.dev/folder=${directory}`;
 
-/** By which the containers of one program are found. */
+/** Returns the labels of the containers of one program. */
 export function containerLabels(name: string, { directory }: LocalFacts): string[] {
   return [folderLabel(directory), `vmcp.dev/server=${backendChild(name)}`];
 }
@@ -21,13 +21,13 @@ export function containerLabels(name: string, { directory }: LocalFacts): string
 /** `[address:][port here:]port there`. */
 const PUBLISHED = /^(?:(\[.+\]|\d+(?:\.\d+){3}):)?(?:(\d+):)?(\d.*)$/;
 
-/** As engines write it. What names no address is published on loopback: they would take all of them. */
+/** Returns the engine's form. A port without an address is published on loopback only; engines would publish it on all addresses. */
 function publishedAt(text: string): string {
   const [, address = '127.0.0.1', here = '', there = ''] = PUBLISHED.exec(text) ?? [];
   return `${address}:${here}:${there}`;
 }
 
-/** podman gives the name by itself, and before it did it needed an address. */
+/** podman resolves the gateway name by itself; older versions need an address. */
 function gatewayFlags(
   engine: ContainerEngine,
   { allowDockerGateway }: BackendSpec,
@@ -37,7 +37,7 @@ function gatewayFlags(
   return allowDockerGateway && address !== undefined ? ['--add-host', `host.docker.internal:${address}`] : [];
 }
 
-/** The network, if any, is all or nothing here. */
+/** Container engines on one machine give the network or none. */
 function networkFlags(
   name: string,
   spec: BackendSpec,
@@ -70,7 +70,7 @@ function volumeFlags(name: string, spec: BackendSpec, { folders }: Permissions):
   });
 }
 
-/** Requests mean nothing where nobody divides a machine. */
+/** Ignores requests: they have no effect on one machine. */
 function limitFlags({ resources }: BackendSpec): string[] {
   const { memory, cpu } = resources?.limits ?? {};
   const flag = (option: string, value: unknown, round: (number: number) => number) => {
@@ -81,8 +81,8 @@ function limitFlags({ resources }: BackendSpec): string[] {
 }
 
 /**
- * A container of this machine, without capabilities. `port` is that of this machine, where it speaks HTTP. Throws `Waiting` for a
- * ConfigMap or files that are not there, `Stalled` for what an engine cannot do.
+ * Returns the command for a container on this machine, without capabilities. `port`: the host port, if it speaks HTTP.
+ * @throws Waiting for a missing ConfigMap or file; Stalled for features that engines lack
  */
 export function containerCommand(
   engine: ContainerEngine,

@@ -3,7 +3,7 @@ import type { LocalFacts } from '../world.ts';
 import { type Command, secretVariables } from './command-of-backend.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
-/** Variables of a container that its engine, or what loads that, would obey itself. */
+/** Variables that the engine, or its loader, would itself obey. */
 const OF_ENGINES = new RegExp(
   `^(${[
     'PATH|HOME|TMPDIR|SHELL|GODEBUG|GOTRACEBACK|GOCOVERDIR|NOTIFY_SOCKET|SSH_AUTH_SOCK|NETAVARK_FW|_\\w*',
@@ -14,8 +14,9 @@ const OF_ENGINES = new RegExp(
 );
 
 /**
- * Variables go through the engine's own environment, so that no value stands in an argument list. One that the engine would obey is
- * written there; secrets under such names are refused: throws `Stalled`.
+ * Passes variables through the engine's environment, so that argument lists show no value. A variable that the engine
+ * obeys goes into the arguments.
+ * @throws Stalled for a secret under such a name
  */
 export function passVariables(
   name: string,
@@ -35,7 +36,7 @@ export function passVariables(
   return { flags: [...written, ...secrets].flatMap((one) => ['--env', one]), env: Object.fromEntries(passed) };
 }
 
-/** Those of the folder that is written, which may not be there yet. @throws Waiting */
+/** Returns the flags for files in the written folder, which may not exist yet. @throws Waiting */
 export function envFileFlags(name: string, { envFileDir }: BackendSpec, { envFiles = {} }: LocalFacts): string[] {
   if (envFileDir === undefined) return [];
   const files = envFiles[name];

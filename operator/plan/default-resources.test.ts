@@ -3,14 +3,14 @@ import { withDefaults } from '#operator/plan/default-resources';
 
 const DEFAULTS = { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1', memory: '512Mi' } };
 
-describe('requests and limits of a container', () => {
-  it('are the defaults where nothing is written', () => {
+describe('withDefaults', () => {
+  it('uses the defaults without written values', () => {
     expect(withDefaults(undefined, DEFAULTS)).toEqual(DEFAULTS);
     expect(withDefaults({}, DEFAULTS)).toEqual(DEFAULTS);
     expect(withDefaults({ requests: {} }, DEFAULTS)).toEqual(DEFAULTS);
   });
 
-  it('are the defaults of that of which nothing is written, and as written of the other', () => {
+  it('fills in the resource without values and keeps the other', () => {
     expect(withDefaults({ requests: { cpu: 2 } }, DEFAULTS)).toEqual({
       requests: { cpu: 2, memory: '128Mi' },
       limits: { memory: '512Mi' },
@@ -21,7 +21,7 @@ describe('requests and limits of a container', () => {
     });
   });
 
-  it('are what is written where something of both is', () => {
+  it('keeps written values of both resources', () => {
     const limits = { cpu: '2', memory: '1Gi' };
     expect(withDefaults({ limits }, DEFAULTS)).toStrictEqual({ limits });
     const claims = [{ name: 'gpu' }];

@@ -5,8 +5,8 @@ type Written = NonNullable<ServerSpec['resources']>;
 type Amounts = Record<'cpu' | 'memory', string>;
 
 /**
- * Requests and limits of a container: of CPU and of memory the default where nothing of it is written. Where a part of it is,
- * the rest is as written, too, as a default may contradict it.
+ * Returns requests and limits of a container. Each of CPU and memory gets its default only if neither its request nor
+ * its limit is written, as a default may contradict a written value.
  */
 export function withDefaults(written: Written = {}, defaults: Record<'requests' | 'limits', Amounts>): Written {
   const missing = (['cpu', 'memory'] as const).filter(

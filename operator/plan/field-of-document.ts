@@ -1,22 +1,22 @@
-/** Where the parts of a document are written. */
+/** The fields that the parts of a document come from. */
 export interface DocumentPlaces {
   /** The issuer of boundary 1, e.g. `incomingAuth.oidcConfig.inline`. */
   readonly issuer?: string;
-  /** `audit`, `telemetry` and `sessionStorage` stand under spec or under config. */
+  /** Returns the path of `audit`, `telemetry` or `sessionStorage`, which is under spec or under config. */
   readonly under: (field: 'audit' | 'telemetry' | 'sessionStorage') => string;
 }
 
-/** Where the parts of one backend are written. */
+/** The fields that the parts of one backend come from. */
 export interface BackendPlaces {
   readonly name: string;
-  /** What `auth` is rendered from, e.g. `MCPExternalAuthConfig "github" tokenExchange`. */
+  /** The source of `auth`, e.g. `MCPExternalAuthConfig "github" tokenExchange`. */
   readonly auth: string;
   readonly url: 'remoteUrl' | 'path';
 }
 
 type Places = readonly (readonly [RegExp, string])[];
 
-/** Words that are spelled otherwise in a resource. */
+/** Words with another spelling in a resource. */
 const WORDS: Places = [
   [/\b(\w+)Files\b/g, '$1Refs'],
   [/\b(\w+)File\b/g, '$1Ref'],
@@ -29,7 +29,7 @@ function camelCase(path: string): string {
   return WORDS.reduce((result, [pattern, word]) => result.replace(pattern, word), text);
 }
 
-/** The first pattern that fits counts. */
+/** Applies the first pattern that matches. */
 function replaceFirst(path: string, places: Places): string | undefined {
   const found = places.find(([pattern]) => pattern.test(path));
   return found && camelCase(path.replace(...found));

@@ -14,14 +14,14 @@ const platform: World['platform'] = {
 };
 const world = emptyWorld({ platform, refused: { secrets: { a: why }, configMaps: { b: why } } });
 
-describe('what is there and not read', () => {
-  it('is waited for with the reason: a Secret', () => {
+describe('reading a Secret or ConfigMap', () => {
+  it('waits with the reason: a Secret', () => {
     expect(() => secretDigest(world, { name: 'a', key: 'k' }, 'passwordRef')).toThrow(
       expect.objectContaining({ reason: 'SecretNotRead', message: `passwordRef: Secret "a" is not read: ${why}` }),
     );
   });
 
-  it('is waited for with the reason: a ConfigMap', () => {
+  it('waits with the reason: a ConfigMap', () => {
     expect(() => configMapText(world, { name: 'b', key: 'k' }, 'caBundleRef')).toThrow(
       expect.objectContaining({
         reason: 'ConfigMapNotRead',

@@ -15,7 +15,7 @@ export interface KeyReference {
   key: string;
 }
 
-/** Longest readable part of a file name; a Secret's data key may have 253 characters. */
+/** Longest readable part of a file name; a Secret's key may have 253 characters. */
 const READABLE = 180;
 
 const GENERATED_FILES: Record<GeneratedSecret, string> = {
@@ -29,7 +29,7 @@ function fileName(prefix: string, digest: string): string {
   return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
 }
 
-/** Flaws of values that no header can carry. */
+/** Flaws that a header value must not have. */
 export const HEADER_FLAWS: readonly SecretFlaw[] = ['control characters', 'beyond Latin-1'];
 
 const PEM = 'in PEM form, without passphrase';
@@ -43,7 +43,7 @@ const REMEDIES: Record<SecretFlaw, string> = {
   'no certificate': `is no certificate: write it with its chain, ${PEM}`,
 };
 
-/** The text under a key of a ConfigMap. Throws `Waiting` when it is not there. */
+/** Returns the text of a ConfigMap key. @throws Waiting if it is missing */
 export function configMapText(world: World, reference: KeyReference, field: string): string {
   const entries = ownValue(world.configMaps, reference.name);
   if (entries === undefined) {
@@ -64,7 +64,7 @@ export function configMapText(world: World, reference: KeyReference, field: stri
   );
 }
 
-/** Keyed hash of the value under a key of a Secret. Throws `Waiting` when it is not there. */
+/** Returns the keyed hash of a Secret key's value. @throws Waiting if it is missing */
 export function secretDigest(world: World, reference: KeyReference, field: string): string {
   const entries = ownValue(world.secrets, reference.name);
   const why = ownValue(world.refused?.secrets, reference.name);
@@ -77,7 +77,7 @@ export function secretDigest(world: World, reference: KeyReference, field: strin
   }
   const digest = ownValue(entries, reference.key);
   if (digest !== undefined) return digest;
-  // Who may look at a status in a cluster need not be one who may look at Secrets.
+  // In a cluster, a reader of a status may lack permission to read Secrets.
   const others = world.platform.mode === 'local' ? ` (it has: ${Object.keys(entries).join(', ') || 'none'})` : '';
   throw new Waiting(
     'SecretKeyNotFound',
@@ -85,15 +85,15 @@ export function secretDigest(world: World, reference: KeyReference, field: strin
   );
 }
 
-/** Of what the management API stores. */
+/** Describes a value missing from the management API's storage. */
 function notStored({ name, key }: KeyReference, field: string): Waiting {
   const remedy = `store it with "vmcp secret set ${key}", or put it where secrets are read from: the environment, 1Password`;
   return new Waiting('SecretKeyNotFound', `${field}: Secret "${name}" has no key "${key}": ${remedy}`);
 }
 
 /**
- * The files that one document names, collected while it is rendered. A part that may fail by itself (a backend) collects
- * into a list of its own, which is added only when the part stands: so no runtime holds a secret that it does not use.
+ * Collects the files that one document names. A part that may fail alone (a backend) collects into its own list, which
+ * is added only if the part succeeds. A runtime thus holds no unused secret.
  */
 export class FileList {
   readonly secretFiles: Record<string, SecretSource> = {};
@@ -106,20 +106,20 @@ export class FileList {
     this.#directories = directories;
   }
 
-  /** An empty list for a part of the same document. */
+  /** Returns an empty list for a part of the same document. */
   part(): FileList {
     return new FileList(this.#world, this.#directories);
   }
 
-  /** Takes over what a part collected. */
+  /** Adds the files of a part. */
   add(part: FileList): void {
     Object.assign(this.secretFiles, part.secretFiles);
     Object.assign(this.plainFiles, part.plainFiles);
   }
 
   /**
-   * Path of the file with a Secret's value. `field` is where the reference stands, for the message. Throws `Waiting` where it is
-   * not there, and where it has one of `flaws`.
+   * Returns the path of the file with a Secret's value. `field`: the reference, for the message.
+   * @throws Waiting if it is missing or has one of `flaws`
    */
   secret(reference: KeyReference, field: string, flaws: readonly SecretFlaw[] = []): string {
     this.#refuse(reference, field, flaws);
@@ -129,17 +129,17 @@ export class FileList {
     return `${this.#directories.secret}/${file}`;
   }
 
-  /** As `secret`, for a value that must say something. Throws `Waiting` where it is empty. */
+  /** Works as `secret`, for a value that must not be empty. @throws Waiting if it is empty */
   credential(reference: KeyReference, field: string): string {
     return this.secret(reference, field, ['empty']);
   }
 
-  /** As `secret`, for a value that a header carries. Throws `Waiting` where no header can. */
+  /** Works as `secret`, for a header value. @throws Waiting if no header can carry it */
   headerValue(reference: KeyReference, field: string): string {
     return this.secret(reference, field, ['empty', ...HEADER_FLAWS]);
   }
 
-  /** As `secret`, for a certificate and its private key. Throws `Waiting` where TLS refuses one, and where they do not belong together. */
+  /** Works as `secret`, for a certificate and its private key. @throws Waiting if TLS rejects either or they do not match */
   pair(certificate: KeyReference, key: KeyReference, field: string): [certificate: string, key: string] {
     const files = [this.secret(certificate, field, ['no certificate']), this.secret(key, field, ['no private key'])];
     for (const part of [certificate, key]) this.#refuseForTls(part, field);
@@ -162,7 +162,7 @@ export class FileList {
     throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" cannot be used for TLS: ${why}`);
   }
 
-  /** Path of the file with a ConfigMap's text. Throws `Waiting`. */
+  /** Returns the path of the file with a ConfigMap's text. @throws Waiting */
   configMap(reference: KeyReference, field: string): string {
     const text = configMapText(this.#world, reference, field);
     const file = fileName(`${reference.name}.${reference.key}`, contentHash(text));
@@ -170,7 +170,7 @@ export class FileList {
     return `${this.#directories.config}/${file}`;
   }
 
-  /** As `configMap`, for certificate authorities. Throws `Waiting` where the text has no certificate. */
+  /** Works as `configMap`, for certificate authorities. @throws Waiting if the text has no certificate */
   authorities(reference: CaBundleRef, field: string): string {
     const place = caBundleOf(reference);
     if (hasCertificate(configMapText(this.#world, place, field))) return this.configMap(place, field);
@@ -181,14 +181,14 @@ export class FileList {
     );
   }
 
-  /** Path of the file with a secret that the platform made for this server; `of`: for the runtime of that MCPServer. */
+  /** Returns the path of a secret that the platform generated for this server. `of`: generated for that MCPServer's runtime. */
   generated(which: GeneratedSecret, digest: string, of?: string): string {
     const file = fileName(GENERATED_FILES[which], digest);
     this.secretFiles[file] = of === undefined ? { generated: which } : { generated: which, of };
     return `${this.#directories.secret}/${file}`;
   }
 
-  /** The document together with the files that it names. */
+  /** Returns the document with the files that it names. */
   renderedWith(document: RunConfigDocument): Rendered {
     const { secretFiles, plainFiles } = this;
     const { secret: secretDirectory, config: configDirectory } = this.#directories;

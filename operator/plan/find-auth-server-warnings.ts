@@ -9,10 +9,10 @@ type BackendDocument = RunConfigDocument['backends'][number];
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 
-/** With these all callers act as one. */
+/** Strategies with which all callers share one identity. */
 const SHARED = new Set<string | undefined>(['header_injection', 'bearer_token', 'remote_auth']);
 
-/** Whether all callers act as one at a backend. */
+/** Returns whether all callers share one identity at a backend. */
 function hasSharedCredential(backend: BackendDocument): boolean {
   const { auth } = backend;
   if (SHARED.has(auth?.type)) return true;
@@ -21,7 +21,7 @@ function hasSharedCredential(backend: BackendDocument): boolean {
   return Object.keys(files ?? {}).length > 0;
 }
 
-/** With an authorization server of its own and no policy, whoever has an account at the provider is let in. */
+/** Warns of an embedded authorization server without policies: every account at the provider has access. */
 function openToEveryAccount({ authz, backends }: RunConfigDocument): Finding[] {
   if (authz || (backends.length > 0 && backends.every((backend) => backend.authz))) return [];
   const shared = backends.filter(hasSharedCredential).map(({ name }) => name);
@@ -33,7 +33,7 @@ function openToEveryAccount({ authz, backends }: RunConfigDocument): Finding[] {
   return [warning('OpenToEveryAccount', shared.length === 0 ? 'NoPolicy' : 'NoPolicyAndSharedCredential', message)];
 }
 
-/** What a restart takes away for want of a key. */
+/** Lists what a restart loses for lack of a key. */
 function ephemeralKeys({ signing_key_config: signing, hmac_secret_files: secrets }: AuthServerDocument): Finding[] {
   const lost = [
     ...(signing ? [] : ['tokens issued before can no longer be verified']),
@@ -63,7 +63,7 @@ function unnamedUsers(server: AuthServerDocument): Finding[] {
   return [warning('UnnamedUsers', 'NoUserInfo', message)];
 }
 
-/** URLs over which secrets, codes and tokens go, by the field that holds them. */
+/** Yields the URLs that carry secrets, codes and tokens, by field. */
 function* urlsOf(server: AuthServerDocument): Generator<[field: string, url: string]> {
   yield ['issuer', server.issuer];
   if (server.authorization_endpoint_base_url !== undefined) {
@@ -91,7 +91,7 @@ function plainHttp(server: AuthServerDocument): Finding[] {
   return [warning('PlainHttp', 'InsecureAllowHTTP', message)];
 }
 
-/** Clients compare identifiers byte for byte, so these spellings stop some or all of them. */
+/** Warns of unusual spellings: clients compare identifiers byte for byte, so some or all of them fail. */
 function spelledDifferently(server: AuthServerDocument, resourceUrl: string | undefined): Finding[] {
   const hosts = [server.issuer, server.authorization_endpoint_base_url, resourceUrl].flatMap((url) =>
     url !== undefined && URL.canParse(url) ? [new URL(url).hostname] : [],
@@ -109,7 +109,7 @@ function spelledDifferently(server: AuthServerDocument, resourceUrl: string | un
   return [warning('IdentifiersDiffer', 'ClientsCompareBytes', `${problems.join('; ')}.`)];
 }
 
-/** Without these no client that was not there before can log in. */
+/** Warns if new clients have no way to register. */
 function noNewClients({ registration, cimd }: AuthServerDocument): Finding[] {
   if (registration?.enabled !== false || cimd?.enabled === true) return [];
   const message =
@@ -117,7 +117,7 @@ function noNewClients({ registration, cimd }: AuthServerDocument): Finding[] {
   return [warning('NoNewClients', 'RegistrationDisabled', message)];
 }
 
-/** What an administrator of an embedded authorization server should know. Each message says what to do. */
+/** Finds problems of an embedded authorization server for its administrator. Each message states the remedy. */
 export function findAuthServerWarnings(document: RunConfigDocument): Finding[] {
   const server = document.embedded_auth_server_config;
   if (!server) return [];

@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 
-/** Settings that only an endpoint of its own has, and that do not ask for one. */
+/** Settings that only an own endpoint uses and that do not request one. */
 const OF_OWN_ENDPOINT = [
   'endpointPrefix',
   'trustProxyHeaders',
@@ -29,7 +29,7 @@ function withoutEndpoint(spec: BackendSpec): Finding[] {
   return [warning('NoOwnEndpoint', 'OnlyBehindServer', message)];
 }
 
-/** Whose forwarding headers count takes two settings: that some do, and whose. */
+/** Trusting forwarding headers takes two settings: one that enables it and one that lists the proxies. */
 function forwardingIgnored(spec: BackendSpec): Finding[] {
   const { trustProxyHeaders, trustedProxies = [] } = spec;
   if (!hasOwnEndpoint(spec) || trustProxyHeaders === trustedProxies.length > 0) return [];
@@ -39,7 +39,7 @@ function forwardingIgnored(spec: BackendSpec): Finding[] {
   return [warning('ForwardingHeadersIgnored', trustProxyHeaders ? 'NoTrustedProxies' : 'NotSwitchedOn', message)];
 }
 
-/** With an endpoint of its own it has nothing to serve then, and waits. */
+/** With an endpoint of its own, such a backend has nothing to serve and waits. */
 function withoutCredentials(spec: BackendSpec, world: World): Finding[] {
   const name = spec.externalAuthConfigRef?.name;
   if (name === undefined || hasOwnEndpoint(spec) || ownValue(world.mcpExternalAuthConfigs, name)) return [];
@@ -47,7 +47,7 @@ function withoutCredentials(spec: BackendSpec, world: World): Finding[] {
   return [warning('NoCredentials', 'AuthConfigNotFound', message)];
 }
 
-/** A name that is misspelt would be seen nowhere else: the group that was meant only has one server less. */
+/** Reports a misspelt group name: the only other sign is a missing member in the intended group. */
 function withoutGroup({ groupRef }: BackendSpec, world: World): Finding[] {
   if (groupRef === undefined || ownValue(world.mcpGroups, groupRef)) return [];
   const message = `groupRef names MCPGroup "${groupRef}", which does not exist, so no VirtualMCPServer offers this server: create it, or correct the name.`;
@@ -77,7 +77,7 @@ const OF_PROGRAM = [
   'backendReplicas',
 ] as const;
 
-/** Warns of settings of a program beside `remoteUrl`. */
+/** Warns of program settings beside `remoteUrl`. */
 function withoutProgram(spec: BackendSpec): Finding[] {
   if (spec.remoteUrl === undefined) return [];
   const written = OF_PROGRAM.filter((field) => spec[field] !== undefined);
@@ -86,7 +86,7 @@ function withoutProgram(spec: BackendSpec): Finding[] {
   return [warning('NoProgram', 'RemoteServer', message)];
 }
 
-/** Warns of settings of HTTP beside transport stdio. */
+/** Warns of HTTP settings beside transport stdio. */
 function withoutHttp(spec: BackendSpec): Finding[] {
   if (spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return [];
   const written = (['mcpPort', 'path', 'caBundleRef'] as const).filter((field) => spec[field] !== undefined);
@@ -95,7 +95,7 @@ function withoutHttp(spec: BackendSpec): Finding[] {
   return [warning('NoHttp', 'TransportStdio', message)];
 }
 
-/** A container engine of one machine takes these. */
+/** Warns of settings that only a container engine on one machine uses. */
 function withoutEngine(spec: BackendSpec, world: World): Finding[] {
   if (world.platform.mode === 'local' && spec.image !== undefined && !spec.command) return [];
   const written = (['publish', 'allowDockerGateway', 'envFileDir'] as const).filter(
@@ -106,7 +106,7 @@ function withoutEngine(spec: BackendSpec, world: World): Finding[] {
   return [warning('NoEngine', 'NotAContainer', message)];
 }
 
-/** An engine gives a container the network, or none. */
+/** Warns of egress rules on one machine: an engine gives a container the network or none. */
 function egressOfContainer(name: string, spec: BackendSpec, world: World): Finding[] {
   if (world.platform.mode !== 'local' || spec.command || spec.remoteUrl !== undefined) return [];
   const { egress } = readPermissionProfile(name, spec, world);
@@ -115,7 +115,7 @@ function egressOfContainer(name: string, spec: BackendSpec, world: World): Findi
   return [warning('EgressNotEnforced', 'ContainerEngine', message)];
 }
 
-/** It would run without them, and say so where nobody looks. */
+/** Warns of limits that the program would run without. */
 function limitsOfContainer({ image, command, resources }: BackendSpec, { platform }: World): Finding[] {
   if (platform.mode !== 'local' || !platform.limitsIgnored || image === undefined || command) return [];
   const written = (['memory', 'cpu'] as const).filter((limit) => resources?.limits?.[limit] !== undefined);
@@ -124,7 +124,7 @@ function limitsOfContainer({ image, command, resources }: BackendSpec, { platfor
   return [warning('LimitsNotEnforced', 'ControlGroupsV1', message)];
 }
 
-/** What of an MCPServer is not as its spec might make people think. */
+/** Finds settings of an MCPServer that do not have the effect they suggest. */
 export function findBackendWarnings(name: string, spec: BackendSpec, world: World): Finding[] {
   return [
     ...withoutEndpoint(spec),

@@ -6,16 +6,16 @@ import { resourcesNaming } from './resource-index.ts';
 
 export type BackendSpec = MCPServer['spec'];
 
-/** An MCPServer of the group; `problem`: its own resource is not valid. */
+/** An MCPServer of the group. `problem`: its own resource is invalid. */
 export type Member = { name: string; spec: BackendSpec } | { name: string; problem: Stalled };
 
-/** The group that an unchecked spec names. */
+/** Returns the group that an unchecked spec names. */
 export function groupOf(spec: unknown): string | undefined {
   if (typeof spec !== 'object' || spec === null || !('groupRef' in spec)) return undefined;
   return typeof spec.groupRef === 'string' ? spec.groupRef : undefined;
 }
 
-/** Names of the MCPServers of a group, sorted. */
+/** Returns the names of a group's MCPServers, sorted. */
 export function memberNames(group: string, world: World): string[] {
   const members = resourcesNaming(world.mcpServers, group).filter(({ spec }) => groupOf(spec) === group);
   return members.map(({ metadata }) => metadata.name).sort();
@@ -32,7 +32,7 @@ function readMember(name: string, world: World): Member[] {
   }
 }
 
-/** Members in configuration order: those of `priorityOrder` first, the others by name. Throws `Waiting` without the group. */
+/** Returns the members in configuration order: those in `priorityOrder` first, the others by name. @throws Waiting without the group */
 export function findGroupMembers(group: string, priorityOrder: string[], world: World): Member[] {
   if (!world.mcpGroups[group]) {
     const message = `config.groupRef names MCPGroup "${group}", which does not exist: create it`;

@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 
-/** A name of a backend, and where it is written. */
+/** A backend name and the field that holds it. */
 type NameAt = [place: string, name: string];
 
 const ignored = (type: string, reason: string, message: string): Finding => ({
@@ -28,7 +28,7 @@ function namesIn({ tools = [], prompts = [], conflictResolutionConfig }: Aggrega
 const keysOf = (at: string, map: object | undefined): NameAt[] =>
   Object.keys(map ?? {}).map((name) => [`${at}.${name}`, name]);
 
-/** Settings of backends that are not in the group. */
+/** Warns of settings for backends outside the group. */
 function unknownNames({ config, outgoingAuth }: ServerSpec, members: string[]): Finding[] {
   const { aggregation, operational } = config;
   const places: NameAt[] = [
@@ -46,7 +46,7 @@ function unknownNames({ config, outgoingAuth }: ServerSpec, members: string[]): 
   return [ignored('UnknownBackendNames', 'NotInGroup', said.join('; '))];
 }
 
-/** A former issuer that was left in place. */
+/** Warns of a former issuer that is still written. */
 function issuerIgnored({ incomingAuth }: ServerSpec): Finding[] {
   const written = (['oidcConfig', 'oidcConfigRef'] as const).find((field) => incomingAuth[field] !== undefined);
   if (incomingAuth.type !== 'anonymous' || written === undefined) return [];
@@ -80,7 +80,7 @@ function redisBlocks({ authServerConfig, sessionStorage, config }: ServerSpec): 
   return written.flatMap(([place, redis]) => (redis ? [[place, redis]] : []));
 }
 
-/** The name of a Service is resolved by the DNS of its cluster only. */
+/** Warns of Service names on one machine: only the DNS of their cluster resolves them. */
 function sentinelsOfCluster(spec: ServerSpec, { platform }: Pick<World, 'platform'>): Finding[] {
   if (platform.mode === 'cluster') return [];
   const places = redisBlocks(spec).filter(([, { sentinelConfig }]) => sentinelConfig?.sentinelService !== undefined);
@@ -92,7 +92,7 @@ function sentinelsOfCluster(spec: ServerSpec, { platform }: Pick<World, 'platfor
   return [ignored('SentinelServiceUnknown', 'ClusterOnly', said.join('; '))];
 }
 
-/** Settings that have no effect as they are written. Each message begins with the field. */
+/** Finds settings without effect. Each message begins with the field. */
 export function findIgnoredSettings(spec: ServerSpec, members: string[], world: Pick<World, 'platform'>): Finding[] {
   return [
     ...unknownNames(spec, members),

@@ -1,7 +1,10 @@
 import type { ObservedRuntime } from '../world.ts';
 import type { Finding } from './finding.ts';
 
-/** What still needs the secrets behind the first of `hmacSecretRefs`: whether a rotation is over. */
+/**
+ * Reports the data that still needs secrets after the first in `hmacSecretRefs`, so the administrator sees whether a
+ * rotation is complete.
+ */
 export function findOldSecrets(observed: ObservedRuntime | undefined): Finding[] {
   const { secrets, secrets_in_use: used } = observed?.auth_server ?? {};
   if (!secrets || !used || secrets.kids.length < 2) return [];

@@ -4,12 +4,12 @@ import type { Manifest, ResourceKey, World } from '../world.ts';
 import { groupOf, memberNames } from './find-group-members.ts';
 import { resourcesNaming } from './resource-index.ts';
 
-/** Names kept in a status; the count says how many there are. */
+/** Names listed in a status; the count includes all. */
 const LISTED = 100;
 
 type References = Pick<Status, 'referencedBy' | 'referenceCount'>;
 
-/** Whether a field of the given name holds the name of a resource, at any depth of an unchecked spec. */
+/** Returns whether a field with the given name holds a resource's name, at any depth of an unchecked spec. */
 function refers(value: unknown, field: string, name: string): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value as Record<string, unknown>).some(([key, inside]) => {
@@ -30,20 +30,20 @@ function list(users: { kind: string; name: string }[]): References {
   return { referencedBy: users.slice(0, LISTED), referenceCount: users.length };
 }
 
-/** Names of the servers of a group, sorted, whether the group is there or not. */
+/** Returns the names of a group's servers, sorted, also if the group does not exist. */
 export function serversOfGroup(group: string, world: World): string[] {
   const servers = resourcesNaming(world.virtualMcpServers, group);
   const joined = servers.filter(({ spec }) => valueAt(spec, ['config', 'groupRef']) === group);
   return joined.map(({ metadata }) => metadata.name).sort();
 }
 
-/** The servers that offer a backend. */
+/** Returns the servers that offer a backend. */
 function serversOf(backend: string, world: World): { kind: string; name: string }[] {
   const group = groupOf(world.mcpServers[backend]?.spec);
   return group !== undefined && world.mcpGroups[group] ? usersIn(world.virtualMcpServers, 'groupRef', group) : [];
 }
 
-/** Who refers to a resource. */
+/** Returns the resources that refer to a resource. */
 export function findReferences({ kind, name }: ResourceKey, world: World): References {
   switch (kind) {
     case 'MCPServer':
@@ -65,7 +65,7 @@ export function findReferences({ kind, name }: ResourceKey, world: World): Refer
   }
 }
 
-/** The MCPServers of a group. */
+/** Returns the MCPServers of a group. */
 export function listServers(group: string, world: World): Pick<Status, 'servers' | 'serverCount'> {
   const names = memberNames(group, world);
   return { servers: names.slice(0, LISTED), serverCount: names.length };

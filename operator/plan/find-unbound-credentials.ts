@@ -6,7 +6,7 @@ import { ownValue } from './own-value.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 
-/** Whether a configuration goes wherever the MCPServer says that it is given to. */
+/** Returns whether a configuration has no restriction of hosts. */
 function goesAnywhere(reference: string, world: World): boolean {
   const manifest = world.mcpExternalAuthConfigs[reference];
   if (!manifest) return false;
@@ -14,7 +14,7 @@ function goesAnywhere(reference: string, world: World): boolean {
   return 'data' in read && read.data.spec.type !== 'unauthenticated' && !read.data.spec.allowedHosts;
 }
 
-/** By the name of a configuration: the backends that get it without naming it. */
+/** Maps each configuration to the backends that get it without naming it. */
 function givenTo({ outgoingAuth }: ServerSpec, members: string[], world: World): Map<string, string[]> {
   const given = new Map<string, string[]>();
   for (const name of members) {
@@ -27,8 +27,8 @@ function givenTo({ outgoingAuth }: ServerSpec, members: string[], world: World):
 }
 
 /**
- * Credentials that the server gives to backends which do not name them. Whoever writes a reference needs the right to what it
- * names; here whoever may write the MCPServer decides where callers' credentials go, and needs none.
+ * Finds credentials that the server gives to backends which do not name them. Writing a reference requires the right to
+ * its target. Here, any writer of the MCPServer decides where callers' credentials go, without that right.
  */
 export function findUnboundCredentials(spec: ServerSpec, members: string[], world: World): Finding[] {
   if (world.platform.mode === 'local' || spec.outgoingAuth.source !== 'inline') return [];

@@ -15,7 +15,7 @@ function emptyGroup(spec: ServerSpec, members: string[]): Finding[] {
   return [warning('EmptyGroup', 'NoBackends', message)];
 }
 
-/** Memory is lost when a pod is replaced; on one machine that is what people expect. */
+/** Warns of memory storage in a cluster, which is lost with the pod. On one machine users expect that loss. */
 function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
   if (world.platform.mode === 'local') return [];
   if (document.session_storage?.type !== 'memory') return [];
@@ -26,7 +26,7 @@ function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
 const STREAMS_OF_CLIENTS =
   'A stream of proxyMode sse lives at one replica, and a message that reaches another is refused: write sessionAffinity: ClientIP or replicas: 1, or let clients use /mcp.';
 
-/** A stream of events is held by one replica; the others open their own for the same client. */
+/** Warns of event streams with several replicas. One replica holds a stream; the others open their own for the same client. */
 function streamsOfReplicas(spec: ServerSpec, document: RunConfigDocument): Finding[] {
   const streamed = document.backends.filter(({ transport }) => transport === 'sse').map(({ name }) => name);
   const replicas = spec.autoscaling?.maxReplicas ?? spec.replicas ?? 1;
@@ -37,7 +37,7 @@ function streamsOfReplicas(spec: ServerSpec, document: RunConfigDocument): Findi
   return [warning('SessionsPerReplica', 'SseBackends', message)];
 }
 
-/** Whoever calls without a name is one user: a limit of each user is then one of all. */
+/** Warns of user limits with anonymous callers: they share one limit. */
 function usersUnknown(document: RunConfigDocument): Finding[] {
   if (document.incoming.type !== 'anonymous') return [];
   const places = [
@@ -58,7 +58,7 @@ const countsUsers = ({ rules = [], per_user: perUser, tools = [] }: NonNullable<
   rules.some(({ scope }) => scope === 'user') ||
   tools.some(({ per_user: each }) => each !== undefined);
 
-/** The pods mount what the operator says and nothing else: a file that others bring, it cannot see. */
+/** Warns of a token file in a cluster. Pods mount only the files that the operator renders, so a file from elsewhere is missing. */
 function tokenOfKeySet({ incoming }: RunConfigDocument, { platform }: World): Finding[] {
   const file = incoming.type === 'oidc' ? incoming.jwks_auth_token_file : undefined;
   if (file === undefined || platform.mode === 'local') return [];
@@ -66,7 +66,7 @@ function tokenOfKeySet({ incoming }: RunConfigDocument, { platform }: World): Fi
   return [warning('KeySetNeedsToken', 'NotMounted', message)];
 }
 
-/** Policies decide about every call: those of the server, or those of each backend. Mode `audit` denies nothing. */
+/** Returns whether policies decide about every call, those of the server or of each backend. Mode `audit` denies nothing. */
 function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
   const isEnforced = (one: RunConfigDocument['authz']) => one !== undefined && one.mode !== 'audit';
   return isEnforced(authz) || (backends.length > 0 && backends.every((backend) => isEnforced(backend.authz)));
@@ -74,7 +74,7 @@ function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
 
 const LOGIN_NEEDED = 'write incomingAuth.type oidc, or a policy that does not ask for it';
 
-/** Warns of policies that never apply. The runtime warns in the same words, so `runtimeFindings` drops the repetition. */
+/** Warns of policies that never apply. The runtime warns in the same words, so `runtimeFindings` drops the duplicate. */
 function neverApplying({ authz, backends, incoming }: RunConfigDocument, world: World): Finding[] {
   const places = [
     { place: 'incomingAuth.authzConfig', set: authz },
@@ -96,7 +96,7 @@ function nothingAudited({ audit_config: audit }: RunConfigDocument): Finding[] {
   return [warning('NothingAudited', 'NoEventTypes', message)];
 }
 
-/** Writes of logins wait for a replica; writes of sessions do not. */
+/** Login writes wait for a replica's acknowledgement; session writes do not. */
 function acknowledgedByNone({ session_storage: sessions, backends }: RunConfigDocument): Finding[] {
   if (sessions?.type !== 'redis' || sessions.redis.require_replica_ack !== true) return [];
   if (backends.some(({ auth }) => auth?.type === 'remote_auth')) return [];
@@ -115,7 +115,7 @@ function withoutAuthentication(document: RunConfigDocument): Finding[] {
   return [warning('Anonymous', 'NoAuthentication', message)];
 }
 
-/** What is served all the same and an administrator should know. Each message says what to do. */
+/** Finds problems of a served configuration for its administrator. Each message states the remedy. */
 export function findWarnings(
   spec: ServerSpec,
   document: RunConfigDocument,

@@ -21,7 +21,7 @@ interface Container {
   resources?: Record<'requests' | 'limits', Record<string, string> | undefined>;
 }
 
-/** What the plan makes in a cluster, of one kind. */
+/** Returns the children of one kind that the plan renders in a cluster. */
 const childrenOf = (kind: string) =>
   cases.flatMap((name) => {
     const { children } = parse(readFileSync(join(folder, `${name}.out.yaml`), 'utf8')) as Outcome;
@@ -30,11 +30,11 @@ const childrenOf = (kind: string) =>
     );
   });
 
-/** Containers that the plan writes by itself, and no podTemplateSpec. */
+/** Containers that the plan itself renders, without podTemplateSpec. */
 const OURS = ['vmcp', 'mcp', 'bridge', 'pipes'];
 
 describe('plan', () => {
-  it('gives every container requests and limits of CPU and memory, where nothing of it is written', () => {
+  it('gives every container default requests and limits of CPU and memory', () => {
     const found = ['Deployment', 'StatefulSet'].flatMap(childrenOf).flatMap(([name, { spec }]) => {
       const { containers, initContainers = [] } = (
         spec as { template: { spec: Record<'containers' | 'initContainers', Container[] | undefined> } }
@@ -45,7 +45,7 @@ describe('plan', () => {
       const given = [resources?.requests, resources?.limits].flatMap((some) => [some?.cpu, some?.memory]);
       return OURS.includes(name) && given.includes(undefined);
     });
-    // It says what of CPU it wants, and no more.
+    // These resources set a CPU request and no CPU limit.
     const written = { requests: { cpu: 1, memory: '128Mi' }, limits: { memory: '512Mi' } };
     expect(without).toEqual([
       { name: 'cluster-server-scaled', container: expect.objectContaining({ resources: written }) },
@@ -53,7 +53,7 @@ describe('plan', () => {
     expect([...new Set(found.map(({ container }) => container.name))]).toEqual(expect.arrayContaining(OURS));
   });
 
-  it('makes no Service of one family of addresses where there are two', () => {
+  it('renders no single-stack Service', () => {
     const services = childrenOf('Service');
     const policies = services.map(([, { spec }]) => (spec as { ipFamilyPolicy?: string }).ipFamilyPolicy);
     expect(new Set(policies)).toEqual(new Set(['PreferDualStack']));
@@ -74,7 +74,7 @@ describe('plan', () => {
   });
 
   it.each(documents)(
-    '%s: the document is one that the runtime reads, and names the listed files alone',
+    '%s: renders a document that the runtime reads and that names only the listed files',
     (_name, rendered) => {
       RunConfig.parse(rendered.document);
       const { document, secretDirectory, configDirectory, secretFiles, plainFiles } = rendered;
@@ -82,7 +82,7 @@ describe('plan', () => {
         ...Object.keys(secretFiles).map((file) => `${secretDirectory}/${file}`),
         ...Object.keys(plainFiles).map((file) => `${configDirectory}/${file}`),
       ];
-      // A database is made by the runtime.
+      // The runtime creates databases itself.
       const named = JSON.stringify(document).match(/"\/(srv\/demo\/\.vmcp|etc\/vmcp)\/[^"]*(?<!\.sqlite)"/g) ?? [];
       expect([...new Set(named.map((path) => path.slice(1, -1)))].sort()).toEqual(listed.sort());
     },

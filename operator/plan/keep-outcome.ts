@@ -4,17 +4,17 @@ import type { Manifest, ResourceKey } from '../world.ts';
 import type { Outcome } from './outcome.ts';
 import { summariseProblem } from './summarise-status.ts';
 
-/** What a plan says of a resource besides its problem. */
+/** Facts that a plan reports of a resource besides its problem. */
 interface Known {
-  /** A former configuration goes on being served. */
+  /** The runtime still serves a former configuration. */
   serving: boolean;
   /** Members of the status that do not depend on the problem. */
   status?: Partial<Status>;
 }
 
 /**
- * The outcome of a plan that did not come out: nothing that runs is changed, nothing new is started, and the status says
- * what to do. Throws what is neither `Stalled` nor `Waiting`.
+ * Returns the outcome of a failed plan: running objects stay, no new ones start, and the status names the remedy.
+ * @throws any error other than `Stalled` and `Waiting`
  */
 export function keepOutcome(
   key: ResourceKey,

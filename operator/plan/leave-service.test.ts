@@ -14,7 +14,7 @@ it.each([
   [1, undefined],
   [0, undefined],
 ])(
-  'of %p seconds that a pod has to end, its container is told to after %p: calls under way need the others',
+  'gives a pod with %p seconds to end a delay of %p, and leaves the remaining time to calls under way',
   (grace, wait) => {
     expect(waitOf(grace)).toBe(wait);
   },

@@ -1,14 +1,14 @@
 import { valueAt } from '#crds/parts/rule';
 
 /**
- * Seconds that a container waits before it is told to end. Its endpoint leaves the Service meanwhile, which every node takes over in
- * its own time: kube-proxy once a second at most, and later where the node is busy. Who connects before that is still served.
+ * Seconds between the removal of a pod's endpoint from the Service and the end of its container. New connections are
+ * served meanwhile. kube-proxy on each node applies the removal within a second, or later on a busy node.
  */
 const LEAVES = 5;
 
 /**
- * The wait of a container before it is told to end; undefined where the pod ends at once. It is part of the time that
- * `podTemplateSpec` gives the pod: at most half of that, so that calls under way have the other half.
+ * Returns the delay before a container is told to end; undefined if the pod ends at once. It takes at most half of the
+ * time in `podTemplateSpec`, so that calls under way have the other half.
  */
 export function leaveService(podTemplate: unknown): { preStop: { sleep: { seconds: number } } } | undefined {
   const grace = valueAt(podTemplate, ['spec', 'terminationGracePeriodSeconds']);

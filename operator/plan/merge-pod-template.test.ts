@@ -19,20 +19,20 @@ const rendered = {
 };
 const spec = (written: object) => (mergePodTemplate(rendered, { spec: written }) as typeof rendered).spec;
 
-describe('a pod template that is merged over the rendered one', () => {
+describe('mergePodTemplate', () => {
   it('merges containers by name, and in them environment variables by name', () => {
     const { containers } = spec({ containers: [{ name: 'vmcp', env: [{ name: 'A', value: '2' }, { name: 'B' }] }] });
     expect(containers).toEqual([{ ...rendered.spec.containers[0], env: [{ name: 'A', value: '2' }, { name: 'B' }] }]);
   });
 
-  it('adds what has another name, in the order of the API server', () => {
+  it('adds items with new names, in the order of the API server', () => {
     const names = (containers: object[]) => spec({ containers }).containers.map(({ name }) => name);
     expect(names([{ name: 'side' }])).toEqual(['side', 'vmcp']);
     expect(names([{ name: 'vmcp' }, { name: 'side' }])).toEqual(['vmcp', 'side']);
     expect(spec({ tolerations: [{ key: 'a' }] })).toMatchObject({ tolerations: [{ key: 'a' }] });
   });
 
-  it('replaces lists without a key, and removes what is null', () => {
+  it('replaces lists without a merge key, and removes fields that are null', () => {
     const { containers } = spec({ containers: [{ name: 'vmcp', args: ['y'], ports: null }] });
     expect(containers).toEqual([{ name: 'vmcp', image: 'a', args: ['y'], env: [{ name: 'A', value: '1' }] }]);
   });
@@ -47,7 +47,7 @@ describe('a pod template that is merged over the rendered one', () => {
     expect(spec({ volumes }).volumes).toEqual([{ name: 'tmp', configMap: { name: 'c' } }]);
   });
 
-  it('merges a thousand containers in their order, and refuses more, whatever their names', () => {
+  it('merges a thousand containers in order, and rejects more, whatever their names', () => {
     const containers = Array.from({ length: 1000 }, (_, at) => ({ name: `c${at}` }));
     expect(spec({ containers }).containers.map(({ name }) => name)).toEqual([
       ...containers.map(({ name }) => name),
@@ -59,7 +59,7 @@ describe('a pod template that is merged over the rendered one', () => {
     );
   });
 
-  it('refuses what is nested deeper than any pod', () => {
+  it('rejects deeper nesting than any pod has', () => {
     let deep: unknown = 'x';
     for (let depth = 0; depth < 9000; depth++) deep = { a: deep };
     expect(() => spec({ x: deep })).toThrow('podTemplateSpec.spec: is nested deeper than 40 levels');
@@ -68,7 +68,7 @@ describe('a pod template that is merged over the rendered one', () => {
     );
   });
 
-  it('leaves the rendered template alone', () => {
+  it('does not change the rendered template', () => {
     const before = structuredClone(rendered);
     spec({ containers: [{ name: 'vmcp', image: 'b' }], volumes: [{ name: 'tmp', $patch: 'delete' }] });
     expect(rendered).toEqual(before);
@@ -81,7 +81,7 @@ describe('a pod template that is merged over the rendered one', () => {
     [{ spec: { '$setElementOrder/containers': [] } }, 'podTemplateSpec.spec.$setElementOrder/containers: is not known'],
     [{ kind: 'Pod' }, 'podTemplateSpec.kind: is no field of a pod template'],
     [JSON.parse('{"spec":{"__proto__":{"x":1}}}') as object, 'podTemplateSpec.spec.__proto__: is not known'],
-  ])('names the place of what it cannot merge: %j', (written, message) => {
+  ])('reports the path of a value that it cannot merge: %j', (written, message) => {
     expect(() => mergePodTemplate(rendered, written)).toThrow(message);
   });
 });

@@ -1,7 +1,7 @@
 import { Stalled } from '../errors.ts';
 import { POD_MERGE_KEYS } from './pod-merge-keys.ts';
 
-// A strategic merge as the API server does it: maps are merged, null removes, lists are replaced unless the table has them.
+// Strategic merge as in the API server: maps are merged, null removes, and lists without a merge key are replaced.
 
 type Fields = Record<string, unknown>;
 
@@ -10,7 +10,7 @@ const isMap = (value: unknown): value is Fields => typeof value === 'object' && 
 const PATCH = '$patch';
 const RETAIN = '$retainKeys';
 
-/** Keys that a merge may not touch: they mean something to JavaScript itself. */
+/** Keys with a meaning in JavaScript itself, which a merge must not touch. */
 const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
 
 function refuse(path: string, what: string): never {
@@ -19,14 +19,14 @@ function refuse(path: string, what: string): never {
 
 const below = (path: string, key: string) => (path === '' ? key : `${path}.${key}`);
 
-/** What a patch does as a whole to the map or list that it stands in. */
+/** Returns the directive of a patch for the whole map or list that contains it. */
 function directiveOf(patch: Fields, path: string): 'merge' | 'replace' | 'delete' {
   const directive = patch[PATCH] ?? 'merge';
   if (directive === 'merge' || directive === 'replace' || directive === 'delete') return directive;
   return refuse(path, `$patch is ${JSON.stringify(directive)}: write merge, replace or delete`);
 }
 
-/** A value that stands in for none: what says how to merge is not part of it. */
+/** Returns a value that is new in the result, without merge directives. */
 function plain(value: unknown, path: string): unknown {
   if (Array.isArray(value)) {
     const items: unknown[] = value;
@@ -46,7 +46,7 @@ function retained(original: Fields, patch: Fields, path: string): Fields {
   return Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
 }
 
-/** The fields of a patch, without what says how to merge. */
+/** Returns the fields of a patch without merge directives. */
 function fieldsOf(patch: Fields, path: string): [string, unknown][] {
   return Object.entries(patch).filter(([key]) => {
     if (key === PATCH || key === RETAIN) return false;
@@ -74,7 +74,7 @@ function keyOf(item: unknown, key: string, path: string): [Fields, unknown] {
   return [item, value];
 }
 
-/** Two parts of a list in one order: that of the original where it knows both, else what is written comes first. */
+/** Orders two parts of a list: as in the original if it has both, otherwise written items come first. */
 function inOrder(left: Fields[], written: Fields[], original: unknown[]): Fields[] {
   const places = new Map(original.map((item, place) => [item, place]));
   const placeOf = (item: Fields) => places.get(item) ?? -1;
@@ -90,7 +90,7 @@ function inOrder(left: Fields[], written: Fields[], original: unknown[]): Fields
   return [...ordered, ...left.slice(at)];
 }
 
-/** Items of the same key are merged. */
+/** Merges items with the same key. */
 function mergeItems(original: Fields[], patch: unknown[], key: string, path: string): Fields[] {
   if (patch.some((item) => isMap(item) && item[PATCH] === 'replace')) {
     const whole = patch.filter((item) => !isMap(item) || item[PATCH] !== 'replace');
@@ -102,7 +102,7 @@ function mergeItems(original: Fields[], patch: unknown[], key: string, path: str
   const merged = kept.map(([item, value]) => mergeMap(there.get(value) ?? {}, item, `${path}[]`));
   const values = new Set(items.map(([, value]) => value));
   const left = original.filter((item) => !values.has(item[key]));
-  // Of several with one key the first stands for it.
+  // On duplicate keys, the first item wins.
   const byKey = new Map([...merged].reverse().map((one) => [one[key], one]));
   const order = original.map((item) => byKey.get(item[key]) ?? item);
   return inOrder(left, merged, order);
@@ -120,7 +120,7 @@ function mergeValue(original: unknown, patch: unknown, path: string): unknown {
   return mergeItems(original as Fields[], items, key, path);
 }
 
-/** A pod of Kubernetes has less than half as many levels. What is deeper has no room on the stack of who reads it. */
+/** Twice the depth of any Kubernetes pod. Deeper values could overflow the stack of a reader. */
 const DEEPEST = 40;
 const LONGEST = 1000;
 
@@ -136,7 +136,7 @@ function checkSize(written: object): void {
   }
 }
 
-/** The written template over the rendered one, by the merge keys of the API server. Throws `Stalled` with the path. */
+/** Merges the written template over the rendered one by the merge keys of the API server. @throws Stalled with the path */
 export function mergePodTemplate(rendered: object, written: object): unknown {
   checkSize(written);
   for (const field of Object.keys(written)) {

@@ -1,7 +1,7 @@
 import { Stalled, Waiting } from '../errors.ts';
 import type { Finding } from './finding.ts';
 
-/** Where a field of a VirtualMCPServer stands in an MCPServer by itself; the first that fits counts. */
+/** Maps fields of a VirtualMCPServer to those of a single MCPServer. The first match wins. */
 const PLACES: readonly (readonly [RegExp, string])[] = [
   [/\bincomingAuth\.resourceUrl\b/g, 'oidcConfig.resourceUrl'],
   [/\bincomingAuth\.type oidc\b/g, 'oidcConfig'],
@@ -14,12 +14,12 @@ function inOwnWords(message: string): string {
   return PLACES.reduce((text, [field, own]) => text.replaceAll(field, own), message);
 }
 
-/** A finding that names fields as an MCPServer has them. */
+/** Renames the fields in a finding to those of an MCPServer. */
 export function nameOwnFields(finding: Finding): Finding {
   return { ...finding, message: inOwnWords(finding.message) };
 }
 
-/** The same of what was thrown. */
+/** Renames the fields in a thrown problem to those of an MCPServer. */
 export function problemInOwnFields(problem: unknown): unknown {
   if (problem instanceof Stalled) return new Stalled(problem.reason, inOwnWords(problem.message), { cause: problem });
   if (!(problem instanceof Waiting)) return problem;

@@ -2,12 +2,12 @@ import { type Manifest, type Named, runtimeName, type World } from '../world.ts'
 import { runtimeChildOf } from './child-names.ts';
 import type { ClusterObject } from './outcome.ts';
 
-/** Name of the objects of the runtime that a resource has. */
+/** Returns the name of the objects of a resource's runtime. */
 export function childOf({ kind, metadata }: Named): string {
   return runtimeChildOf({ kind, name: metadata.name });
 }
 
-/** Under which name the world has what is known of that runtime. */
+/** Returns the key under which `World` holds the state of that runtime. */
 export function runtimeNameOf({ kind, metadata }: Named): string {
   return runtimeName({ kind, name: metadata.name });
 }
@@ -16,7 +16,7 @@ export function runtimeNameOf({ kind, metadata }: Named): string {
 export const RUNTIME = 'vmcp-runtime';
 const PROXY = 'vmcp-proxy';
 
-/** Labels of the pods of every runtime, those of MCPServers by themselves included. */
+/** Labels of the pods of every runtime, including the own runtimes of MCPServers. */
 export const RUNTIMES = [RUNTIME, PROXY];
 
 /** Label of the pods of the programs of MCPServers. */
@@ -27,17 +27,17 @@ const labelled = (name: string, { metadata }: Named) => ({
   'app.kubernetes.io/instance': metadata.name,
 });
 
-/** Labels that tell the runtime's pods of one resource from all others. */
+/** Returns the labels that only the runtime pods of this resource have. */
 export function runtimeSelector(named: Named): Record<string, string> {
   return labelled(named.kind === 'VirtualMCPServer' ? RUNTIME : PROXY, named);
 }
 
-/** The same for the pods of the program of an MCPServer. */
+/** Returns the labels that only the program pods of this MCPServer have. */
 export function backendSelector(named: Named): Record<string, string> {
   return labelled(PROGRAMS, named);
 }
 
-/** The same as `kubectl scale` and the scale subresource read it. */
+/** Returns the selector in the form of `kubectl scale` and the scale subresource. */
 export function selectorText(selector: Record<string, string>): string {
   return Object.entries(selector)
     .map(([label, value]) => `${label}=${value}`)
@@ -48,17 +48,17 @@ const RESTARTED_AT = 'restarted-at';
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The restart that annotations ask for, whatever their API group; empty where they ask for none. */
+/** Returns the restart that the annotations request, of any API group; empty if there is none. */
 export function restartOf(annotations: Annotations = {}): string {
   return Object.entries(annotations).find(([name]) => name.endsWith(`/${RESTARTED_AT}`))?.[1] ?? '';
 }
 
-/** When a person asked for a restart; empty where nobody did. */
+/** Returns the time of the restart that a user requested; empty if there is none. */
 export function restartedAt(manifest: Manifest): string {
   return restartOf(manifest.metadata.annotations);
 }
 
-/** Annotations of a pod template: which container people mean, and what brings a restart about. */
+/** Returns the annotations of a pod template: the default container and the requested restart. */
 export function podAnnotations(container: string, manifest: Manifest, { apiGroup }: World): Record<string, string> {
   const at = restartedAt(manifest);
   return {
@@ -67,19 +67,19 @@ export function podAnnotations(container: string, manifest: Manifest, { apiGroup
   };
 }
 
-/** Pods are spread over zones and nodes where there are several; where not, they run all the same. */
+/** Spreads pods over zones and nodes. Pods also run if there is only one. */
 export function topologySpread(selector: Record<string, string>): object[] {
   return ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
     topologyKey,
     maxSkew: 1,
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels: selector },
-    // So that the pods of the former shape do not count while they are replaced.
+    // Pods of the former template do not count during a roll-out.
     matchLabelKeys: ['pod-template-hash'],
   }));
 }
 
-/** metadata of an object that a resource owns: with the resource goes the object. `labels` tell what it belongs to. */
+/** Returns the metadata of an owned object. Kubernetes deletes the object with its owner. `labels`: those of its pods or program. */
 export function ownedMetadata(
   name: string,
   labels: Record<string, string>,

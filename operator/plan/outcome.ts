@@ -2,24 +2,24 @@ import type { Status } from '#crds/kinds/status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { ContainerEngine, GeneratedSecret, ResourceKey } from '../world.ts';
 
-/** Where the content of a secret file comes from. The plan never sees a value. */
+/** The source of a secret file's content. The plan never sees a value. */
 export type SecretSource =
   | { secret: string; key: string }
-  /** `of`: made for the runtime of this MCPServer, and not for that of the resource itself. */
+  /** `of`: generated for the runtime of this MCPServer instead of the resource itself. */
   | { generated: GeneratedSecret; of?: string };
 
-/** What one runtime is given: its document, and the files that the document names. */
+/** The document of one runtime and the files that it names. */
 export interface Rendered {
   document: RunConfigDocument;
   /** The document as the runtime reads it. */
   text: string;
-  /** Folder in which the runtime finds the files of `secretFiles`. */
+  /** Folder of `secretFiles`, as the runtime sees it. */
   secretDirectory: string;
-  /** Folder in which the runtime finds run-config.yaml and the files of `plainFiles`. */
+  /** Folder of run-config.yaml and of `plainFiles`, as the runtime sees it. */
   configDirectory: string;
-  /** File name (carries a content hash) to where its content comes from. Written 0600. */
+  /** File name (with a content hash) to the source of its content. Mode 0600. */
   secretFiles: Record<string, SecretSource>;
-  /** File name (carries a content hash) to its text: CA bundles. */
+  /** File name (with a content hash) to its text: CA bundles. */
   plainFiles: Record<string, string>;
 }
 
@@ -38,18 +38,18 @@ export interface ClusterObject {
 export interface RuntimeProcess {
   platform: 'local';
   role: 'runtime';
-  /** Child name, `vmcp-<name>`, of an MCPServer by itself `mcp-<name>-proxy`. */
+  /** Child name: `vmcp-<name>`; for an MCPServer's own runtime `mcp-<name>-proxy`. */
   name: string;
   host: string;
   port: number;
   privatePort: number;
-  /** Whether the public port has TLS. A running process cannot begin or end TLS. */
+  /** Set if the public port has TLS. A change needs a restart. */
   tls?: true;
-  /** When a person asked for a restart; another one means a restart. */
+  /** Time of the requested restart. A change means a restart. */
   restartedAt?: string;
 }
 
-/** A backend on this machine that speaks HTTP or SSE on `port`. (stdio backends are children of the runtime.) */
+/** A backend on this machine that serves HTTP or SSE on `port`. The runtime starts stdio backends as its children. */
 export interface BackendProcess {
   platform: 'local';
   role: 'backend';
@@ -60,30 +60,29 @@ export interface BackendProcess {
   env: Record<string, string>;
   /** Variable name to the Secret key with its value. */
   secretEnv: Record<string, { secret: string; key: string; digest: string }>;
-  /** The command is the client of this engine: its containers have these labels. */
+  /** Set if the command is the client of this engine: its containers have these labels. */
   container?: { engine: ContainerEngine; labels: string[] };
   port: number;
   url: string;
-  /** Any change of it means a restart of this process, and only this. */
+  /** A change of this token restarts this process only. */
   restartToken: string;
 }
 
 export type Child = ClusterObject | RuntimeProcess | BackendProcess;
 
-/** What is to be done for one resource. */
+/** The planned actions for one resource. */
 export interface Outcome {
   key: ResourceKey;
   /**
-   * apply: make `rendered` and `children` so, and remove children that are not listed any more.
-   * keep: change nothing that runs and start nothing new (the status says why).
-   * remove: the resource is gone, and all that it owned goes.
+   * apply: create or update `rendered` and `children`, and remove other children. keep: change and start nothing (the
+   * status says why). remove: the resource does not exist; remove all that it owned.
    */
   action: 'apply' | 'keep' | 'remove';
-  /** Only for resources that have a runtime, and only with `apply`. */
+  /** Set only with `apply`, for resources with a runtime. */
   rendered?: Rendered;
   children: Child[];
-  /** Absent when the resource is gone. */
+  /** Absent if the resource does not exist. */
   status?: Status;
-  /** Try again after so many milliseconds although nothing changed. */
+  /** Milliseconds after which to plan again without an event. */
   requeueAfter?: number;
 }

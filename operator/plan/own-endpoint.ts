@@ -9,16 +9,16 @@ import type { BackendSpec } from './find-group-members.ts';
 import { readSpec } from './read-resource.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-// An MCPServer by itself is a server of one backend: the same code serves it.
+// The code of a server with one backend also serves a single MCPServer.
 
-/** Whether an MCPServer gets a runtime of its own. */
+/** Returns whether an MCPServer gets its own runtime. */
 export function hasOwnEndpoint(spec: Partial<BackendSpec>): boolean {
   return givesRuntime((field) => spec[field] !== undefined);
 }
 
 type EmbeddedServer = NonNullable<MCPExternalAuthConfig['spec']['embeddedAuthServer']>;
 
-/** The authorization server that the MCPServer refers to, if it is one. */
+/** Returns the authorization server to which the MCPServer refers, if any. */
 function embeddedServer(spec: BackendSpec, world: World): EmbeddedServer | undefined {
   const name = spec.externalAuthConfigRef?.name;
   const manifest = name === undefined ? undefined : world.mcpExternalAuthConfigs[name];
@@ -26,29 +26,29 @@ function embeddedServer(spec: BackendSpec, world: World): EmbeddedServer | undef
   return readSpec(MCPExternalAuthConfig, manifest).embeddedAuthServer;
 }
 
-/** Policies of the MCPServer itself stand at its backend, in whatever document that is. */
+/** Returns boundary 1. The MCPServer's own policies are part of its backend in every document. */
 function incomingAuth({ oidcConfig, oidcConfigRef }: BackendSpec): object {
   return oidcConfig || oidcConfigRef ? defined({ type: 'oidc', oidcConfig, oidcConfigRef }) : { type: 'anonymous' };
 }
 
-/** Fields of the token that is swapped in: they stand at the backend. */
+/** Fields of the swapped token, which the backend's entry holds. */
 const SWAP = new Set(['headerStrategy', 'customHeaderName']);
 
 function authServer(embedded: EmbeddedServer | undefined): object | undefined {
   return embedded && Object.fromEntries(Object.entries(embedded).filter(([field]) => !SWAP.has(field)));
 }
 
-/** An authorization server of its own needs boundary 1 to say who its tokens are for. Throws `Stalled`. */
+/** Verifies that boundary 1 names the audience of an authorization server's tokens. @throws Stalled */
 export function checkEmbeddedServer(name: string, spec: BackendSpec, world: World): void {
   if (hasOwnEndpoint(spec) && spec.oidcConfig) return;
   const reference = spec.externalAuthConfigRef?.name ?? '';
-  // What else may be wrong with it is told where it is used.
+  // The users of the configuration report its other problems.
   if (valueAt(world.mcpExternalAuthConfigs[reference]?.spec, ['type']) !== 'embeddedAuthServer') return;
   const message = `MCPServer "${name}" refers to an embeddedAuthServer: write oidcConfig with its issuer and with resourceUrl, so that its tokens are let in`;
   throw new Stalled('OidcConfigNeeded', message);
 }
 
-/** What the runtime of an MCPServer by itself is to serve. Throws `Stalled` for what it cannot. */
+/** Returns the server spec of an MCPServer's own runtime. @throws Stalled for settings that it cannot serve */
 export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec, world: World): ServerSpec {
   const server = readValue(VirtualMCPServerSpec, {
     ...defined({
@@ -64,7 +64,7 @@ export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec,
     config: {
       groupRef: name,
       ...(spec.debug && { operational: { logLevel: 'debug' } }),
-      // Names stay as they are.
+      // Tool names stay unchanged.
       aggregation: { conflictResolution: 'priority', conflictResolutionConfig: { priorityOrder: [name] } },
     },
     incomingAuth: incomingAuth(spec),

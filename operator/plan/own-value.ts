@@ -1,4 +1,4 @@
-/** What a record has under a name that anybody chose: `constructor` and `toString` are names, and every object has these. */
+/** Returns the own property of a record. Users may choose names such as `constructor` and `toString`, which every object inherits. */
 export function ownValue<T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 }

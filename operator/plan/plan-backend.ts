@@ -24,13 +24,13 @@ import { lookForLists } from './summarise-backends.ts';
 import { summariseProgram } from './summarise-program.ts';
 import { summariseProblem } from './summarise-status.ts';
 
-/** Where the process is the client of an engine: what is left of it is found by these labels. */
+/** Returns the engine and labels with which leftover containers of a process are found. */
 function containerOf(name: string, spec: BackendSpec, local: LocalFacts): Pick<BackendProcess, 'container'> {
   const { containerEngine: engine } = local;
   return spec.command || !engine ? {} : { container: { engine, labels: containerLabels(name, local) } };
 }
 
-/** The process of a backend that speaks HTTP on this machine. */
+/** Renders the process of an HTTP backend on this machine. */
 function renderProcess(
   manifest: Manifest,
   spec: BackendSpec,
@@ -50,7 +50,7 @@ function renderProcess(
   return { platform: 'local', role: 'backend', name: backendChild(name), ...what, url, restartToken };
 }
 
-/** What runs the backend itself: nothing where it is remote, stopped, or a child of each runtime on stdio. */
+/** Renders the backend's program; nothing if it is remote, stopped, or a stdio child of each runtime. */
 function renderProgram(manifest: Manifest, spec: BackendSpec, reach: Reach, world: World): Program {
   if (spec.remoteUrl !== undefined || spec.suspend || reach.transport === 'stdio')
     return { children: [], warnings: [] };
@@ -58,7 +58,7 @@ function renderProgram(manifest: Manifest, spec: BackendSpec, reach: Reach, worl
   return { children: [renderProcess(manifest, spec, reach.url, world.platform, world)], warnings: [] };
 }
 
-/** An MCPServer: what runs it, and its own endpoint where it has one. Which servers offer it, they say. */
+/** Plans an MCPServer: its program and its own endpoint. Servers report which backends they offer. */
 export function planBackend(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   const references = findReferences(key, world);
   try {

@@ -19,13 +19,13 @@ import { notYetServed, summariseServer } from './summarise-status.ts';
 interface OwnEndpoint {
   rendered: Rendered;
   children: Child[];
-  /** Status of its runtime, as a server has it. */
+  /** Status of its runtime, in the form of a server's status. */
   status: Status;
 }
 
 type Metadata = ClusterObject['object']['metadata'];
 
-/** What is written comes beside what is ours, never in its place. */
+/** Adds the written labels and annotations. Rendered ones win. */
 function withTexts(metadata: Metadata, more: { labels?: object | undefined; annotations?: object | undefined } = {}) {
   const { labels, annotations } = metadata;
   return {
@@ -40,7 +40,7 @@ interface Template {
   spec: { containers: { name: string; env?: { name: string }[] }[] };
 }
 
-/** resourceOverrides of the Deployment: labels, annotations and variables. */
+/** Applies resourceOverrides of the Deployment: labels, annotations and variables. */
 function overrideDeployment(object: ClusterObject['object'], overrides: BackendSpec['resourceOverrides']) {
   const { labels, annotations, podLabels, podAnnotations, env } = overrides?.proxyDeployment ?? {};
   const spec = object.spec as { template: Template };
@@ -71,14 +71,15 @@ function override(
   return isPublic ? { ...object, metadata: withTexts(object.metadata, overrides?.proxyService) } : object;
 }
 
-/** Processes of one machine have nothing that could be overridden. */
+/** Leaves processes on one machine unchanged: they have no metadata to override. */
 function overrideChild(child: Child, overrides: BackendSpec['resourceOverrides']): Child {
   return child.platform === 'cluster' ? { ...child, object: override(child.object, overrides) } : child;
 }
 
 /**
- * Refuses variables and annotations that the operator does not allow. The process knows the credentials of others, and controllers
- * take orders by annotations of a Deployment or a Service as by those of a pod. @throws Stalled
+ * Rejects variables and annotations that the operator does not allow. The process knows the credentials of others, and
+ * controllers act on annotations of Deployments, Services and pods.
+ * @throws Stalled
  */
 function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'], { platform }: World): void {
   if (platform.mode !== 'cluster') return;
@@ -103,7 +104,7 @@ function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'
   }
 }
 
-/** What its runtime serves, in the words of an MCPServer. Throws `Stalled` and `Waiting`. */
+/** Resolves the document of an MCPServer's own runtime, with problems in its own field names. @throws Stalled, Waiting */
 function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, world: World): ResolvedRuntime {
   const { name } = manifest.metadata;
   try {
@@ -122,7 +123,7 @@ function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, w
   }
 }
 
-/** The runtime of an MCPServer by itself. Throws `Stalled` and `Waiting`: without its one backend there is nothing to serve. */
+/** Plans the own runtime of an MCPServer. @throws Stalled, Waiting also if its one backend is unusable */
 export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: World, now: string): OwnEndpoint {
   const { name } = manifest.metadata;
   checkOverrides(name, spec.resourceOverrides, world);
@@ -138,10 +139,10 @@ export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: Wo
   };
 }
 
-/** Conditions of a server that say nothing of one with a single backend. */
+/** Conditions of a server that have no meaning for a single backend. */
 const OF_GROUPS = new Set(['BackendsResolved', 'AllBackendsReady']);
 
-/** One status of program and runtime: it is ready when both are, as of the generation that both serve. */
+/** Joins the statuses of program and runtime. The result is ready if both are, with the generation that both serve. */
 export function joinStatus(program: Status, runtime: Status, manifest: Manifest): Status {
   const ready = (status: Status) => status.conditions.find(({ type }) => type === 'Ready')?.status === 'True';
   const leading = ready(program) ? runtime : program;

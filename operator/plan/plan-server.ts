@@ -13,7 +13,7 @@ import { lookForLists } from './summarise-backends.ts';
 import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
 import { summariseServer } from './summarise-status.ts';
 
-/** A VirtualMCPServer: its document, its runtime, its status. */
+/** Plans a VirtualMCPServer: its document, runtime and status. */
 export function planServer(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   try {
     const isLocal = world.platform.mode === 'local';

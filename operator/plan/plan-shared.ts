@@ -20,7 +20,7 @@ function isReference(value: object): value is Reference {
   return 'name' in value && 'key' in value && typeof value.name === 'string' && typeof value.key === 'string';
 }
 
-/** All references to Secret keys below a checked value: fields whose name ends in SecretRef or SecretRefs. */
+/** Returns all references to Secret keys in a checked value: fields whose names end in SecretRef or SecretRefs. */
 function secretReferences(value: unknown, field = ''): [string, Reference][] {
   if (typeof value !== 'object' || value === null) return [];
   if (/SecretRefs?(\[\d+\])?$/.test(field) && isReference(value)) return [[field, value]];
@@ -29,7 +29,7 @@ function secretReferences(value: unknown, field = ''): [string, Reference][] {
   return Object.entries(value).flatMap(([key, inside]) => secretReferences(inside, under(key)));
 }
 
-/** A resource that has no children: whether it is valid, whether its Secrets are there, and who refers to it. */
+/** Plans a resource without children: its validity, its Secrets and the resources that refer to it. */
 function planShared(
   kind: Schema<{ spec: unknown }>,
   key: ResourceKey,

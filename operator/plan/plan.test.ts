@@ -48,7 +48,7 @@ const world = emptyWorld({
 });
 
 describe('plan', () => {
-  it('changes nothing of what it is given, and says the same twice', () => {
+  it('leaves its input unchanged and is deterministic', () => {
     freeze(world);
     const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
     const once = plan(key, world, '2026-01-02T03:04:05Z');
@@ -56,12 +56,12 @@ describe('plan', () => {
     expect(once.action).toBe('apply');
   });
 
-  it('takes resources of any API group', () => {
+  it('accepts resources of any API group', () => {
     const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
     expect(plan(key, world, '2026-01-02T03:04:05Z').status?.phase).toBe('Ready');
   });
 
-  it('says nothing new about what it said before, whatever the time', () => {
+  it('returns the same status when only the time differs', () => {
     for (const file of readdirSync(folder).filter((name) =>
       /^(status|group|outgoing|auth-config|backend-s).*\.in\.yaml$/.test(name),
     )) {
@@ -82,18 +82,18 @@ describe('plan', () => {
   });
 });
 
-describe('the files of a document', () => {
+describe('document files', () => {
   const files = (digest: string) =>
     new FileList({ ...world, secrets: { 'api.v1': { key: digest } } }, { secret: '/s', config: '/c' });
   const reference = { name: 'api.v1', key: 'key' };
 
-  it('get another name when the content changes', () => {
+  it('get a new name when the content changes', () => {
     const before = files('aaaaaaaaaaaaaaaaaaaa').secret(reference, 'x');
     expect(before).toBe('/s/api.v1.key-aaaaaaaaaaaaaaaa');
     expect(files('bbbbbbbbbbbbbbbbbbbb').secret(reference, 'x')).not.toBe(before);
   });
 
-  it('keep to the length of a file name, however long the names of Secret and key are', () => {
+  it('keep within the length of a file name, however long the names of Secret and key are', () => {
     const long = 'k'.repeat(253);
     const list = new FileList(
       { ...world, secrets: { [long]: { [long]: 'a'.repeat(64) } } },
@@ -103,7 +103,7 @@ describe('the files of a document', () => {
     expect(file.length).toBeLessThanOrEqual(253);
   });
 
-  it('of a part that failed are not among those of the document', () => {
+  it('exclude those of a failed part', () => {
     const whole = files('aaaaaaaaaaaaaaaaaaaa');
     const failed = whole.part();
     failed.secret(reference, 'x');
@@ -113,8 +113,8 @@ describe('the files of a document', () => {
   });
 });
 
-describe('what a status says', () => {
-  it('is that it is stalled where no ConfigMap holds the document, which parts are the largest, and nothing that stands is touched', () => {
+describe('status', () => {
+  it('reports Stalled with the largest parts and keeps running objects when no ConfigMap can hold the document', () => {
     const whole = parse(input('cluster-server')) as {
       resources: { kind: string; metadata: { generation?: number }; data?: Record<string, string> }[];
     };
@@ -130,7 +130,7 @@ describe('what a status says', () => {
     expect(said.Ready).toMatchObject({ status: 'False', reason: why.reason });
   });
 
-  it('is cut where the resource would take no more of it', () => {
+  it('shortens texts to the limits of the resource', () => {
     const whole = parse(input('status-degraded')) as { observed: { demo: { warnings: string[] } } };
     whole.observed.demo.warnings = ['x'.repeat(50_000)];
     const text = stringify(whole).replace('connection refused', 'y'.repeat(5_000));
@@ -139,7 +139,7 @@ describe('what a status says', () => {
     expect(status.conditions.find(({ message }) => message.includes('xxx'))?.message).toMatch(/x…$/);
   });
 
-  it('lists the first thousand backends, and counts those that are not served, too', () => {
+  it('lists the first thousand backends and counts all, served or not', () => {
     const mcpServers: World['mcpServers'] = {};
     for (let at = 0; at <= 1000; at++) {
       const spec = { groupRef: 'tools', remoteUrl: `https://b${at}.example/mcp`, suspend: at === 1000 };
@@ -153,7 +153,7 @@ describe('what a status says', () => {
     expect(taken.backendCount).toBe(1001);
   });
 
-  it('names a hundred of those that refer to it, and of its servers, and counts all', () => {
+  it('lists a hundred referrers and servers and counts all', () => {
     const many = (kind: Manifest['kind'], spec: object): Record<string, Manifest> =>
       Object.fromEntries(
         Array.from({ length: 120 }, (_, at) => {
@@ -187,28 +187,28 @@ describe('what a status says', () => {
   });
 });
 
-describe('the keys that a document needs', () => {
-  it('leaves the secrets of backends out that are left out', () => {
+describe('required keys', () => {
+  it('exclude the secrets of backends that are left out', () => {
     const { rendered } = outcomeOf(input('outgoing-allowed-servers'));
     expect(Object.values(rendered?.secretFiles ?? {})).toEqual([{ secret: 'api', key: 'key' }]);
   });
 });
 
-describe('a name that every object has', () => {
-  it.each(['toString', 'constructor', '__proto__'])('is no key of a Secret that has no %s', (key) => {
+describe('an inherited property name', () => {
+  it.each(['toString', 'constructor', '__proto__'])('finds no key in a Secret without %s', (key) => {
     const text = input('outgoing-ref-missing').replace('name: api, key: key', `name: api, key: ${key}`);
     const { status } = outcomeOf(text);
     const message = expect.stringContaining(`Secret "api" has no key "${key}"`);
     expect(status?.backends).toContainEqual(expect.objectContaining({ name: 'keyless', phase: 'Excluded', message }));
   });
 
-  it('is no entry for a backend that is called so: it gets the default', () => {
+  it('gives a backend with such a name the default', () => {
     const text = input('outgoing-inline-default').replace('name: unlisted', 'name: constructor');
     const { backends } = RunConfig.parse(outcomeOf(text).rendered?.document);
     expect(backends.find(({ name }) => name === 'constructor')?.auth.type).toBe('header_injection');
   });
 
-  it('is no key of a ConfigMap', () => {
+  it('finds no key in a ConfigMap', () => {
     const text = input('outgoing-inline').replace(
       'caBundleRef: { name: corporate-ca }',
       'caBundleRef: { name: corporate-ca, key: valueOf }',
@@ -217,7 +217,7 @@ describe('a name that every object has', () => {
   });
 });
 
-/** Replaces one value somewhere below. */
+/** Replaces one value at a path. */
 function mutated(value: unknown, path: readonly number[], replacement: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined || typeof value !== 'object' || value === null) return replacement;
@@ -230,8 +230,8 @@ function mutated(value: unknown, path: readonly number[], replacement: unknown):
   return { ...value, [key]: next };
 }
 
-describe('whatever resources hold', () => {
-  it('is answered by an outcome, never by an exception, and by a document that the runtime reads', () => {
+describe('plan of arbitrary resources', () => {
+  it('returns an outcome, never throws, and renders a document that the runtime reads', () => {
     const names = [
       'everything-configured',
       'backend-settings',

@@ -15,8 +15,8 @@ const plans: Record<Kind, PlanOne> = {
 };
 
 /**
- * What is to be done for one resource, given everything of its namespace. Pure: the same world and the same `now` (RFC
- * 3339) give the same outcome. Problems that people can mend are in the outcome's status, never thrown.
+ * Plans one resource from a snapshot of its namespace. Pure: equal arguments give equal outcomes. `now`: RFC 3339.
+ * Problems that users can fix are in the outcome's status, never thrown.
  */
 export function plan(key: ResourceKey, world: World, now: string): Outcome {
   const manifest = manifestOf(key, world);

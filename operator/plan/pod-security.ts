@@ -1,4 +1,4 @@
-/** What the Restricted pod security standard asks of a container. */
+/** Container settings that the Restricted pod security standard requires. */
 export const RESTRICTED = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
@@ -6,5 +6,5 @@ export const RESTRICTED = {
   runAsNonRoot: true,
 };
 
-/** The same for the pod. */
+/** Pod settings that the Restricted pod security standard requires. */
 export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };

@@ -10,10 +10,10 @@ import type { FileList } from './file-list.ts';
 import { restartedAt } from './object-parts.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
-/** Port that a program in a container listens on where `mcpPort` is not written. */
+/** Default of `mcpPort`: the port of a program in a container. */
 export const CONTAINER_PORT = 8080;
 
-/** How a runtime gets to a backend. */
+/** The way by which a runtime reaches a backend. */
 export type Reach =
   | { transport: 'streamable-http' | 'sse'; url: string; pods_host?: string }
   | (Command & {
@@ -23,7 +23,7 @@ export type Reach =
       restarted_at?: string;
     });
 
-/** What users see as the place of a backend. */
+/** Returns the address of a backend that the status shows to users. */
 export function placeOf(spec: BackendSpec, reach: Reach): string {
   if (reach.transport !== 'stdio') return reach.url;
   return `stdio:${spec.command?.[0] ?? spec.image ?? ''}`;
@@ -33,7 +33,7 @@ function pathOf(spec: BackendSpec): string {
   return spec.path ?? (transportOf(spec) === 'sse' ? '/sse' : '/mcp');
 }
 
-/** The program of a backend on this machine: the process that is written, else the image by a container engine. */
+/** Returns the program of a backend on this machine: the written command, else the image in a container engine. */
 export function localCommand(
   name: string,
   spec: BackendSpec,
@@ -52,7 +52,7 @@ export function localCommand(
   return containerCommand(local.containerEngine, name, spec, port, local, world);
 }
 
-/** Port on this machine of a backend that speaks HTTP. Throws `Waiting`. */
+/** Returns the port on this machine of an HTTP backend. @throws Waiting */
 export function localPort(name: string, spec: BackendSpec, local: LocalFacts): number {
   checkProgramPort(name, local);
   const written = spec.command ? spec.mcpPort : undefined;
@@ -92,14 +92,14 @@ function reachInCluster(name: string, spec: BackendSpec, namespace: string, clus
   }
   const written = transportOf(spec);
   const transport = written === 'sse' ? 'sse' : 'streamable-http';
-  // A bridge stands in front of what speaks on stdio, at a port and path of its own.
+  // A bridge with its own port and path serves a stdio program.
   const place = written === 'stdio' ? `${CONTAINER_PORT}/mcp` : `${spec.mcpPort ?? CONTAINER_PORT}${pathOf(spec)}`;
   const child = backendChild(name);
   const pods = (spec.backendReplicas ?? 1) > 1 ? { pods_host: `${podsOf(child)}.${namespace}.svc` } : {};
   return { transport, url: `http://${child}.${namespace}.svc:${place}`, ...pods };
 }
 
-/** Throws `Stalled` or `Waiting` where the backend cannot be reached as it is written. */
+/** @throws Stalled or Waiting if the runtime cannot reach the backend as written */
 export function reachBackend(name: string, spec: BackendSpec, world: World, files: FileList): Reach {
   if (spec.remoteUrl !== undefined) {
     return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };

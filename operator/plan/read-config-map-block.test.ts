@@ -8,10 +8,10 @@ const read = (text: string) => readBlock(InlineAuthz, text);
 
 const PLATFORM = { mode: 'cluster', runtimeImage: 'i', allowHostPaths: false } as const;
 
-/** Milliseconds that a machine under load needs for what is linear; what is not takes minutes. */
+/** Milliseconds that linear parsing needs on a loaded machine. Superlinear parsing takes minutes. */
 const SOON = 30_000;
 
-describe('a block that a ConfigMap holds', () => {
+describe('readConfigMapBlock', () => {
   it.each([
     ['of 90,000 keys', keys(90_000), 'more than 20000 words and signs; remove entries'],
     ['of open brackets', '['.repeat(500_000), 'nested more than 100 deep; make it flatter'],
@@ -20,13 +20,13 @@ describe('a block that a ConfigMap holds', () => {
     ['of questions in a line', '? '.repeat(200_000), 'nested more than 100 deep; make it flatter'],
     ['of wrong escapes', `a: "${'\\q'.repeat(400_000)}"`, 'a text in double quotes holds an unknown escape'],
     ['that is long', `policies: ["${'x'.repeat(1_048_576)}"]`, 'longer than 1048576 bytes; shorten it'],
-  ])('%s is refused before it is parsed', (_, text, problem) => {
+  ])('rejects %s before parsing it', (_, text, problem) => {
     const before = performance.now();
     expect(read(text)).toEqual({ problems: [expect.stringContaining(`it is not read: ${problem}`)] });
     expect(performance.now() - before).toBeLessThan(SOON);
   });
 
-  it('is refused with the names of the ConfigMap and its key', () => {
+  it('names the ConfigMap and its key in the message', () => {
     const world = emptyWorld({ platform: PLATFORM, configMaps: { large: { 'authz.json': keys(90_000) } } });
     const reference = { name: 'large', key: 'authz.json' };
     expect(() => readConfigMapBlock(read, reference, 'authz.configMap', 'InvalidPolicy', world)).toThrow(
@@ -34,7 +34,7 @@ describe('a block that a ConfigMap holds', () => {
     );
   });
 
-  it('may be as long as its fields are', () => {
+  it('accepts a text as long as its fields allow', () => {
     const policies = Array.from(
       { length: 60 },
       () => `// "${'[{ \\q '.repeat(2000)}\npermit(principal, action, resource);`,
@@ -45,7 +45,7 @@ describe('a block that a ConfigMap holds', () => {
   });
 
   it.each(['policies: []\npolicies: ["permit(principal, action, resource);"]', '{"policies": [], "policies": ["x"]}'])(
-    'says nothing twice: %s',
+    'reports no problem twice: %s',
     (text) => expect(read(text)).toEqual({ problems: [expect.stringContaining('neither YAML nor JSON')] }),
   );
 });

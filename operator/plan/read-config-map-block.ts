@@ -4,10 +4,10 @@ import type { World } from '../world.ts';
 import { readText, refusalOfBlock } from '../yaml-text.ts';
 import { configMapText, type KeyReference } from './file-list.ts';
 
-/** What a text says, or why nobody can use it: each problem says where and what to do. */
+/** The content of a text, or its problems. Each problem states path and remedy. */
 export type Read<T> = { data: T } | { problems: string[] };
 
-/** Reads a block that is written as YAML or JSON; where it has several forms, its value chooses the schema. */
+/** Reads a block in YAML or JSON. If it has several forms, its value selects the schema. */
 export function readBlock<T>(schema: Schema<T> | ((value: unknown) => Schema<T>), text: string): Read<T> {
   const refused = refusalOfBlock(text);
   if (refused !== undefined) return { problems: [`it is not read: ${refused}`] };
@@ -20,7 +20,7 @@ export function readBlock<T>(schema: Schema<T> | ((value: unknown) => Schema<T>)
   return readValue(typeof schema === 'function' ? schema(value) : schema, value);
 }
 
-/** The block that a ConfigMap key holds. Throws `Waiting` (not there) and `Stalled` (not valid). */
+/** Returns the block in a ConfigMap key. @throws Waiting (missing); Stalled (invalid) */
 export function readConfigMapBlock<T>(
   read: (text: string) => Read<T>,
   reference: KeyReference,

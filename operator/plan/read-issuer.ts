@@ -1,13 +1,10 @@
 import { InlineOidc, secureUrl } from '#crds/parts/oidc-config';
 import { type Read, readBlock } from './read-config-map-block.ts';
 
-/** What it refers to is asked of whoever writes a resource; who writes a ConfigMap is asked nothing. */
+/** References need the right to their targets. The API server checks this for the writer of a resource, not of a ConfigMap. */
 const REFERENCES = ['clientSecretRef', 'caBundleRef'] as const;
 
-/**
- * The issuer that a text of a ConfigMap says, or why it is not in force. http outside of loopback is refused here as well as inline:
- * the schema of the resource does not see a ConfigMap.
- */
+/** Reads an issuer from a ConfigMap's text. Rejects http outside of loopback here, as the resource's schema does not see a ConfigMap. */
 export function readIssuer(text: string): Read<InlineOidc> {
   const read = readBlock(InlineOidc, text);
   if ('problems' in read) return read;

@@ -4,13 +4,13 @@ import type { World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
-/** What a program may reach. */
+/** The network targets that a program may reach. */
 export interface Egress {
   /** CIDRs. */
   addresses: string[];
-  /** TCP ports; none: all. */
+  /** TCP ports. Empty: all. */
   ports: number[];
-  /** Any address; `ports` still count. */
+  /** Any address, still limited by `ports`. */
   everywhere: boolean;
 }
 
@@ -20,11 +20,11 @@ interface HostFolder {
   readOnly: boolean;
 }
 
-/** A permission profile as a program can be held to it. */
+/** The enforceable part of a permission profile. */
 export interface Permissions {
-  /** Undefined: nothing is said about the network. */
+  /** Undefined: the profile does not mention the network. */
   egress?: Egress;
-  /** Host names, which a cluster cannot hold it to: no NetworkPolicy can name them. */
+  /** Host names, which a cluster cannot enforce: a NetworkPolicy has no field for them. */
   unenforced: string[];
   folders: HostFolder[];
   privileged: boolean;
@@ -38,15 +38,15 @@ function readEgress(network: PermissionProfileDocument['network']): Pick<Permiss
   if (all) return { unenforced: [] };
   const unenforced = hosts.filter((host) => addressRange(host) === undefined);
   const addresses = hosts.flatMap((host) => addressRange(host) ?? []);
-  // Ports alone mean any address. So does a host name: what it stands for is not known here.
+  // Ports alone mean any address. So does a host name, because its addresses are unknown here.
   const everywhere = unenforced.length > 0 || (hosts.length === 0 && ports.length > 0);
   return { egress: { addresses, ports, everywhere }, unenforced };
 }
 
-/** Modes of a network that are served; all but `none` mean the usual network. */
+/** Network modes that are served. All but `none` mean the default network. */
 export const NETWORK_MODES: readonly string[] = ['none', 'default', 'bridge', ''];
 
-/** What the mode of a network says beside its addresses: the usual one, or none at all. Another one leads out of confinement. */
+/** Returns whether a network mode turns the network off. Rejects modes that leave the confinement. */
 function isOff(name: string, mode = 'default'): boolean {
   if (NETWORK_MODES.includes(mode)) return mode === 'none';
   const message = `MCPServer "${name}" permissionProfile: network.mode "${mode}" is not served: write none, or leave it out`;
@@ -58,7 +58,7 @@ function folder(text: string, readOnly: boolean): HostFolder {
   return { hostPath, mountPath, readOnly };
 }
 
-/** What a text of a ConfigMap says. */
+/** Reads the text of a permission profile in a ConfigMap. */
 export const readProfile = (text: string) => readBlock(PermissionProfileDocument, text);
 
 function readDocument(name: string, document: PermissionProfileDocument): Permissions {
@@ -77,7 +77,7 @@ function readDocument(name: string, document: PermissionProfileDocument): Permis
   return { ...egress, folders, privileged: document.privileged ?? false };
 }
 
-/** The permission profile of a program. Throws `Waiting` for a missing ConfigMap, `Stalled` for one that is not valid. */
+/** Returns the permission profile of a program. @throws Waiting for a missing ConfigMap; Stalled for an invalid one */
 export function readPermissionProfile(name: string, spec: BackendSpec, world: World): Permissions {
   const profile = spec.permissionProfile;
   if (!profile) return OPEN;

@@ -14,7 +14,7 @@ const LOCAL: LocalFacts = {
 const texts = (policy: string) => ({ policies: [policy], entitiesJson: '[]' });
 
 describe('verdictOf', () => {
-  it('validates the same set once for each world', () => {
+  it('validates the same set once per world', () => {
     const [world, other] = [emptyWorld({ platform: LOCAL }), emptyWorld({ platform: LOCAL })];
     const verdict = verdictOf(texts('permit(principal, action, resource);'), world);
     expect(verdictOf(texts('permit(principal, action, resource);'), world)).toBe(verdict);

@@ -3,7 +3,7 @@ import type { PolicyTexts, World } from '../world.ts';
 
 const read = new WeakMap<World, Map<string, PolicyVerdict>>();
 
-/** Validates a policy set, once for each world. A large set takes seconds, and several findings need its verdict. */
+/** Validates a policy set, once per `World`. A large set takes seconds, and several findings need the verdict. */
 export function verdictOf(texts: PolicyTexts, world: World): PolicyVerdict {
   if (world.policies) return world.policies.verdictOf(texts);
   const known = read.get(world) ?? new Map<string, PolicyVerdict>();

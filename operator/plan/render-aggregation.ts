@@ -30,7 +30,7 @@ function renderPrompts({ workload, filter, overrides, excludeAll }: WorkloadProm
   });
 }
 
-/** How the lists of all backends become one. */
+/** Renders how the lists of all backends are combined. */
 export function renderAggregation(config: AggregationConfig): AggregationDocument {
   const resolution = config.conflictResolutionConfig;
   return defined({

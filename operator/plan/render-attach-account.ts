@@ -6,7 +6,7 @@ import { podOf } from './render-bridge.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** An account that may attach to one pod, its own, and do nothing else. */
+/** Renders an account that may attach to its own pod and do nothing else. */
 export function renderAttachAccount(manifest: Manifest, world: World): ClusterObject['object'][] {
   const child = backendChild(manifest.metadata.name);
   const metadata = ownedMetadata(child, backendSelector(manifest), manifest, world);

@@ -21,19 +21,19 @@ import { renderBackendBudget } from './render-scaling.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
 import type { Finding } from './finding.ts';
 
-/** The children that run a program, with warnings for the administrator. */
+/** The objects of a program, and findings for its administrator. */
 export interface Program {
   children: Child[];
   warnings: Finding[];
 }
 
-/** Host names that a message names. */
+/** Host names that a message lists. */
 const NAMED = 10;
 
-/** Containers of the bridge: what they run and see is not the tenant's to change. */
+/** Containers of the bridge, whose programs and mounts the tenant must not change. */
 const BRIDGE = ['pipes', 'bridge'];
 
-/** Any change of it rolls this backend: its secrets are environment variables, which do not change in a running process. */
+/** Returns a token whose change rolls this backend. Its secrets are environment variables, which a running process cannot reload. */
 function rollToken(manifest: Manifest, spec: BackendSpec, bridge: Bridge | undefined, world: World): string {
   const place = `MCPServer "${manifest.metadata.name}" secrets`;
   const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(world, reference, place));
@@ -48,7 +48,7 @@ interface Parts {
   cluster: ClusterFacts;
 }
 
-/** How pods come about. One to attach to has a name that is known before it is there. */
+/** Returns the controller of the pods. Attaching needs a pod name that is known in advance. */
 function renderController(parts: Parts) {
   const { manifest, bridge, spec } = parts;
   const replicas = spec.backendReplicas ?? 1;
@@ -56,7 +56,7 @@ function renderController(parts: Parts) {
     const child = backendChild(manifest.metadata.name);
     return { kind: 'StatefulSet', fields: { replicas, serviceName: child, podManagementPolicy: 'Parallel' } };
   }
-  // A program on stdio is one process for everybody: there are never two of it.
+  // A stdio program is one process for all callers, so two must never run at once.
   return { kind: 'Deployment', fields: defined({ replicas, strategy: bridge && { type: 'Recreate' } }) };
 }
 
@@ -88,7 +88,7 @@ function renderWorkload(parts: Parts, world: World): ClusterObject['object'] {
   };
 }
 
-/** What a permission profile asks for and no NetworkPolicy can do. */
+/** Reports the parts of a permission profile that no NetworkPolicy can enforce. */
 function notEnforced({ unenforced }: Permissions): Finding[] {
   if (unenforced.length === 0) return [];
   const names = unenforced.slice(0, NAMED).join(', ') + (unenforced.length > NAMED ? ' and more' : '');
@@ -103,14 +103,14 @@ function hostAccess({ folders, privileged }: Permissions): HostAccess[] {
   ];
 }
 
-/** What speaks HTTP for a program on stdio. */
+/** Renders the bridge that serves a stdio program over HTTP. */
 function renderBridge(manifest: Manifest, spec: BackendSpec, cluster: ClusterFacts, world: World): Bridge | undefined {
   if (transportOf(spec) !== 'stdio') return undefined;
   checkStdioImage(manifest.metadata.name, spec, cluster);
   return spec.command ? renderPipeBridge(manifest, cluster, world) : renderAttachBridge(manifest, cluster, world);
 }
 
-/** The container runtime keeps what a container writes, and the bridge reads it from there. */
+/** The container runtime stores the output of a container, and the bridge reads that log. */
 const LOGGED: Finding = {
   type: 'StdoutIsLogged',
   status: 'True',
@@ -119,7 +119,7 @@ const LOGGED: Finding = {
     'All that the program answers is in the log of its container, readable to whoever may read logs: write command (the entry point of its image), with args, to keep it out.',
 };
 
-/** The objects of a backend image. Throws `Waiting` for a Secret that is not there, `Stalled` for what is not allowed. */
+/** Renders the objects of a backend image. @throws Waiting for a missing Secret; Stalled for forbidden settings */
 export function renderBackendObjects(
   manifest: Manifest,
   spec: BackendSpec,

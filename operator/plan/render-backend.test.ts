@@ -33,8 +33,8 @@ function rendered(webhook: object) {
   return ValidatingWebhook.parse(renderWebhook(first, 'MCPServer "weather"', files));
 }
 
-describe('a validating webhook', () => {
-  it('is rendered with its defaults', () => {
+describe('renderWebhook', () => {
+  it('fills in defaults', () => {
     expect(rendered({})).toEqual({
       name: 'dlp',
       url: 'https://dlp.example/check',
@@ -67,12 +67,12 @@ describe('a validating webhook', () => {
     });
   });
 
-  it('is trusted without a look at its certificate only where that is written', () => {
+  it('skips the certificate check only on request', () => {
     const skips = (insecureSkipVerify: boolean) => rendered({ tls: { insecureSkipVerify } }).tls?.insecure_skip_verify;
     expect([skips(true), skips(false), rendered({ tls: {} }).tls?.insecure_skip_verify]).toEqual([true, false, false]);
   });
 
-  it('waits for a secret that is not there, by its place', () => {
+  it('reports the field of a missing secret', () => {
     expect(() => rendered({ hmacSecretRef: { name: 'gone', key: 'hmac' } })).toThrow(
       /MCPServer "weather" webhooks.validating "dlp".*Secret "gone"/,
     );

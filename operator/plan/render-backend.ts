@@ -16,14 +16,14 @@ export type BackendDocument = RunConfigDocument['backends'][number];
 type WebhookDocument = NonNullable<BackendDocument['webhooks']>[number];
 type Webhook = NonNullable<NonNullable<BackendSpec['webhooks']>['validating']>[number];
 
-/** A backend of the document, and how the status names it. */
+/** A backend of the document, with its description for the status. */
 interface RenderedBackend {
   entry: BackendDocument;
   url: string;
   authType: string;
 }
 
-/** A webhook as the run configuration has it. `place` names the MCPServer in messages. Throws `Waiting`. */
+/** Renders a webhook for the run configuration. `place` names the MCPServer in messages. @throws Waiting */
 export function renderWebhook(webhook: Webhook, place: string, files: FileList): WebhookDocument {
   const field = `${place} webhooks.validating "${webhook.name}"`;
   const { tls } = webhook;
@@ -47,7 +47,7 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
   });
 }
 
-/** The policies of an MCPServer. Throws `Stalled` and `Waiting`. */
+/** Renders the policies of an MCPServer. @throws Stalled, Waiting */
 function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContext) {
   if (!spec.authzConfig) return undefined;
   const { world, incoming, byItself, usersAreNamed } = context;
@@ -59,14 +59,14 @@ function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContex
   return resolved.document;
 }
 
-/** What an MCPServer says about what it offers, whatever its transport. */
+/** Renders the settings that apply with any transport: policies, webhooks, rate limits and tools. */
 function renderOffer(name: string, spec: BackendSpec, context: OutgoingContext, files: FileList) {
   const place = `MCPServer "${name}"`;
   const overrides = Object.entries(spec.toolsOverride ?? {}).map(([tool, text]) => [tool, defined(text)] as const);
   return {
     authz: renderOwnAuthz(name, spec, context),
     webhooks: spec.webhooks?.validating?.map((webhook) => renderWebhook(webhook, place, files)),
-    // On its own endpoint they are those of the server, and would count twice.
+    // The own endpoint has them as limits of the server. They would count twice.
     rate_limiting: context.byItself ? undefined : spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
     tools_filter: spec.toolsFilter,
     tools_override: overrides.length === 0 ? undefined : Object.fromEntries(overrides),
@@ -84,7 +84,10 @@ function renderHeaders(forward: BackendSpec['headerForward'], place: string, fil
   });
 }
 
-/** The entry of one backend, and where its parts are written. Throws `Stalled` or `Waiting`: then it is left out, and nothing else is disturbed. */
+/**
+ * Returns the entry of one backend and the fields of its parts.
+ * @throws Stalled or Waiting; the backend is then left out and no other is affected
+ */
 function renderEntry(
   name: string,
   spec: BackendSpec,
@@ -108,10 +111,7 @@ function renderEntry(
   return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(spec, reach), authType, places };
 }
 
-/**
- * One backend of a document, which the runtime would serve as it is. Throws `Stalled` or `Waiting`: then it is left out, and nothing
- * else is disturbed.
- */
+/** Renders a backend that the runtime accepts. @throws Stalled or Waiting; the backend is then left out and no other is affected */
 export function renderBackend(
   name: string,
   spec: BackendSpec,

@@ -14,40 +14,40 @@ import { RESTRICTED } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { serviceHosts } from './render-run-config.ts';
 
-// A program on standard input and output has a bridge beside it in its pod: a runtime with this one backend. Two pipes with
-// names, in a folder that both containers see, are the program's input and output.
+// A stdio program has a bridge in its pod: a runtime with this one backend. Two named pipes in a shared folder are the
+// program's input and output.
 
 const PIPES = '/run/mcp';
 const INPUT = `${PIPES}/in`;
 const OUTPUT = `${PIPES}/out`;
 const CONFIG = '/etc/vmcp/config';
 
-/** The program gets the pipes as they are: opening them waits for the bridge, and the end of either side is seen by the other. */
+/** Connects the program directly to the pipes. Opening them waits for the bridge, and each side sees the other end close. */
 const RUN_PROGRAM = `exec "$@" <${INPUT} >${OUTPUT}`;
 
 /**
- * What joins the pipes to the bridge. Both pipes are opened at once, as each waits for the program; what is
- * closed first ends the other. dd passes on what there is; a cat may wait until it has much.
+ * Copies between the pipes and the bridge. It opens both pipes at once, as each waits for the program. If one closes,
+ * the other ends. dd forwards data at once; cat may buffer.
  */
 const COPY = 'dd bs=65536 2>/dev/null';
 const JOIN_PIPES = `exec 3<&0; ${COPY} <&3 >${INPUT} & writer=$!; exec 3<&-; ${COPY} <${OUTPUT}; kill $writer 2>/dev/null`;
 
 const BRIDGE_RESOURCES = { requests: { cpu: '20m', memory: '96Mi' }, limits: { cpu: '1', memory: '384Mi' } };
 
-/** All runtimes of the namespace together are one caller of the bridge, and names are theirs to judge. */
+/** All runtimes of the namespace are one caller of the bridge. The runtimes check the length of names. */
 const LIMITS = { sessions_per_principal: 10_000, max_name_length: 128 };
 
-/** What the bridge starts in place of the program. */
+/** The program that the bridge starts in place of the tenant's program. */
 interface Joined {
   command: string;
   args: string[];
   env?: Record<string, string>;
 }
 
-/** It is there when the program is: nobody is told that there is a server without tools. */
+/** The bridge is ready when the program is, so no client sees a server without tools. */
 const OPERATIONAL = { failure_handling: { partial_failure_mode: 'fail' as const, health_check_interval: '5s' } };
 
-/** What the bridge serves: one backend whose names stay as they are. `command` and `args` reach the program. */
+/** Renders the bridge's document: one backend with unchanged names. `command` and `args` reach the program. */
 function renderDocument(manifest: Manifest, joined: Joined, world: World): RunConfigDocument {
   const { name, uid = '' } = manifest.metadata;
   return {
@@ -64,19 +64,19 @@ function renderDocument(manifest: Manifest, joined: Joined, world: World): RunCo
   };
 }
 
-/** The bridge of one program: its ConfigMap, and what a pod needs for it. */
+/** The bridge of one program: its ConfigMap and the parts of the pod. */
 export interface Bridge {
   configMap: ClusterObject['object'];
-  /** Any change of it means another bridge. */
+  /** A change of this token replaces the bridge. */
   token: string;
   initContainers: object[];
   container: object;
   volumes: object[];
-  /** Service account of the pod, where the bridge needs one. */
+  /** Service account of the pod, if the bridge needs one. */
   account?: string;
 }
 
-/** Named with the schema version as that of a server: a pod that waits for its turn still mounts the former one. */
+/** The name has the schema version, as for a server: a pod that has yet to roll still mounts the former ConfigMap. */
 const configMapOfBridge = ({ metadata }: Manifest) => configMapName(bridgeOf(backendChild(metadata.name)));
 
 function configMapOf(manifest: Manifest, text: string, world: World): ClusterObject['object'] {
@@ -120,7 +120,7 @@ function renderContainer(image: string, mounts: object[], lifecycle: object | un
   });
 }
 
-/** Makes the pipes before anybody opens them; the program may be of any user. */
+/** Creates the pipes before either side opens them. The program may run as any user. */
 function pipesContainer(image: string) {
   return {
     name: 'pipes',
@@ -158,7 +158,7 @@ function renderBridge(
   };
 }
 
-/** The bridge of a program whose command is known: both are joined by pipes; no API server has part in it. */
+/** Renders the bridge of a program with a known command: pipes join both, without the API server. */
 export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
   const joined = { command: '/bin/sh', args: ['-c', JOIN_PIPES] };
   const place = { mount: MOUNT_PIPES, volume: { name: 'pipes', emptyDir: { sizeLimit: '1Mi' } } };
@@ -168,7 +168,7 @@ export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, worl
 
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** The token of the one container that may attach, and the certificate authorities of the API server. */
+/** The token of the one container that may attach, and the authorities of the API server. */
 const ACCOUNT_VOLUME = {
   name: 'bridge-token',
   projected: {
@@ -180,12 +180,12 @@ const ACCOUNT_VOLUME = {
   },
 };
 
-/** Pod of a StatefulSet of one: its name is known before it is there. */
+/** Returns the pod name of a StatefulSet with one replica. It is known before the pod exists. */
 export function podOf(child: string): string {
   return `${child}-0`;
 }
 
-/** The bridge of a program that the image alone knows: it attaches to it through the API server. */
+/** Renders the bridge of a program whose command only the image knows. The bridge attaches through the API server. */
 export function renderAttachBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
   const pod = podOf(backendChild(manifest.metadata.name));
   const target = ['--namespace', world.namespace, '--pod', pod, '--container', 'mcp'];
@@ -199,10 +199,10 @@ export function renderAttachBridge(manifest: Manifest, cluster: ClusterFacts, wo
   return { ...renderBridge(manifest, joined, place, cluster, world), initContainers: [], account };
 }
 
-/** The command of a program, so that its input and output are the pipes. Its image must have /bin/sh. */
+/** Returns the command that runs a program with the pipes as input and output. Its image must have /bin/sh. */
 export function pipedCommand(command: string[], args: string[] = []): { command: string[]; args: string[] } {
   return { command: ['/bin/sh', '-c', RUN_PROGRAM, 'mcp'], args: [...command, ...args] };
 }
 
-/** Where the program's container sees the pipes. */
+/** Mount path of the pipes in the program's container. */
 export const PIPES_MOUNT = MOUNT_PIPES;

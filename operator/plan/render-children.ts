@@ -10,7 +10,7 @@ import { renderServiceAccount } from './render-service-account.ts';
 import { renderMetricsService, renderRuntimeService } from './render-service.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-/** All objects of a runtime in a cluster; its Secrets are made by the platform, which alone knows their values. */
+/** Renders all objects of a runtime in a cluster except its Secrets: only the platform knows their values. */
 function renderRuntimeObjects(
   manifest: Manifest,
   spec: ServerSpec,
@@ -32,7 +32,7 @@ function renderRuntimeObjects(
   ];
 }
 
-/** What runs a VirtualMCPServer, or an MCPServer by itself: one process on a machine, or the objects of one runtime in a cluster. */
+/** Renders the children of a VirtualMCPServer or a single MCPServer: a process on one machine, or the objects of a runtime in a cluster. */
 export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: Rendered, world: World): Child[] {
   const { platform } = world;
   if (platform.mode === 'cluster') {

@@ -13,7 +13,7 @@ const manifest: Manifest = {
 };
 const world = { namespace: 'team' } as World;
 
-/** A document whose policies take so many bytes, of a text that does or does not become shorter by compression. */
+/** Renders a document whose policies have so many bytes. `text` makes them compressible or not. */
 function rendered(bytes: number, text: (length: number) => string, plainFiles: Record<string, string> = {}): Rendered {
   const document: RunConfigDocument = {
     schema_version: RUN_CONFIG_VERSION,
@@ -36,7 +36,7 @@ function rendered(bytes: number, text: (length: number) => string, plainFiles: R
 }
 
 const same = (length: number) => 'x'.repeat(length);
-/** Of a fixed generator, so that the test is the same each time. */
+/** Uses a fixed generator, so that the test is deterministic. */
 function various(length: number): string {
   let state = 1;
   const next = () => {
@@ -52,14 +52,14 @@ interface Data {
 }
 const render = (one: Rendered) => renderConfigMap(manifest, one, world) as unknown as Data;
 
-describe('the ConfigMap of a document', () => {
-  it('holds it as text', () => {
+describe('renderConfigMap', () => {
+  it('stores the document as text', () => {
     const one = rendered(10, same, { 'ca-1': 'PEM' });
     expect(render(one)).toMatchObject({ data: { 'run-config.yaml': writeText(one.document), 'ca-1': 'PEM' } });
     expect(render(one).binaryData).toBeUndefined();
   });
 
-  it('holds it compressed above 700 kB, under the same name, the same bytes each time', () => {
+  it('compresses it above 700 kB, under the same name and to the same bytes', () => {
     const one = rendered(750_000, same, { 'ca-1': 'PEM' });
     const { data, binaryData = {} } = render(one);
     expect(data).toEqual({ 'ca-1': 'PEM' });
@@ -69,7 +69,7 @@ describe('the ConfigMap of a document', () => {
     expect(render(one)).toEqual({ ...render(one) });
   });
 
-  it('that would be too large is refused, with the three largest parts', () => {
+  it('rejects a document that is too large and names its three largest parts', () => {
     const one = rendered(1_400_000, various, { 'corporate-ca': 'y'.repeat(200_000), 'other-ca': 'z' });
     const message =
       /^the run configuration takes \d+ kB and a ConfigMap holds 1000: shorten or divide the largest parts: authz\.policies \(1\d{3} kB\), corporate-ca \(200 kB\), backend big \(1 kB\)$/;

@@ -7,23 +7,23 @@ import type { ClusterObject, Rendered } from './outcome.ts';
 
 const RUN_CONFIG_FILE = 'run-config.yaml';
 
-/** Bytes of a document above which it is stored compressed; the runtime reads both. */
+/** Bytes of a document above which it is stored compressed. The runtime reads both forms. */
 const COMPRESSED_FROM = 700_000;
 
-/** Bytes that a ConfigMap holds: the API server's limit is 1 MiB, and what surrounds the data counts for its store. */
+/** Bytes of data in a ConfigMap. The API server's limit of 1 MiB includes the metadata. */
 const LIMIT = 1_000_000;
 
-/** Parts that a message names. */
+/** Parts that a message lists. */
 const NAMED = 3;
 
-/** Name of the ConfigMap with the document of one schema version: two versions may stand beside each other. */
+/** Returns the ConfigMap name of a document of one schema version. Two versions may coexist. */
 export function configMapName(child: string): string {
   return `${child}-${RUN_CONFIG_VERSION}`;
 }
 
 const bytes = (text: string) => Buffer.byteLength(text);
 
-/** What takes the most room in a document: its members, of lists and maps each entry, and the files beside it. */
+/** Returns the largest parts of a document: its members, each entry of lists and maps, and its files. */
 function largestParts({ document, plainFiles }: Rendered): string {
   const inside = Object.entries(document).flatMap(([field, value]) =>
     typeof value === 'object'
@@ -44,7 +44,7 @@ function largestParts({ document, plainFiles }: Rendered): string {
     .join(', ');
 }
 
-/** Throws `Stalled` for a document that no ConfigMap can hold. */
+/** @throws Stalled for a document that no ConfigMap can hold */
 export function renderConfigMap(manifest: Manifest, rendered: Rendered, world: World): ClusterObject['object'] {
   const { text } = rendered;
   const packed = bytes(text) > COMPRESSED_FROM ? gzipText(text) : undefined;

@@ -9,7 +9,7 @@ export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['au
 
 type Spec = MCPExternalAuthConfig['spec'];
 
-/** What a strategy reads: the spec, the providers that there are, the files, and how to name the place of a problem. */
+/** The input of a strategy: the spec, the providers, the files, and the place for messages. */
 interface Source {
   spec: Spec;
   providers: string[];
@@ -20,7 +20,7 @@ interface Source {
   place: string;
 }
 
-/** A block that the kind's schema demands for its type. */
+/** Returns a block that the kind's schema requires for its type. */
 function block<T>(written: T | undefined, { place, spec }: Source): T {
   if (written === undefined)
     throw new Stalled('InvalidSpec', `${place} of type ${spec.type} lacks its block: write it`);
@@ -40,7 +40,7 @@ function knownProvider(name: string, field: string, { providers, place }: Source
   throw new Stalled('ProviderNotFound', message);
 }
 
-/** An anonymous caller brings no token that could be exchanged. Throws `Stalled`. */
+/** Rejects a token exchange for anonymous callers, who bring no token. @throws Stalled */
 function checkCallerToken({ incoming, place, spec }: Source): void {
   if (incoming.type !== 'anonymous') return;
   const message = `${place} of type ${spec.type} needs the caller's own token, which no caller has with incomingAuth.type anonymous: write incomingAuth.type oidc`;
@@ -85,7 +85,7 @@ function renderAwsSts(source: Source): AuthDocument {
   });
 }
 
-/** The authorization server of the same document swaps in the token of its one provider. */
+/** Renders a swap: the authorization server of the same document supplies the token of its one provider. */
 function swapToken(source: Source): AuthDocument {
   const { upstreamProviders, headerStrategy, customHeaderName } = block(source.spec.embeddedAuthServer, source);
   return defined({
@@ -96,7 +96,7 @@ function swapToken(source: Source): AuthDocument {
   });
 }
 
-/** From the flat union of the resource to the real union of the run configuration: once, here. */
+/** Maps the flat union of the resource to the tagged union of the run configuration. */
 const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
   unauthenticated: () => ({ type: 'unauthenticated' }),
   headerInjection(source) {
@@ -125,9 +125,9 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
 };
 
 /**
- * How a backend is authenticated at, as the run configuration has it. `around`: the upstream providers and boundary 1 of the
- * same document, and whether it is that of an MCPServer by itself. Throws `Stalled` for what does not fit, `Waiting` for secrets
- * that are not there.
+ * Renders the authentication at a backend. `around`: providers and boundary 1 of the same document, and whether it is
+ * an MCPServer's own endpoint.
+ * @throws Stalled for settings that do not fit; Waiting for missing secrets
  */
 export function renderCredential(
   name: string,

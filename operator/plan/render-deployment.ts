@@ -12,13 +12,13 @@ import { keepsStateInProcess } from './check-replicas.ts';
 import type { ServerSpec } from './server-spec.ts';
 import { replicasOf } from './render-scaling.ts';
 
-/** Requests and limits where none are written. */
+/** Default requests and limits. */
 const RUNTIME_RESOURCES = {
   requests: { cpu: '100m', memory: '128Mi' },
   limits: { cpu: '1', memory: '512Mi' },
 };
 
-/** Seconds that a pod has to end; those of them, after it has left the Service, in which calls under way may come to their end. */
+/** `GRACE`: seconds that a pod has to end. `DRAIN`: seconds of these for calls under way, after the pod has left the Service. */
 const GRACE = 35;
 const DRAIN = 25;
 
@@ -57,7 +57,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, { runtimeImage: i
   });
 }
 
-/** Volumes are mounted whole, so that a new reference never changes the pod. */
+/** Mounts whole volumes, so that a new reference never changes the pod. */
 function renderVolumes(child: string) {
   return [
     { name: 'config', configMap: { name: configMapName(child) } },
@@ -66,13 +66,13 @@ function renderVolumes(child: string) {
   ];
 }
 
-/** One replica that remembers something by itself must not run twice, not even while it is replaced. */
+/** Prevents a second pod of one replica with state in memory, also during a roll-out. */
 function renderStrategy(spec: ServerSpec) {
   if (keepsStateInProcess(spec)) return { type: 'Recreate' };
   return { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
 }
 
-/** Secrets with which the runtime image is pulled: those of the operator, then those that are written. */
+/** Returns the pull secrets of the runtime image: those of the operator, then the written ones. */
 function pullSecrets(spec: ServerSpec, { imagePullSecrets = [] }: ClusterFacts): { name: string }[] | undefined {
   const names = [...imagePullSecrets, ...(spec.imagePullSecrets ?? []).map(({ name }) => name)];
   return names.length === 0 ? undefined : [...new Set(names)].map((name) => ({ name }));
@@ -99,7 +99,7 @@ function renderTemplate(manifest: Manifest, spec: ServerSpec, rendered: Rendered
   };
 }
 
-/** The pods of a runtime. Throws `Stalled` for a template or an account that they may not have. */
+/** Renders the pods of a runtime. @throws Stalled for a forbidden template or account */
 export function renderRuntimeDeployment(
   manifest: Manifest,
   spec: ServerSpec,

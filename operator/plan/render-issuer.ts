@@ -8,10 +8,10 @@ import type { FileList } from './file-list.ts';
 
 type OidcDocument = Extract<RunConfigDocument['incoming'], { type: 'oidc' }>;
 
-/** A switch that is off is not written. */
+/** Leaves out a switch that is off. */
 const trueOnly = (value: boolean | undefined) => (value === true ? true : undefined);
 
-/** An issuer as the run configuration has it. `field` is where it is written, for messages. */
+/** Renders an issuer for the run configuration. `field`: its field, for messages. */
 export function renderInlineIssuer(
   issuer: SharedOidc,
   allowPrivateIp: boolean | undefined,
@@ -34,7 +34,10 @@ export function renderInlineIssuer(
   });
 }
 
-/** Key set of the cluster's own API server: never fetched by the runtime, as that needs a token of the API server's audience. */
+/**
+ * Returns the key set of the cluster's own API server. The runtime cannot fetch it, as that needs a token with the API
+ * server's audience.
+ */
 function clusterKeySet(world: World): { keys: Record<string, unknown>[] } {
   const { platform } = world;
   if (platform.mode === 'local') {
@@ -49,7 +52,7 @@ function clusterKeySet(world: World): { keys: Record<string, unknown>[] } {
   );
 }
 
-/** Service account tokens as the run configuration has them. */
+/** Renders service account tokens for the run configuration. */
 export function renderKubernetesIssuer(
   issuer: SharedKubernetesOidc,
   allowPrivateIp: boolean | undefined,

@@ -5,12 +5,12 @@ import { backendSelector, childOf, ownedMetadata, RUNTIME, runtimeSelector } fro
 import type { ClusterObject } from './outcome.ts';
 import type { Egress } from './read-permission-profile.ts';
 
-/** Labels of the operator's pods: the chart gives them. */
+/** Labels that the chart gives the operator's pods. */
 const OPERATOR_LABELS = { 'app.kubernetes.io/name': 'vmcp-operator' };
 
 const inNamespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
 
-/** Who may reach the private port: the operator, and whoever collects metrics. */
+/** Returns the peers of the private port: the operator and the metrics collectors. */
 function privatePeers({ operatorNamespace, scraperNamespaces }: ClusterFacts): object[] {
   return [
     ...(operatorNamespace === undefined
@@ -35,7 +35,7 @@ function networkPolicy(
   };
 }
 
-/** Everybody reaches the public port; /status and /metrics are for those who need them. */
+/** Renders the policy of a runtime: all peers reach the public port, only those above reach /status and /metrics. */
 export function renderRuntimeNetworkPolicy(
   manifest: Manifest,
   cluster: ClusterFacts,
@@ -44,7 +44,7 @@ export function renderRuntimeNetworkPolicy(
   const from = privatePeers(cluster);
   const ingress = [
     { ports: [{ port: 'mcp', protocol: 'TCP' }] },
-    // Without anybody in `from`, everybody would be meant.
+    // An empty `from` would allow all peers.
     ...(from.length === 0 ? [] : [{ from, ports: [{ port: 'private', protocol: 'TCP' }] }]),
   ];
   const spec = { policyTypes: ['Ingress'], ingress };
@@ -58,14 +58,14 @@ const DNS = {
   ],
 };
 
-/** What a program may reach, as far as addresses and ports can say it. */
+/** Renders a program's allowed targets as far as addresses and ports express them. */
 function egressRules({ addresses, ports, everywhere }: Egress): object[] {
   const to = everywhere ? {} : { to: addresses.map((cidr) => ({ ipBlock: { cidr } })) };
   const limited = ports.length === 0 ? {} : { ports: ports.map((port) => ({ port, protocol: 'TCP' })) };
   return everywhere || addresses.length > 0 ? [DNS, { ...to, ...limited }] : [];
 }
 
-/** The runtimes of the servers of a group; none where no server has the group. */
+/** Returns the runtimes of a group's servers; none without such a server. */
 function groupPeers(group: string | undefined, world: World): object[] {
   const names = group === undefined ? [] : serversOfGroup(group, world);
   if (names.length === 0) return [];
@@ -74,8 +74,8 @@ function groupPeers(group: string | undefined, world: World): object[] {
 }
 
 /**
- * Only its own runtime and those of its group reach a backend: a call past them would pass neither boundary 1 nor a policy.
- * `egress`: what its permission profile says; undefined says nothing.
+ * Renders the policy of a backend: only its own runtime and those of its group reach it. Other calls would bypass
+ * boundary 1 and all policies. `egress`: from the permission profile; undefined if it does not mention the network.
  */
 export function renderBackendNetworkPolicy(
   manifest: Manifest,

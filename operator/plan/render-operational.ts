@@ -5,7 +5,7 @@ import { defined } from './defined.ts';
 
 type Bucket = NonNullable<RateLimitingConfig['shared']>;
 
-/** Deadlines, health and load. `statusReportingInterval` is not in it: it is the operator's own. */
+/** Renders deadlines, health checks and load limits, without `statusReportingInterval`, which only the operator uses. */
 export function renderOperational(config: OperationalConfig): NonNullable<RunConfigDocument['operational']> {
   const { failureHandling: failure, timeouts, concurrency } = config;
   const breaker = failure.circuitBreaker;

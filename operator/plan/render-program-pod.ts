@@ -13,12 +13,12 @@ import { type Bridge, pipedCommand, PIPES_MOUNT } from './render-bridge.ts';
 
 const BACKEND_RESOURCES = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '1', memory: '512Mi' } };
 
-/** Port that the program itself listens on; on stdio it has none. */
+/** Returns the port on which the program listens; undefined for stdio. */
 export function programPort(spec: BackendSpec): number | undefined {
   return transportOf(spec) === 'stdio' ? undefined : (spec.mcpPort ?? CONTAINER_PORT);
 }
 
-/** Variables with values of Secrets stay references: the kubelet reads them. */
+/** Keeps values of Secrets as references, which the kubelet reads. */
 function renderEnv(spec: BackendSpec) {
   const plain = Object.entries(variablesOf(spec, '0.0.0.0', programPort(spec))).map(([name, value]) => ({
     name,
@@ -31,7 +31,7 @@ function renderEnv(spec: BackendSpec) {
   return [...plain, ...secret];
 }
 
-/** Folders of the node, where the administrator allows them. A written one may not take the name of ours. */
+/** Renders folders of the node that the administrator allows. Their names must not collide with rendered volumes. */
 function renderFolders(spec: BackendSpec, { folders }: Permissions) {
   const permitted = folders.map((folder, index) => ({ name: `profile-${index}`, ...folder }));
   const written = (spec.volumes ?? []).map((volume) => ({ ...volume, name: `host-${volume.name}` }));
@@ -41,7 +41,7 @@ function renderFolders(spec: BackendSpec, { folders }: Permissions) {
   }));
 }
 
-/** How a program is started, and who asks whether it is ready. */
+/** Renders the start of a program and its readiness probe. */
 function renderStart(spec: BackendSpec) {
   const port = programPort(spec);
   if (port === undefined)
@@ -69,7 +69,7 @@ function renderContainer(spec: BackendSpec, permissions: Permissions) {
   });
 }
 
-/** The pod of the program of an MCPServer; `bridge`: what speaks HTTP for it. */
+/** Renders the pod of an MCPServer's program. `bridge`: serves it over HTTP. */
 export function renderProgramPod(
   spec: BackendSpec,
   permissions: Permissions,

@@ -10,19 +10,19 @@ type RemoteAuthDocument = Extract<AuthDocument, { type: 'remote_auth' }>;
 type RemoteAuth = NonNullable<BackendSpec['remoteAuth']>;
 type Kept = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner'>;
 
-/** What the document that a login is for says of where it can be done in a cluster. */
+/** The facts of a document that decide where its logins work in a cluster. */
 export interface LoginPlace {
   /** The server, for messages. */
   server: string;
-  /** It is the endpoint of an MCPServer by itself. */
+  /** The document is an MCPServer's own endpoint. */
   byItself: boolean;
-  /** It has a page where users sign in. */
+  /** The document has a page for user logins. */
   hasPage: boolean;
-  /** Its shared store, and what seals there; undefined: it has none. Throws `Waiting` for secrets. */
+  /** Returns its shared store and sealing secrets; undefined: none. @throws Waiting for secrets */
   shared: (files: FileList) => Pick<Kept, 'storage' | 'sealing_secret_files'> | undefined;
 }
 
-/** On one machine every runtime of the folder finds the tokens at one place, so that one login serves all. Throws `Waiting`. */
+/** Returns the one token store that all runtimes of the folder share, so that one login serves all. @throws Waiting */
 function keptHere(name: string, local: LocalFacts, world: World, files: FileList): Kept {
   const owner = { kind: 'MCPServer', name } as const;
   const uid = local.uids[runtimeName(owner)];
@@ -38,7 +38,7 @@ function keptHere(name: string, local: LocalFacts, world: World, files: FileList
   };
 }
 
-/** In a cluster the login is that of one endpoint: at its page, and in its store. Throws `Stalled`, `Waiting`. */
+/** Returns the store of an endpoint in a cluster, whose page does the login. @throws Stalled, Waiting */
 function keptInCluster(
   name: string,
   { administrators = [], callbackPort }: RemoteAuth,
@@ -72,7 +72,7 @@ function keptInCluster(
   return { ...kept, owner: { namespace: world.namespace, name, uid }, administrators };
 }
 
-/** How vmcp logs in at a remote server. Throws `Stalled` where there is no place to do so, `Waiting` for secrets. */
+/** Renders how vmcp logs in at a remote server. @throws Stalled without a place for the login; Waiting for secrets */
 export function renderRemoteAuth(
   name: string,
   auth: RemoteAuth,

@@ -16,7 +16,7 @@ import type { ServerSpec } from './server-spec.ts';
 /** Public port in a cluster. */
 const PUBLIC_PORT = 4483;
 
-/** What earlier steps found out. */
+/** Results of earlier steps. */
 interface ServerParts {
   manifest: Manifest;
   spec: ServerSpec;
@@ -33,12 +33,12 @@ interface Listen {
   private_port: number;
 }
 
-/** Prefix of everything that a server stores in a shared store. */
+/** Returns the prefix of all keys of a server in a shared store. */
 export function keyPrefixOf(named: Named, { namespace }: Pick<World, 'namespace'>): string {
   return `vmcp:${namespace}/${runtimeNameOf(named)}:`;
 }
 
-/** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the default. */
+/** Returns the addresses of a runtime. On one machine, the port of a loopback resourceUrl is the default, as users connect to it. */
 export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Listen {
   const { platform } = world;
   if (platform.mode === 'cluster') {
@@ -56,7 +56,7 @@ export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Li
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
 }
 
-/** URL of the endpoint as users type it. */
+/** Returns the endpoint URL that users enter. */
 export function endpointOf(manifest: Manifest, spec: ServerSpec, world: World): string {
   const typed = resourceUrlOf(spec.incomingAuth);
   if (typed !== undefined) return typed;
@@ -68,13 +68,13 @@ export function endpointOf(manifest: Manifest, spec: ServerSpec, world: World): 
   return `${scheme}://127.0.0.1:${port}${path}`;
 }
 
-/** Names of a Service as clients inside of the cluster write them. */
+/** Returns the names of a Service for clients in the cluster. */
 export function serviceHosts(child: string, { namespace }: World): string[] {
   const inside = `${child}.${namespace}`;
   return [child, inside, `${inside}.svc`, `${inside}.svc.cluster.local`];
 }
 
-/** Host headers that belong to the server besides those of resourceUrl and issuer. */
+/** Returns the Host headers of the server besides those of resourceUrl and issuer. */
 function hostsOf(manifest: Manifest, spec: ServerSpec, world: World): string[] {
   const service = serviceHosts(childOf(manifest), world);
   const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
@@ -102,7 +102,7 @@ function renderTls(spec: ServerSpec, files: FileList) {
   return { cert_file: certificate, key_file: key };
 }
 
-/** The file that keeps sessions over a restart: on one machine, where no other storage is written. */
+/** Returns the file that keeps sessions over a restart: on one machine, without written storage. */
 function databaseOf(manifest: Manifest, written: ServerSpec['sessionStorage'], world: World): string | undefined {
   const { platform, generated } = world;
   if (platform.mode !== 'local' || written !== undefined) return undefined;
@@ -118,7 +118,7 @@ function sessionStorageOf(manifest: Manifest, spec: ServerSpec, world: World, fi
   return renderSessionStorage(written, keyPrefixOf(manifest, world), files);
 }
 
-/** Secrets that seal what is stored outside of the process. */
+/** Returns the secrets that seal data stored outside of the process. */
 export function renderSealing(
   manifest: Manifest,
   spec: ServerSpec,
@@ -142,7 +142,7 @@ export function renderSealing(
   return [files.generated('sealing', digest)];
 }
 
-/** The document, from what the earlier steps resolved. Only the slices of the spec that no step has read are read here. */
+/** Renders the document from resolved parts. Reads only the fields of the spec that no earlier step has read. */
 export function renderRunConfig(parts: ServerParts, world: World, files: FileList): RunConfigDocument {
   const { manifest, spec, incoming, authz, authServer, backends } = parts;
   const { name } = manifest.metadata;

@@ -4,14 +4,14 @@ import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './obje
 import type { ClusterObject } from './outcome.ts';
 import type { ServerSpec } from './server-spec.ts';
 
-/** The most pods that there may be. */
+/** Returns the largest possible number of pods. */
 function mostReplicas({ autoscaling, replicas }: ServerSpec): number {
   return autoscaling?.maxReplicas ?? replicas ?? 1;
 }
 
 /**
- * `spec.replicas` of the Deployment. With autoscaling the number belongs to the autoscaler; until it has written one it stays
- * what it is, as a field that its only owner drops falls back to 1.
+ * Returns `spec.replicas` of the Deployment. With autoscaling, the autoscaler owns it. Until its first write the value
+ * stays, as a field that its only owner drops falls back to 1.
  */
 export function replicasOf(spec: ServerSpec, child: string, world: World): number | undefined {
   if (!spec.autoscaling) return spec.replicas ?? 1;
@@ -32,12 +32,12 @@ function disruptionBudget(
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',
     metadata,
-    // A pod that is not ready serves nobody, and would else never go.
+    // A pod that is not ready serves no calls and would otherwise block eviction forever.
     spec: { ...limit, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels } },
   };
 }
 
-/** Drains take one pod after the other. A single pod would hold up the drain of its node, so it has no budget. */
+/** Renders a budget for one disruption at a time. A single pod gets none: it would block the drain of its node. */
 export function renderDisruptionBudget(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
   if (mostReplicas(spec) < 2) return [];
   const selector = runtimeSelector(manifest);
@@ -45,7 +45,7 @@ export function renderDisruptionBudget(manifest: Manifest, spec: ServerSpec, wor
   return [disruptionBudget(metadata, spec.podDisruptionBudget ?? ONE_AT_A_TIME, selector)];
 }
 
-/** The same for the pods of a backend. */
+/** Renders the budget for the pods of a backend. */
 export function renderBackendBudget(manifest: Manifest, replicas: number, world: World): ClusterObject['object'][] {
   if (replicas < 2) return [];
   const selector = backendSelector(manifest);

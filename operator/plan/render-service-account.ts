@@ -2,7 +2,7 @@ import type { Manifest, World } from '../world.ts';
 import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 
-/** An account without permissions: the runtime needs none. */
+/** Renders an account without permissions: the runtime needs none. */
 export function renderServiceAccount(manifest: Manifest, world: World): ClusterObject['object'] {
   return {
     apiVersion: 'v1',

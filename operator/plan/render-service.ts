@@ -16,7 +16,7 @@ function service(metadata: ClusterObject['object']['metadata'], spec: object): C
 
 const port = (name: string, number: number) => ({ name, port: number, targetPort: name, protocol: 'TCP' });
 
-/** The public port alone: the private one is in no Service that may be exposed. */
+/** Renders the Service of the public port. The private port is in no Service that may be exposed. */
 export function renderRuntimeService(
   manifest: Manifest,
   spec: ServerSpec,
@@ -35,7 +35,7 @@ export function renderRuntimeService(
   );
 }
 
-/** Every pod's private port, for whoever collects metrics. Without an address of its own, so that each pod is asked. */
+/** Renders a headless Service of the private ports, so that a metrics collector reaches each pod. */
 export function renderMetricsService(manifest: Manifest, world: World): ClusterObject['object'] {
   const selector = runtimeSelector(manifest);
   const labels = { ...selector, 'app.kubernetes.io/component': 'metrics' };
@@ -47,14 +47,14 @@ export function renderMetricsService(manifest: Manifest, world: World): ClusterO
   });
 }
 
-/** Where runtimes reach a backend that runs in the cluster. */
+/** Renders the Service by which runtimes reach a backend in the cluster. */
 export function renderBackendService(manifest: Manifest, number: number, world: World): ClusterObject['object'] {
   const selector = backendSelector(manifest);
   const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world);
   return service(metadata, { type: 'ClusterIP', selector, ports: [port('mcp', number)] });
 }
 
-/** The address of each pod of a backend, for a runtime that keeps a session at one of them. */
+/** Renders the Service with the address of each pod, for a runtime that pins a session to one pod. */
 export function renderPodsService(manifest: Manifest, number: number, world: World): ClusterObject['object'] {
   const selector = backendSelector(manifest);
   const metadata = ownedMetadata(podsOf(backendChild(manifest.metadata.name)), selector, manifest, world);

@@ -45,7 +45,7 @@ function renderRedis(redis: Redis, keyPrefix: string, field: string, files: Secr
   });
 }
 
-/** Where the authorization server keeps what it must remember. */
+/** Renders the authorization server's storage. */
 export function renderAuthServerStorage(
   storage: AuthServerStorage,
   keyPrefix: string,
@@ -56,7 +56,7 @@ export function renderAuthServerStorage(
   return { type: 'redis', redis: renderRedis(storage.redis, keyPrefix, field, files) };
 }
 
-/** Where sessions are kept. The short form is one address. */
+/** Renders the session storage. The short form is one address. */
 export function renderSessionStorage(
   storage: SessionStorage | undefined,
   keyPrefix: string,

@@ -5,7 +5,7 @@ import { Stalled } from '../errors.ts';
 import { defined } from './defined.ts';
 import { type FileList, HEADER_FLAWS } from './file-list.ts';
 
-/** Traces and metrics of a server. Throws `Stalled` where spans could not be sent as it is written. */
+/** Renders traces and metrics of a server. @throws Stalled if the written settings cannot send spans */
 export function renderTelemetry(
   telemetry: Telemetry | undefined,
   files: FileList,

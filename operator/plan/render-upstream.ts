@@ -27,7 +27,7 @@ function renderUserInfo(info: UserInfo) {
   });
 }
 
-/** Members that both types of client have. */
+/** Renders the members that both types of client share. */
 function renderClient(config: Oauth2Config | OidcConfig, redirectUri: string, field: string, files: FileList) {
   return defined({
     client_id: config.clientId,
@@ -67,13 +67,13 @@ function renderOidc(config: OidcConfig, redirectUri: string, field: string, file
   });
 }
 
-/** The redirect URI to enter at a provider. */
+/** Returns the redirect URI to register at a provider. */
 export function redirectUriOf(provider: UpstreamProvider, base: string): string {
   const written = provider.oauth2Config?.redirectUri ?? provider.oidcConfig?.redirectUri;
   return written ?? `${base.replace(/\/$/, '')}/oauth/callback/${provider.name}`;
 }
 
-/** One upstream provider as the run configuration has it. Throws `Waiting` for a secret that is not there. */
+/** Renders one upstream provider. @throws Waiting for a missing secret */
 function renderUpstream(provider: UpstreamProvider, base: string, files: FileList): UpstreamDocument {
   const field = `authServerConfig.upstreamProviders[${provider.name}]`;
   const common = defined({

@@ -89,8 +89,8 @@ const resolve = (change: object = {}, boundary = incoming, url: string | undefin
     files(),
   );
 
-describe('the embedded authorization server', () => {
-  it('is rendered in full, as its runtime reads it', () => {
+describe('resolveAuthServer', () => {
+  it('renders the server in full, as its runtime reads it', () => {
     const { document } = resolve();
     const parsed = AuthServer.parse(document);
     expect(parsed).toMatchObject({
@@ -132,7 +132,7 @@ describe('the embedded authorization server', () => {
     expect(resolve().document.primary_upstream_provider).toBe('github');
   });
 
-  it('says which redirect URIs to register: below the base URL, or the written one', () => {
+  it('returns the redirect URIs to register: below the base URL, or the written ones', () => {
     expect(resolve().redirectUris).toEqual({
       okta: 'https://login.example/oauth/callback/okta',
       github: 'https://mcp.example/own/callback',
@@ -145,7 +145,7 @@ describe('the embedded authorization server', () => {
     ['no resourceUrl', incoming, undefined, /resourceUrl/],
     ['an anonymous boundary', { type: 'anonymous' as const }, 'https://mcp.example/mcp', /type oidc/],
     ['service account tokens', { ...incoming, jwks: { keys: [] } }, 'https://mcp.example/mcp', /its own issuer/],
-  ])('is refused with %s', (_what, boundary, url, message) => {
+  ])('rejects settings with %s', (_what, boundary, url, message) => {
     const config = AuthServerConfig.parse(written);
     expect(() => resolveAuthServer(config, boundary, { resourceUrl: url, keyPrefix: 'p:' }, files())).toThrow(message);
   });
@@ -168,11 +168,11 @@ describe('OpenToEveryAccount', () => {
   const warnings = (more: Partial<RunConfigDocument>) =>
     findWarnings(spec, document(more), ['a'], world).filter(({ type }) => type === 'OpenToEveryAccount');
 
-  it('warns when the embedded server has no policy beside it', () => {
+  it('warns of an embedded server without policies', () => {
     expect(warnings({}).map(({ reason }) => reason)).toEqual(['NoPolicy']);
   });
 
-  it('warns more loudly when a backend has a credential that all share', () => {
+  it('adds to the warning when a backend has a credential that all callers share', () => {
     const shared = {
       name: 'a',
       transport: 'streamable-http' as const,
@@ -186,7 +186,7 @@ describe('OpenToEveryAccount', () => {
     });
   });
 
-  it('does not warn where there are policies', () => {
+  it('does not warn of a server with policies', () => {
     expect(warnings({ authz: { policies: [] } })).toEqual([]);
   });
 });

@@ -11,13 +11,13 @@ import type { Finding } from './finding.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
 
-/** Where an authorization server stands, and what the platform gives it. */
+/** The location of an authorization server and the files that the platform gives it. */
 export interface AuthServerPlace {
-  /** What clients type: the audience of all tokens. */
+  /** The URL that clients enter: the audience of all tokens. */
   resourceUrl: string | undefined;
-  /** Prefix of everything that it stores in a shared store. */
+  /** Prefix of all keys that it writes to a shared store. */
   keyPrefix: string;
-  /** On one machine where no storage is written: what outlives a restart there. */
+  /** Set on one machine without written storage: the database and secrets that outlive a restart. */
   kept?: { database: string; secrets: NonNullable<World['generated'][string]> } | undefined;
 }
 
@@ -32,7 +32,7 @@ function refuse(message: string): never {
   throw new Stalled('InvalidAuthServerConfig', message);
 }
 
-/** Its tokens are what boundary 1 accepts: the same issuer, and the endpoint as audience. Returns the endpoint's URL. */
+/** Verifies that boundary 1 accepts the server's tokens: same issuer, endpoint as audience. Returns the endpoint's URL. */
 function checkIncoming(issuer: string, incoming: RunConfigDocument['incoming'], endpoint: string | undefined): string {
   if (incoming.type !== 'oidc' || incoming.jwks) {
     refuse('authServerConfig needs incomingAuth.type oidc with its own issuer: write it there');
@@ -52,7 +52,7 @@ function checkIncoming(issuer: string, incoming: RunConfigDocument['incoming'], 
   return endpoint;
 }
 
-/** A list that is written, or else the one that the platform made; none: it is lost at a restart. */
+/** Returns the written list, or the one that the platform generated. Without either, a restart loses the key. */
 function keyFiles(
   written: KeyReference[] | undefined,
   field: string,
@@ -129,7 +129,7 @@ function outOfService(upstreams: ResolvedUpstream[], primary: string | undefined
   return [{ type: OUT_OF_SERVICE, status: 'True', reason, message }];
 }
 
-/** When to plan a server again that lacks a provider: the event of the missing Secret may be lost. */
+/** Returns when to plan a server again that lacks a provider. The event of the missing Secret may get lost. */
 export function lookForProviders({ conditions }: Pick<Status, 'conditions'>): { requeueAfter?: number } {
   return conditions.some(({ type }) => type === OUT_OF_SERVICE) ? { requeueAfter: LOOK_AGAIN } : {};
 }
@@ -147,7 +147,7 @@ export function resolveAuthServer(
   const endpoint = checkIncoming(config.issuer, incoming, place.resourceUrl);
   const base = config.authorizationEndpointBaseUrl ?? config.issuer;
   const primary = config.primaryUpstreamProvider ?? config.upstreamProviders.find(({ required }) => required)?.name;
-  // The files of keys come first, as pods show the order of the list.
+  // The key files come first, because pods show the order of the list.
   const keys = renderKeys(config, place, files);
   const upstreams = config.upstreamProviders.map((provider) => resolveUpstream(provider, base, files));
   const document: AuthServerDocument = defined({

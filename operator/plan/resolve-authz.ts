@@ -27,8 +27,8 @@ function placeOf(field: string, configMap: AuthzConfig['configMap']): string {
 }
 
 /**
- * The policies of one boundary, read and validated. `field` is where the block stands.
- * Throws `Waiting` for a missing ConfigMap and `Stalled` for policies that cannot be served.
+ * Reads and validates the policies of one boundary. `field`: the field of the block.
+ * @throws Waiting for a missing ConfigMap; Stalled for policies that cannot be served
  */
 export function resolveAuthz(
   config: AuthzConfig,
@@ -53,7 +53,7 @@ export function resolveAuthz(
   return { document, readsCaller: verdict.readsCaller, namesAnonymous: verdict.namesAnonymous };
 }
 
-/** Rejects policies that read the caller where each login makes a new user. Throws `Stalled`. */
+/** Rejects policies that read the caller if each login creates a new user. @throws Stalled */
 export function checkCallersNamed(place: string, { readsCaller }: ResolvedAuthz): void {
   if (!readsCaller) return;
   const message =

@@ -10,12 +10,12 @@ interface Tried {
   entry?: BackendDocument;
 }
 
-/** Why a backend is left out. */
+/** Returns the summary of a backend that is left out. */
 function leftOut(name: string, { reason, message }: Stalled | Waiting): Tried {
   return { finding: { name, excluded: { reason, message } } };
 }
 
-/** One backend, or why it is left out. The files of one that is left out are not kept. */
+/** Renders one backend, or returns why it is left out. Discards the files of a backend that is left out. */
 function tryBackend(member: Member, context: OutgoingContext, files: FileList): Tried {
   const { name } = member;
   if ('problem' in member) return leftOut(name, member.problem);
@@ -31,7 +31,7 @@ function tryBackend(member: Member, context: OutgoingContext, files: FileList): 
   }
 }
 
-/** The backends of a document, and what the status says of each member of the group. One never disturbs another. */
+/** Resolves the backends of a document and the status of each group member. A failed backend does not affect the others. */
 export function resolveBackends(
   members: Member[],
   context: OutgoingContext,

@@ -15,7 +15,7 @@ type IncomingDocument = RunConfigDocument['incoming'];
 export interface ResolvedIncoming {
   incoming: IncomingDocument;
   authz?: ResolvedAuthz;
-  /** Where the issuer is written. */
+  /** The field of the issuer. */
   place?: string;
   warnings: Finding[];
 }
@@ -32,7 +32,10 @@ function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefin
   return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, world);
 }
 
-/** The schema compares the two places of one resource; the issuer may stand in another one. Throws `Stalled`. */
+/**
+ * Compares the settings for private addresses if the issuer is in another resource. The schema compares only within one.
+ * @throws Stalled
+ */
 function checkPrivateAddresses({ jwksAllowPrivateIP: here }: IncomingAuth, issuer: ResolvedIssuer): void {
   const there = issuer.type === 'inline' ? issuer.block.jwksAllowPrivateIP : undefined;
   if (here === undefined || there === undefined || here === there) return;
@@ -41,8 +44,8 @@ function checkPrivateAddresses({ jwksAllowPrivateIP: here }: IncomingAuth, issue
 }
 
 /**
- * Boundary 1. `embedded`: the issuer is the authorization server of the same process.
- * Throws `Stalled` and `Waiting`: a server without its boundary is not served.
+ * Resolves boundary 1. `embedded`: the authorization server of the same process is the issuer.
+ * @throws Stalled, Waiting: no server runs without boundary 1
  */
 export function resolveIncomingAuth(
   auth: IncomingAuth,

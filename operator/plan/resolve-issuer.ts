@@ -9,13 +9,13 @@ import { readIssuer } from './read-issuer.ts';
 import { readSpec } from './read-resource.ts';
 
 interface Asked {
-  /** Where the issuer is written, for messages. */
+  /** The field of the issuer, for messages. */
   place: string;
   audience?: string | undefined;
   scopes?: string[] | undefined;
 }
 
-/** The issuer of boundary 1, wherever it is written, and what is asked of its tokens. */
+/** The issuer of boundary 1, from any field, and the requirements on its tokens. */
 export type ResolvedIssuer = Asked &
   ({ type: 'inline'; block: SharedOidc } | { type: 'kubernetes'; block: SharedKubernetesOidc });
 
@@ -42,7 +42,7 @@ function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssue
   return inlineIssuer(inline, `ConfigMap "${reference.name}", key "${reference.key}"`);
 }
 
-/** Throws `Waiting` for what is missing and `Stalled` for what is not valid. */
+/** @throws Waiting for missing references; Stalled for invalid settings */
 export function resolveIssuer(auth: Pick<IncomingAuth, 'oidcConfig' | 'oidcConfigRef'>, world: World): ResolvedIssuer {
   if (auth.oidcConfigRef) return sharedIssuer(auth.oidcConfigRef, world);
   const config = auth.oidcConfig;

@@ -14,25 +14,25 @@ import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
 
 /** Boundary 2 of one backend. */
 export interface ResolvedAuth {
-  /** Type of the MCPExternalAuthConfig, for people; `unauthenticated` where there is none. */
+  /** Type of the MCPExternalAuthConfig, for users; `unauthenticated` if there is none. */
   authType: string;
   auth: AuthDocument;
-  /** Where it is written. */
+  /** Its field, for messages. */
   place: string;
 }
 
-/** What stays the same for all backends of one document. */
+/** The part of the input that all backends of one document share. */
 export interface OutgoingContext {
   outgoing: OutgoingAuth;
-  /** Boundary 1 of the same document: whose callers the policies of MCPServers decide about. */
+  /** Boundary 1 of the same document, which identifies the callers in the policies of MCPServers. */
   incoming: RunConfigDocument['incoming'];
   /** Whether a user has the same subject at each login. True without an authorization server in the document. */
   usersAreNamed: boolean;
-  /** The document is that of an MCPServer's own endpoint. */
+  /** The document is an MCPServer's own endpoint. */
   byItself: boolean;
-  /** Names of the upstream providers of the authorization server of the same document. */
+  /** Names of the upstream providers in the same document's authorization server. */
   providers: string[];
-  /** Where logins at remote servers are done and kept in a cluster. */
+  /** The place and storage of logins at remote servers in a cluster. */
   login: LoginPlace;
   world: World;
 }
@@ -40,8 +40,8 @@ export interface OutgoingContext {
 const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthenticated' }, place: 'auth' };
 
 /**
- * What a backend is to use: what the MCPServer itself says (`own`), a named MCPExternalAuthConfig, or nothing. `inline`
- * means inline: a backend that is not listed gets unauthenticated requests, whatever it carries, unless a default is written.
+ * Selects the authentication: the MCPServer's own (`own`), a named MCPExternalAuthConfig, or none. With `inline`, an
+ * unlisted backend gets unauthenticated requests unless a default is written, whatever its own settings.
  */
 function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string } | undefined {
   if (outgoing.source === 'discovered') return 'own';
@@ -49,7 +49,7 @@ function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string
   return entry?.type === 'discovered' ? 'own' : entry?.externalAuthConfigRef;
 }
 
-/** What the MCPServer itself says of its remote server: a fixed token, or a login there. */
+/** Resolves the MCPServer's own authentication at its remote server: a fixed token or a login. */
 function ownToken(
   name: string,
   auth: NonNullable<BackendSpec['remoteAuth']>,
@@ -64,7 +64,7 @@ function ownToken(
   return { authType, place, auth: { type: 'bearer_token', token_file: file } };
 }
 
-/** Throws `Stalled` or `Waiting`: then the backend is left out, never contacted unauthenticated. */
+/** @throws Stalled or Waiting; the backend is then left out and never contacted unauthenticated */
 export function resolveOutgoingAuth(
   name: string,
   spec: BackendSpec,

@@ -23,7 +23,7 @@ import type { OutgoingContext } from './resolve-outgoing-auth.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { ServerFindings, ServerObserved } from './summarise-status.ts';
 
-/** What a runtime serves, and what is known of its backends. */
+/** The resolved document of a runtime, and the state of its backends. */
 export interface ResolvedRuntime {
   rendered: Rendered;
   findings: ServerFindings;
@@ -33,11 +33,11 @@ export interface ResolvedRuntime {
 export interface ResolvedBackends {
   entries: RunConfigDocument['backends'];
   findings: BackendFinding[];
-  /** Names of all that could be backends. */
+  /** Names of all possible backends. */
   members: string[];
 }
 
-/** Where a runtime finds its files. */
+/** Returns the folders of a runtime's files. */
 function directoriesOf(child: string, world: World): { secret: string; config: string } {
   if (world.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
   const own = `${world.platform.directory}/${child}`;
@@ -52,7 +52,10 @@ function hasWrittenStorage({ kind, spec }: Manifest, world: World): boolean {
   return valueAt(config?.spec, ['embeddedAuthServer', 'storage']) !== undefined;
 }
 
-/** On one machine, logins outlive a restart unless another storage is written; its default cannot tell. */
+/**
+ * Returns the place of the authorization server. On one machine, logins outlive a restart unless another storage is
+ * written. The filled-in default does not show whether it was written.
+ */
 function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): AuthServerPlace {
   const { kind, metadata } = manifest;
   const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, world) };
@@ -61,7 +64,7 @@ function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): Au
   return { ...place, kept: { database, secrets: world.generated[runtimeNameOf(manifest)] ?? {} } };
 }
 
-/** Logins at remote servers have a part of their own in the store of the sessions, sealed as these are. */
+/** Returns the place of remote logins: they use a separate, sealed prefix of the session store. */
 function loginPlace(manifest: Manifest, spec: ServerSpec, world: World): LoginPlace {
   const written = spec.sessionStorage ?? spec.config.sessionStorage;
   return {
@@ -82,8 +85,8 @@ function loginPlace(manifest: Manifest, spec: ServerSpec, world: World): LoginPl
 }
 
 /**
- * The ordered list: incoming, authorization server, backends with outgoing, run configuration. `resolve` finds the backends.
- * Throws `Stalled` and `Waiting`.
+ * Resolves in this order: incoming, authorization server, backends with outgoing, run configuration. `resolve` finds the backends.
+ * @throws Stalled, Waiting
  */
 export function resolveRuntime(
   manifest: Manifest,
@@ -132,14 +135,14 @@ export function resolveRuntime(
   };
 }
 
-/** What the platform sees of the runtime, and whether it serves exactly this document. */
+/** Returns the platform's observation of the runtime, and whether it serves exactly this document. */
 export function observeRuntime(manifest: Manifest, rendered: Rendered, world: World): ServerObserved {
   const name = runtimeNameOf(manifest);
   const runtime = world.observed[name];
   const same = world.documents[name] === rendered.text;
   const child = childOf(manifest);
   const observed = world.deployments?.[child];
-  // Where no pod is wanted, none has to take it over.
+  // If no pod is wanted, no pod has to take the document over.
   const nobody = observed?.wanted === 0 && observed.complete;
   const delivered = same && (runtime?.current === true || nobody);
   if (world.platform.mode === 'local') {

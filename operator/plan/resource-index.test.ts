@@ -17,15 +17,15 @@ const resource = fc.record({
   gone: fc.boolean(),
 });
 
-describe('the index of resources', () => {
-  it('finds what a look at each resource finds, whatever came, changed and went', () => {
+describe('ResourceIndex', () => {
+  it('returns the same as a full scan after additions, changes and removals', () => {
     fc.assert(
       fc.property(fc.array(resource, { maxLength: 30 }), (changes) => {
         const { record, index } = indexedRecord();
         const generations = new Map<string, { spec: string; generation: number }>();
         for (const { gone, generation, ...change } of changes) {
           const kept = generations.get(change.name);
-          // As the API server does: another spec is another generation.
+          // Like the API server: a changed spec has a new generation.
           const spec = JSON.stringify([change.kind, change.spec]);
           const counted = (kept?.generation ?? 0) + (kept?.spec === spec ? 0 : 1);
           generations.set(change.name, { spec, generation: counted });
@@ -56,7 +56,7 @@ describe('the index of resources', () => {
   });
 });
 
-describe('a record with one resource more or another', () => {
+describe('withResource', () => {
   const manifestOf = ({
     name: called,
     kind,
@@ -76,7 +76,7 @@ describe('a record with one resource more or another', () => {
     ...(status && { status }),
   });
 
-  it('is looked up as a copy would be, and leaves the record as it was', () => {
+  it('answers look-ups as a copy would and leaves the record unchanged', () => {
     fc.assert(
       fc.property(fc.array(resource, { maxLength: 8 }), resource, (standing, proposed) => {
         const { record, index } = indexedRecord();

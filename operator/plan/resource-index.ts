@@ -1,9 +1,9 @@
 import type { Manifest } from '../world.ts';
 
-/** What may name a resource; other texts are not looked up. */
+/** Texts that may be the name of a resource. Look-ups ignore all others. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** Names by text. */
+/** Maps texts to names of resources. */
 class Lookup {
   readonly #names = new Map<string, Set<string>>();
 
@@ -33,7 +33,7 @@ interface Entry {
   status: ReadonlySet<string>;
 }
 
-/** Who names what, among the resources of one kind and namespace: kept by a platform that has thousands of them. */
+/** Index of the references among resources of one kind and namespace, for platforms with thousands of resources. */
 export class ResourceIndex {
   readonly #entries = new Map<string, Entry>();
   readonly #specs = new Lookup();
@@ -44,7 +44,7 @@ export class ResourceIndex {
     const before = this.#entries.get(name);
     const entry: Entry = {
       manifest,
-      // The API server counts the generation up with each change of a spec.
+      // The API server increments the generation with each change of a spec.
       spec: before && isSameSpec(before.manifest, manifest) ? before.spec : namesIn(manifest.spec),
       status: namesIn(manifest.status),
     };
@@ -60,12 +60,12 @@ export class ResourceIndex {
     this.#entries.delete(name);
   }
 
-  /** Names of the resources with this text anywhere in their spec. */
+  /** Returns the names of the resources with this text anywhere in their spec. */
   naming(text: string): string[] {
     return this.#specs.get(text);
   }
 
-  /** The same for their status. */
+  /** Returns the names of the resources with this text anywhere in their status. */
   namingInStatus(text: string): string[] {
     return this.#statuses.get(text);
   }
@@ -81,7 +81,7 @@ function isSameSpec({ metadata: a }: Manifest, { metadata: b }: Manifest): boole
   return a.generation !== undefined && a.generation === b.generation && a.uid === b.uid;
 }
 
-/** All texts in a value that may be names. */
+/** Returns all texts in a value that may be names. */
 function namesIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value === 'string') {
     if (NAME.test(value)) found.add(value);
@@ -93,7 +93,7 @@ function namesIn(value: unknown, found = new Set<string>()): Set<string> {
 
 const INDEX = Symbol('index');
 
-/** Resources by name with an index, which whoever changes the record keeps. A copy of the record has none. */
+/** Creates resources by name with an index. The code that changes the record must update the index. A copy of the record has none. */
 export function indexedRecord(): { record: Record<string, Manifest>; index: ResourceIndex } {
   const index = new ResourceIndex();
   const record = Object.create(null) as Record<string, Manifest>;
@@ -106,7 +106,7 @@ function indexOf(resources: Record<string, Manifest>): ResourceIndex | undefined
   return index instanceof ResourceIndex ? index : undefined;
 }
 
-/** An index in which one resource is another one. */
+/** An index with one changed resource. */
 class ChangedIndex extends ResourceIndex {
   readonly #base: ResourceIndex;
   readonly #own = new ResourceIndex();
@@ -133,8 +133,8 @@ class ChangedIndex extends ResourceIndex {
 }
 
 /**
- * The record with one resource more, or with another one in its place. The record itself stays as it is, and is not copied
- * where it is indexed: it may have thousands of entries.
+ * Returns the record with one resource added or replaced. Does not change the record, and does not copy an indexed one:
+ * it may have thousands of entries.
  */
 export function withResource(resources: Record<string, Manifest>, manifest: Manifest): Record<string, Manifest> {
   const { name } = manifest.metadata;
@@ -159,7 +159,7 @@ export function withResource(resources: Record<string, Manifest>, manifest: Mani
 
 type Resources = Record<string, Manifest>;
 
-/** Whether a text stands anywhere in a value. */
+/** Returns whether a value contains a text. */
 function mentions(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value === text;
   if (typeof value !== 'object' || value === null) return false;
@@ -171,17 +171,17 @@ function select(resources: Resources, names: string[] | undefined, fits: (manife
   return names.flatMap((name) => resources[name] ?? []);
 }
 
-/** The resources with this name of another one anywhere in their spec. */
+/** Returns the resources with this name of another one anywhere in their spec. */
 export function resourcesNaming(resources: Resources, text: string): Manifest[] {
   return select(resources, indexOf(resources)?.naming(text), ({ spec }) => mentions(spec, text));
 }
 
-/** The same for their status, as it was written last. */
+/** Returns the resources with this name in their last written status. */
 export function resourcesNamingInStatus(resources: Resources, text: string): Manifest[] {
   return select(resources, indexOf(resources)?.namingInStatus(text), ({ status }) => mentions(status, text));
 }
 
-/** Whether these resources are looked up without a look at each of them. */
+/** Returns whether look-ups in these resources use an index. */
 export function isIndexed(resources: Resources): boolean {
   return indexOf(resources) !== undefined;
 }

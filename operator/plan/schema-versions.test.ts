@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..');
 const testdata = join(import.meta.dirname, 'testdata');
 const documents = join(root, 'crds/run-config/testdata');
 
-/** Every version that there ever was, by the list from which nothing is taken and by the documents that are kept of each. */
+/** All versions so far: from the append-only list, and from the documents kept of each version. */
 const ever = [
   ...readFieldList(readFileSync(join(root, FIELD_LIST), 'utf8')).flatMap(
     (line) => /^RunConfig schema_version = "(.*)"$/.exec(line)?.[1] ?? [],
@@ -18,7 +18,7 @@ const ever = [
   ...readdirSync(documents).map((file) => file.replace('.yaml', '')),
 ];
 
-/** The present version, and the one before where there was one: pods of that one are there while an upgrade goes on. */
+/** Returns the present version and the one before, if any: its pods still run during an upgrade. */
 function versionsToRender(present: string, known: readonly string[]): string[] {
   const byNumber = (a: string, b: string) => a.localeCompare(b, 'en', { numeric: true });
   const former = [...new Set(known)].filter((one) => byNumber(one, present) < 0).sort(byNumber);
@@ -30,7 +30,7 @@ interface Written {
   version: string;
 }
 
-/** Run configurations that the plan makes in a cluster, of each golden pair. */
+/** Run configurations that the plan renders in a cluster, per golden pair. */
 const rendered = readdirSync(testdata)
   .filter((name) => name.endsWith('.out.yaml'))
   .map((pair) => {
@@ -44,24 +44,24 @@ const rendered = readdirSync(testdata)
     });
   });
 
-describe('versions of the schema of run configurations', () => {
-  it('are the last two: who raises the version renders the one before beside it', () => {
+describe('run configuration schema versions', () => {
+  it('rendered are the last two: the previous version stays beside a raised one', () => {
     expect(versionsToRender('v0.1.0', ['v0.1.0'])).toEqual(['v0.1.0']);
     expect(versionsToRender('v0.10.0', ['v0.1.0', 'v0.10.0', 'v0.9.0'])).toEqual(['v0.9.0', 'v0.10.0']);
     const wanted = versionsToRender(RUN_CONFIG_VERSION, ever);
     expect([...new Set(rendered.flat().map(({ version }) => version))].sort()).toEqual([...wanted].sort());
-    // A pair that has both: the same plan, for the pods of either.
+    // A pair with both versions has the same plan, for the pods of either.
     const beside = rendered.filter((pair) => wanted.every((version) => pair.some((one) => one.version === version)));
     expect(beside.length).toBeGreaterThan(0);
   });
 
-  it('are in the names of all ConfigMaps that have one, that of a bridge too', () => {
+  it('appear in the names of all ConfigMaps with a document, also of a bridge', () => {
     const names = rendered.flat();
     expect(names.map(({ name }) => name)).toContain(`mcp-memory-bridge-${RUN_CONFIG_VERSION}`);
     expect(names.filter(({ name, version }) => !name.endsWith(`-${version}`))).toEqual([]);
   });
 
-  it('have documents each that stay as they were rendered', () => {
+  it('keep their documents unchanged', () => {
     expect([RUN_CONFIG_VERSION, ...ever].filter((one) => !existsSync(join(documents, `${one}.yaml`)))).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
 import type { VirtualMCPServer } from '#crds/kinds/index';
 
-/** The spec of one endpoint: that of a VirtualMCPServer, and fields that only an MCPServer by itself has. */
+/** The spec of a runtime: a VirtualMCPServer's own spec, and the settings that only a single MCPServer has. */
 export type ServerSpec = VirtualMCPServer['spec'] & {
   /** Another public port. */
   port?: number | undefined;
-  /** Path before /mcp, without a slash at its end. */
+  /** Path before /mcp, without a trailing slash. */
   endpointPrefix?: string | undefined;
-  /** Transports of its endpoint besides streamable HTTP. */
+  /** Protocol of its endpoint besides streamable HTTP. */
   proxyMode?: 'streamable-http' | 'sse' | undefined;
 };

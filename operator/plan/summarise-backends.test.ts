@@ -45,12 +45,12 @@ describe('unlistedFinding', () => {
     expect(unlistedFinding([backend], pods(), server(), at(0))).toBeUndefined();
   });
 
-  it('does not take Ready from a server that has served before', () => {
+  it('does not revoke Ready of a server that has served before', () => {
     expect(unlistedFinding([one('Unknown')], {}, server({ observedGeneration: 3 }), at(0))).toBeUndefined();
   });
 });
 
-describe('the status of a server in a cluster', () => {
+describe('status of a server in a cluster', () => {
   const cluster: ClusterFacts = { mode: 'cluster', runtimeImage: 'runtime:1', allowHostPaths: false };
   const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
   const backend: Manifest = {
@@ -60,7 +60,7 @@ describe('the status of a server in a cluster', () => {
   const group: Manifest = { ...backend, kind: 'MCPGroup', metadata: { name: 'tools', namespace: 'default' }, spec: {} };
   const serving: ObservedDeployment = { replicas: 1, readyReplicas: 1, complete: true };
 
-  /** What a plan says while the runtime says so of its backend. `former`: the status before. */
+  /** Returns the planned status for one observation of a backend. `former`: the status before. */
   const planned = (seen: ObservedRuntime['backends'][number], seconds: number, former?: object) => {
     const observed = { current: true, ready: true, tools: seen.tools, backends: [seen], warnings: [] } as unknown;
     const world = emptyWorld({
@@ -79,7 +79,7 @@ describe('the status of a server in a cluster', () => {
   };
   const away = { name: 'a', phase: 'unavailable', tools: null, message: 'refused: wait', login_url: null } as const;
 
-  it('becomes Ready with the first list of each member, as AllBackendsReady does', () => {
+  it('becomes Ready with the first list of each member, like AllBackendsReady', () => {
     const before = planned(away, 0);
     expect(before.conditions.Ready).toMatchObject({ status: 'False', reason: 'BackendsNotListed' });
     expect(before.conditions.AllBackendsReady).toMatchObject({ status: 'False', reason: 'SomeBackendsNotReady' });

@@ -4,7 +4,7 @@ import { backendChild } from './child-names.ts';
 import type { BackendFinding, Finding } from './finding.ts';
 import { servedBefore } from './summarise-workload.ts';
 
-/** Backends that a condition names one by one; a condition has a longest message. */
+/** Backends that a condition lists, because its message has a length limit. */
 const NAMED = 20;
 const PHASES: Record<ObservedRuntime['backends'][number]['phase'], BackendPhase> = {
   ready: 'Ready',
@@ -13,7 +13,7 @@ const PHASES: Record<ObservedRuntime['backends'][number]['phase'], BackendPhase>
   unknown: 'Unknown',
 };
 
-/** As much of a text as stands in a status: a longer one would be refused whole. */
+/** Cuts a text to its limit in the status. The API server rejects a longer one. */
 export function bounded(text: string, { maxLength }: { maxLength: number | null }): string {
   if (maxLength === null || text.length <= maxLength) return text;
   return `${text.slice(0, maxLength - 1).toWellFormed()}…`;
@@ -40,7 +40,7 @@ function summariseBackend(
   return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...login };
 }
 
-/** The list of backends as users see it: configured, left out, and what the runtime found. */
+/** Returns the backends for the status: configured, left out, and the runtime's results. */
 export function summariseBackends(
   findings: BackendFinding[],
   observed: ObservedRuntime | undefined,
@@ -58,7 +58,7 @@ export function summariseBackends(
 
 export const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
 
-/** Logins at remote servers that a person has to do: where. */
+/** Reports where users have to log in at remote servers. */
 export function loginFindings(backends: BackendSummary[]): Finding[] {
   const missing = backends.filter(({ loginUrl }) => loginUrl !== undefined);
   if (missing.length === 0) return [];
@@ -68,7 +68,7 @@ export function loginFindings(backends: BackendSummary[]): Finding[] {
   return [{ type: 'LoginNeeded', status: 'True', reason: 'RemoteLoginMissing', message }];
 }
 
-/** What is planned: what comes of it, a runtime sees. */
+/** BackendsResolved reports the plan. The runtime's results are in AllBackendsReady. */
 const RESOLVED = 'No backend is left out because of a fault. Ready says whether each answers.';
 
 export function backendFinding(backends: BackendFinding[]): Finding {
@@ -83,21 +83,21 @@ export function backendFinding(backends: BackendFinding[]): Finding {
   return { type, status: 'False', reason, message };
 }
 
-/** Credentials of the caller: nothing can be listed before a user calls. */
+/** Strategies with the caller's credentials: no list is possible before a user's call. */
 export const PER_USER = ['tokenExchange', 'upstreamInject', 'awsSts'];
 
-/** Milliseconds for the first list of a backend, from when its phase was seen first. */
+/** Milliseconds for the first list of a backend, from the first observation of its phase. */
 const FIRST_LIST = 10_000;
-/** The same where the cluster has to start its pods. */
+/** Milliseconds for the first list if the cluster has to start the backend's pods. */
 const FIRST_PODS = 60_000;
-/** Milliseconds until it is looked whether a deadline has passed. */
+/** Milliseconds between checks whether a deadline has passed. */
 const LOOK_FOR_LISTS = 2000;
-/** Reason of a Ready that waits for first lists. */
+/** Reason of a Ready condition that waits for first lists. */
 const UNLISTED = 'BackendsNotListed';
 
 const isAway = ({ phase }: BackendSummary): boolean => phase === 'Unknown' || phase === 'Unavailable';
 
-/** Whether its list is known, or no waiting makes it known. */
+/** Returns whether the backend's list is known or cannot become known by waiting. */
 const isListed = (backend: BackendSummary): boolean =>
   backend.phase === 'Excluded' ||
   backend.phase === 'Suspended' ||
@@ -111,7 +111,7 @@ function deadlineOf(backend: BackendSummary, deployments: Readonly<Record<string
   return mayCome && isAway(backend) ? FIRST_PODS : FIRST_LIST;
 }
 
-/** Says that a server that has not served yet waits for the first lists of some backends, which have a deadline each. */
+/** Reports that a new server waits for the first lists of some backends. Each list has a deadline. */
 export function unlistedFinding(
   backends: BackendSummary[],
   deployments: Readonly<Record<string, ObservedDeployment>>,
@@ -129,12 +129,12 @@ export function unlistedFinding(
   return { type: 'Ready', status: 'False', reason: UNLISTED, message };
 }
 
-/** When to plan a server again that waits for first lists: nothing tells that a deadline has passed. */
+/** Returns when to plan a server again that waits for first lists. No event reports a missed deadline. */
 export function lookForLists({ conditions }: Status): { requeueAfter?: number } {
   return conditions.some(({ reason }) => reason === UNLISTED) ? { requeueAfter: LOOK_FOR_LISTS } : {};
 }
 
-/** Says whether every backend answers. */
+/** Reports whether every backend answers. */
 export function allReadyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
   const type = 'AllBackendsReady';
   if (!observed) {

@@ -20,7 +20,7 @@ const SUSPENDED: Finding = {
   message: 'It is stopped: write suspend: false to start it.',
 };
 
-/** Where it is remote, or a process of this machine, only who calls it knows. */
+/** A remote server or a process of this machine: only its callers know its state. */
 const RENDERED: Finding = {
   type: 'Ready',
   status: 'True',
@@ -28,7 +28,7 @@ const RENDERED: Finding = {
   message: 'A VirtualMCPServer says in its status whether it answers.',
 };
 
-/** The pods of the program, where it has pods. */
+/** Returns the pods of the program, if it has pods. */
 function workloadOf(manifest: Manifest, spec: BackendSpec, world: World): Workload | undefined {
   if (world.platform.mode !== 'cluster' || spec.remoteUrl !== undefined) return undefined;
   const child = backendChild(manifest.metadata.name);
@@ -47,7 +47,7 @@ function phaseOf(findings: Finding[]): Status['phase'] {
   return findings.some(({ reason }) => reason === 'RolloutHangs') ? 'Degraded' : 'Ready';
 }
 
-/** Status of an MCPServer whose plan came out. */
+/** Returns the status of an MCPServer after a successful plan. */
 export function summariseProgram(
   manifest: Manifest,
   spec: BackendSpec,

@@ -18,7 +18,7 @@ import {
 } from './summarise-backends.ts';
 import { podsReason, remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
 
-/** What a status says besides what holds for every kind. */
+/** The parts of a status that only some kinds have. */
 export interface ServerFindings {
   url: string;
   redirectUris: Record<string, string> | undefined;
@@ -26,13 +26,13 @@ export interface ServerFindings {
   warnings: Finding[];
 }
 
-/** Backends that a status lists; `backendCount` counts all. */
+/** Backends that a status lists. `backendCount` counts all. */
 const LISTED = 1000;
 
-/** Warnings of a runtime that a condition repeats; its log has all. */
+/** Warnings of a runtime that a condition repeats. Its log has all. */
 const RUNTIME_WARNINGS = 20;
 
-/** Conditions with the time since when each has its status: the former one's where that did not change. */
+/** Adds to each condition the time since when it has its status. An unchanged status keeps its time. */
 export function datedConditions(findings: Finding[], manifest: Manifest, now: string): Condition[] {
   const former = previousStatus(manifest).conditions ?? [];
   const generation = manifest.metadata.generation;
@@ -50,8 +50,8 @@ export function datedConditions(findings: Finding[], manifest: Manifest, now: st
 const isStalled = (findings: Pick<Finding, 'type'>[]) => findings.some(({ type }) => type === 'Stalled');
 
 /**
- * A status whose generation is not served yet. Who waits for it waits until it is served, or until it is clear that it cannot
- * be (`Stalled`: it stays as it is); `kubectl wait` asks the condition of which generation it is.
+ * Returns the status of a generation that is not served yet. Readers wait until it is served or `Stalled`; a `Stalled`
+ * status is final. `kubectl wait` compares the condition's generation.
  */
 export function notYetServed(status: Status, manifest: Manifest): Status {
   if (isStalled(status.conditions)) return status;
@@ -64,7 +64,7 @@ export function notYetServed(status: Status, manifest: Manifest): Status {
   return defined({ ...status, observedGeneration, conditions });
 }
 
-/** Why no pod answers. */
+/** Returns why no pod answers. */
 function unansweredFinding({ workload, failure }: ServerObserved): Finding {
   const [type, status] = ['Ready', 'False'] as const;
   if (failure !== undefined) {
@@ -80,7 +80,7 @@ function unansweredFinding({ workload, failure }: ServerObserved): Finding {
 }
 
 interface ReadyParts {
-  /** What stands between the runtime and this configuration. */
+  /** Findings that keep the runtime from this configuration. */
   progress: Finding[];
   allReady: Finding;
   unlisted: Finding | undefined;
@@ -98,7 +98,7 @@ function readyFinding(
     const message = 'The runtime says that it is not ready: see its log.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
   }
-  // Some of the first pods are not all of them; a former shape goes on being served while another comes.
+  // A few first pods are not enough. A former template still serves during a roll-out.
   if (workload && missing && !servedBefore(manifest)) {
     return { type, status: 'False', reason: 'PodsNotReady', message: missing.message };
   }
@@ -120,7 +120,7 @@ function runtimeFindings(observed: ObservedRuntime | undefined, planned: readonl
   return [{ type: 'RuntimeWarning', status: 'True', reason: 'RuntimeReported', message: said.join('; ') }];
 }
 
-/** What stands between the runtime and this configuration. */
+/** Returns findings that keep the runtime from this configuration. */
 function deliveryFindings(observed: ObservedRuntime | undefined, delivered: boolean): Finding[] {
   if (!observed || delivered) return [];
   const refused = observed.config_refused?.message;
@@ -132,27 +132,27 @@ function deliveryFindings(observed: ObservedRuntime | undefined, delivered: bool
   return [{ type: 'Reconciling', status: 'True', reason: 'NewConfiguration', message }];
 }
 
-/** What a platform sees of the runtime of a server. */
+/** The platform's observation of a server's runtime. */
 export interface ServerObserved {
   runtime: ObservedRuntime | undefined;
-  /** What the runtime serves is exactly this plan. */
+  /** The runtime serves exactly this plan. */
   delivered: boolean;
-  /** Why its process does not start, on one machine. */
+  /** On one machine: why its process does not start. */
   failure?: string;
-  /** Its pods, in a cluster. */
+  /** In a cluster: its pods. */
   workload?: Workload & { selector: string };
-  /** All Deployments of the namespace, in a cluster. */
+  /** In a cluster: all Deployments of the namespace. */
   deployments?: Readonly<Record<string, ObservedDeployment>>;
 }
 
-/** One condition of a type: what pods that are on their way do not serve yet is no news, unless others refuse it. */
+/** Returns at most one condition of a type. Pods that are still starting are no finding, unless others reject the document. */
 function progressFindings({ runtime, delivered, workload }: ServerObserved): Finding[] {
   const delivery = deliveryFindings(runtime, delivered);
   const rollout = workload ? rolloutFindings(workload) : [];
   return rollout.length === 0 || isStalled(delivery) ? delivery : rollout;
 }
 
-/** Status of a VirtualMCPServer whose plan came out. */
+/** Returns the status of a VirtualMCPServer after a successful plan. */
 export function summariseServer(
   findings: ServerFindings,
   manifest: Manifest,
@@ -204,8 +204,8 @@ function problemFindings(problem: unknown): Finding[] {
 }
 
 /**
- * Status of a resource that cannot be brought about: what was known before stays, the conditions say what is wrong.
- * `serving`: a former configuration goes on being served, and with it go its warnings.
+ * Returns the status of a failed plan: earlier facts stay, the conditions report the problem. `serving`: a former
+ * configuration is still served, so its warnings stay too.
  */
 export function summariseProblem(problem: unknown, manifest: Manifest, serving: boolean, now: string): Status {
   const former = previousStatus(manifest);
@@ -214,19 +214,19 @@ export function summariseProblem(problem: unknown, manifest: Manifest, serving: 
   const { generation } = manifest.metadata;
   return {
     ...former,
-    // Nothing more comes of this generation by waiting.
+    // Waiting does not change the outcome of this generation.
     ...(problem instanceof Stalled && generation !== undefined ? { observedGeneration: generation } : {}),
     phase: serving ? 'Degraded' : phaseUnserved(problem),
     conditions: serving ? [...conditions, ...warningsOf(former.conditions ?? [])] : conditions,
   };
 }
 
-/** What was warned of before: neither the state itself nor what stood in its way. */
+/** Returns earlier warnings, without the state itself and its obstacles. */
 function warningsOf(conditions: Condition[]): Condition[] {
   return conditions.filter(({ type }) => !['Ready', 'Stalled', 'Waiting'].includes(type));
 }
 
-/** The outcome whose application failed, with the failure in its status. */
+/** Returns the outcome of a failed application, with the failure in its status. */
 export function withProblem(outcome: Outcome, problem: unknown, manifest: Manifest | undefined, now: string): Outcome {
   if (!outcome.status || !manifest) return outcome;
   const findings = datedConditions(problemFindings(problem), manifest, now);
@@ -234,7 +234,7 @@ export function withProblem(outcome: Outcome, problem: unknown, manifest: Manife
   const kept = outcome.status.conditions.filter((condition) => !replaced.has(condition.type));
   const { phase: planned } = outcome.status;
   const phase = planned === 'Pending' ? phaseUnserved(problem) : planned === 'Failed' ? planned : 'Degraded';
-  // What was to be started anew may not have been.
+  // The requested restart may not have happened.
   const { restartedAt } = previousStatus(manifest);
   return { ...outcome, status: defined({ ...outcome.status, phase, restartedAt, conditions: [...findings, ...kept] }) };
 }

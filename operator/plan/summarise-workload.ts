@@ -2,14 +2,14 @@ import type { Status } from '#crds/kinds/status';
 import type { Manifest, ObservedDeployment, PodProblem } from '../world.ts';
 import type { Finding } from './finding.ts';
 
-/** What the pods of a child are like, in a cluster. */
+/** The state of a child's pods in a cluster. */
 export interface Workload {
   /** Name of the Deployment or StatefulSet. */
   child: string;
   observed: ObservedDeployment | undefined;
 }
 
-/** What to do about pods that do not start. */
+/** Returns the remedy for pods that do not start. */
 export function remedyFor({ child, observed }: Workload): string {
   if (observed?.podProblem) return `The pods of ${child} do not start: ${observed.podProblem.message}`;
   const problem = observed?.problem;
@@ -17,17 +17,17 @@ export function remedyFor({ child, observed }: Workload): string {
   return `The pods of ${child} do not start${said}. See kubectl describe pods and their logs, and mend what they say.`;
 }
 
-/** Why its pods do not start; undefined while nothing is known against them. */
+/** Returns why its pods do not start; undefined while no problem is known. */
 export function podsReason({ observed }: Workload): PodProblem['reason'] | undefined {
   return observed?.problem === undefined ? observed?.podProblem?.reason : 'PodsFail';
 }
 
-/** What served before goes on serving while other pods come. */
+/** Returns whether an earlier generation served: it keeps serving while new pods start. */
 export function servedBefore({ status }: Manifest): boolean {
   return (status as Partial<Status> | undefined)?.observedGeneration !== undefined;
 }
 
-/** Whether the program of an MCPServer is there. */
+/** Reports whether the program of an MCPServer runs. */
 export function programFinding(workload: Workload, manifest: Manifest): Finding {
   const type = 'Ready';
   const { observed } = workload;
@@ -52,13 +52,13 @@ export function programFinding(workload: Workload, manifest: Manifest): Finding 
   return { type, status: 'False', reason: 'PodsNotReady', message };
 }
 
-/** How many pods are there of those that are wanted. */
+/** Returns the ready and the wanted pods as text. */
 function countReady({ readyReplicas, replicas, wanted = replicas }: ObservedDeployment): string {
   if (readyReplicas >= wanted) return 'Pods of a former shape are still being replaced: wait.';
   return `${readyReplicas} of ${wanted} pods are ready: wait.`;
 }
 
-/** A roll-out that is under way, or that does not come to its end. */
+/** Reports a roll-out that is in progress or stuck. */
 export function rolloutFindings(workload: Workload): Finding[] {
   const { observed } = workload;
   if (!observed || observed.complete) return [];

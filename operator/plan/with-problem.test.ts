@@ -28,7 +28,7 @@ const outcome: Outcome = {
 it.each([
   [new Stalled('ChildNotOurs', 'remove it'), ['Ready False', 'Stalled True', 'EgressNotEnforced True']],
   [new Waiting('ChildForbidden', 'wait'), ['Ready False', 'Waiting True', 'EgressNotEnforced True']],
-])('what could not be applied is in the status with one condition of each type: %s', (problem, expected) => {
+])('withProblem reports a failed application with one condition of each type: %s', (problem, expected) => {
   const { status } = withProblem(outcome, problem, manifest, NOW);
   expect(status?.phase).toBe('Degraded');
   expect(status?.conditions.map(({ type, status: is }) => `${type} ${is}`)).toEqual(expected);
@@ -39,7 +39,7 @@ it.each([
 it.each([
   [new Stalled('ChildNotOurs', 'remove it'), 'Failed'],
   [new Waiting('ChildForbidden', 'wait'), 'Pending'],
-])('what has not served yet, and what is in its way: %s', (problem, phase) => {
+])('status of a new server with an obstacle: %s', (problem, phase) => {
   const pending: Outcome = { ...outcome, status: { phase: 'Pending', conditions } };
   expect(withProblem(pending, problem, manifest, NOW).status?.phase).toBe(phase);
 });

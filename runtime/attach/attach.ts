@@ -1,30 +1,29 @@
 import type { Readable, Writable } from 'node:stream';
 import { CLOSE_STDIN, PROTOCOLS, readMessage, toStdin } from './channels.ts';
 
-/** Bytes that wait on their way to the API server before no more are read. */
+/** Limit of bytes buffered towards the API server. At the limit, attach stops reading standard input. */
 const MAX_WAITING = 1024 * 1024;
 const LOOK_AGAIN = 10;
-/** Bytes that the reader of standard output has not taken. The connection cannot be held up, so it is given up then. */
+/**
+ * Limit of bytes that the reader of standard output has not taken. WebSocket has no backpressure, so attach gives the connection up
+ * there.
+ */
 const MAX_UNREAD = 128 * 1024 * 1024;
-/** Milliseconds between the end of standard input and that of the connection, for answers that are under way. */
+/** Milliseconds between the end of standard input and the end of the connection, for pending answers. */
 const LAST_WORDS = 500;
 
 export interface AttachSettings {
-  /** `wss://` address of the pod's attach subresource, its query included. */
+  /** `wss://` address of the pod's attach subresource, including its query. */
   readonly url: string;
   /** Bearer token of the service account. */
   readonly token: string;
   readonly input: Readable;
   readonly output: Writable;
-  /** Milliseconds within which the connection must stand. */
+  /** Milliseconds within which the connection must open. */
   readonly deadline: number;
 }
 
-/**
- * Joins two streams with standard input and output of a container that runs.
- *
- * @returns why it ended; undefined where nothing was wrong
- */
+/** Joins two streams with standard input and output of a running container. @returns why it ended; undefined without a problem */
 export function attach({ url, token, input, output, deadline }: AttachSettings): Promise<string | undefined> {
   const socket = new WebSocket(url, { protocols: PROTOCOLS, headers: { authorization: `Bearer ${token}` } });
   socket.binaryType = 'arraybuffer';
@@ -60,13 +59,13 @@ export function attach({ url, token, input, output, deadline }: AttachSettings):
       else if (output.writableLength > MAX_UNREAD) end('nobody reads what the container writes');
       else output.write(message.output);
     });
-    // The event says nothing of its cause, lest it tell a web page; the API server's own answer is not among it.
+    // The event hides its cause from web pages, and does not contain the API server's answer.
     socket.addEventListener('error', () => end('the API server refused, or could not be reached'));
     socket.addEventListener('close', ({ reason }) => end(reason === '' ? 'the connection ended' : reason));
   });
 }
 
-/** Reads no more until most is on its way. */
+/** Pauses the input until the socket has sent most of its buffer. */
 function holdUp(input: Readable, socket: WebSocket): void {
   input.pause();
   const timer = setInterval(() => {

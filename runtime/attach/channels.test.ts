@@ -4,8 +4,8 @@ import { CLOSE_STDIN, readMessage, toStdin } from './channels.ts';
 const message = (channel: number, text: string) => Buffer.concat([Buffer.of(channel), Buffer.from(text)]);
 const failure = { kind: 'Status', status: 'Failure', message: 'container mcp is not running' };
 
-describe('the streams of an attached container', () => {
-  it('name themselves by the first byte', () => {
+describe('channels of an attached container', () => {
+  it('identifies the channel by the first byte', () => {
     expect(toStdin(Buffer.from('{}\n'))).toEqual(message(0, '{}\n'));
     expect([...CLOSE_STDIN]).toEqual([255, 0]);
     expect(readMessage(message(1, '{"id":1}'))).toEqual({ output: Buffer.from('{"id":1}') });
@@ -16,11 +16,11 @@ describe('the streams of an attached container', () => {
     ['{"status":"Success"}', undefined],
     ['not JSON', 'not JSON'],
     ['null', 'null'],
-  ])('end with what the API server says: %s', (text, ended) => {
+  ])('returns the end that the API server reports: %s', (text, ended) => {
     expect(readMessage(message(3, text))).toEqual({ ended });
   });
 
-  it('that nobody asked for are left out, and so is nothing', () => {
+  it('ignores unrequested channels and empty messages', () => {
     expect(readMessage(message(2, 'a log line'))).toBeUndefined();
     expect(readMessage(Buffer.alloc(0))).toBeUndefined();
   });

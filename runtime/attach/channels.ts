@@ -1,6 +1,6 @@
-// The API server's remote command protocol over WebSocket, v5.channel.k8s.io: the first byte of a message names its stream.
+// Kubernetes remote command protocol over WebSocket (v5.channel.k8s.io): the first byte of a message is its channel.
 
-/** Sub-protocols, the newest first: with v5 standard input can be closed by itself. */
+/** Sub-protocols, newest first. Only v5 can close standard input alone. */
 export const PROTOCOLS = ['v5.channel.k8s.io', 'v4.channel.k8s.io'];
 
 const STDIN = 0;
@@ -8,18 +8,18 @@ const STDOUT = 1;
 const ERROR = 3;
 const CLOSE = 255;
 
-/** Bytes for standard input as one message. */
+/** Encodes bytes for standard input as one message. */
 export function toStdin(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.of(STDIN), bytes]);
 }
 
-/** Says that standard input is at its end. Known from v5 on. */
+/** Message that closes standard input. Requires v5. */
 export const CLOSE_STDIN = Buffer.of(CLOSE, STDIN);
 
-/** What came of the container: bytes of its standard output, or how the connection ended. */
+/** Output of the container: bytes of its standard output, or how the connection ended. */
 export type FromContainer = { output: Buffer } | { ended: string | undefined } | undefined;
 
-/** A message that the API server sent. `ended` holds what went wrong; undefined: nothing did. */
+/** Decodes a message of the API server. `ended` holds the problem; undefined: none. */
 export function readMessage(message: Buffer): FromContainer {
   const [channel] = message;
   const bytes = message.subarray(1);
@@ -28,7 +28,7 @@ export function readMessage(message: Buffer): FromContainer {
   return undefined;
 }
 
-/** The message of a `metav1.Status`; undefined for success. */
+/** Returns the message of a `metav1.Status`; undefined for success. */
 function problemIn(text: string): string | undefined {
   try {
     const status: unknown = JSON.parse(text);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { attach } from './attach.ts';
 
-// Stands in for a program on standard input and output that runs in another container: the runtime starts this in its place.
+// The runtime starts this program in place of one that runs in another container. It forwards standard input and output.
 const USAGE =
   'usage: attach --namespace <name> --pod <name> --container <name> --token-file <file> [--server <host:port>]\n';
 const DEADLINE = 20_000;
@@ -26,7 +26,7 @@ const query = new URLSearchParams({ container, stdin: 'true', stdout: 'true', st
 const path = ['namespaces', namespace, 'pods', pod, 'attach'].map(encodeURIComponent).join('/');
 const problem = await attach({
   url: `wss://${server}/api/v1/${path}?${query.toString()}`,
-  // Read at each start: the kubelet renews it.
+  // The kubelet renews the token, so each start reads it.
   token: readFileSync(tokenFile, 'utf8').trim(),
   input: process.stdin,
   output: process.stdout,

@@ -28,7 +28,7 @@ function typeOf(method: string | undefined): AuditEventType {
   return TYPES.get(method) ?? (method.startsWith('notifications/') ? 'mcp_notification' : 'http_request');
 }
 
-/** Writes what a request was and how it ended. */
+/** Records a request and its outcome. */
 export function auditRequest(
   audit: Audit,
   trail: Trail,
@@ -70,7 +70,7 @@ export function auditRequest(
   audit.record(event);
 }
 
-/** The path alone: the query names the stream of the client. */
+/** Returns the path without its query: the query names the client's stream. */
 function pathOf({ req }: Trail): string | undefined {
   return req.url?.split('?', 1)[0];
 }
@@ -85,7 +85,7 @@ function detailsOf({ decision, code, webhook, limit }: Trail): Record<string, un
   };
 }
 
-/** What people call the caller: a claim that names them, else the subject. */
+/** Returns the caller's display name: a naming claim, else the subject. */
 function displayName({ claims, subject }: Identity): string {
   for (const claim of ['email', 'preferred_username', 'name']) {
     const value = claims[claim];

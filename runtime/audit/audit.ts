@@ -2,13 +2,13 @@ import type { AuditEventType } from '#crds/parts/audit';
 
 export type AuditOutcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
-/** One thing that happened, as its line says it; the line adds `logged_at`, `component` and, if absent, `audit_id`. */
+/** One audit event. The audit stream adds `logged_at`, `component` and, if absent, `audit_id`. */
 export interface AuditEvent {
   readonly type: AuditEventType;
   readonly outcome: AuditOutcome;
-  /** Names the request, so that log and audit can be put side by side. */
+  /** Id of the request; the same in log and audit. */
   readonly audit_id?: string;
-  /** Address of the client; one from a forwarding header only if a trusted proxy wrote it. */
+  /** Address of the client. A forwarding header counts only if a trusted proxy wrote it. */
   readonly source?: string | undefined;
   readonly subjects?: {
     readonly user?: string | undefined;
@@ -27,28 +27,28 @@ export interface AuditEvent {
     readonly duration_ms?: number;
     readonly transport?: string | undefined;
     readonly revision?: string | undefined;
-    /** The session's name in logs, as spans have it: `sessionLogId`. */
+    /** Name of the session in logs and spans (`sessionLogId`). */
     readonly session?: string | undefined;
-    /** The trace of the request, where it is traced. */
+    /** Trace id of the request, if it is traced. */
     readonly trace_id?: string | undefined;
   };
-  /** Always written where present, e.g. the deciding policies of a denial. Never holds what a client sent. */
+  /** Always written if present, e.g. the policies that denied the call. Never contains client input. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Parameters of the request: a value, or its JSON text. Written with `includeRequestData` only. */
+  /** Parameters of the request: a value, or its JSON text. Written only with `includeRequestData`. */
   readonly request?: unknown;
-  /** The result: a value, or its JSON text. Written with `includeResponseData` only. */
+  /** The result: a value, or its JSON text. Written only with `includeResponseData`. */
   readonly response?: unknown;
 }
 
-/** The audit stream of one runtime. Recording never waits and never throws. */
+/** Audit stream of one runtime. Recording never waits and never throws. */
 export interface Audit {
-  /** Whether events of this type are written: where not, none needs to be made. */
+  /** Returns whether the stream writes events of this type. If not, callers need not build them. */
   wants(type: AuditEventType): boolean;
   readonly wantsRequest: boolean;
   readonly wantsResponse: boolean;
   record(event: AuditEvent): void;
-  /** Opens the log file anew, after it was moved away. */
+  /** Reopens the log file after a rotation. */
   reopen(): void;
-  /** Writes what is waiting, for at most `deadline` milliseconds; what is left then is dropped and counted. */
+  /** Writes the buffered lines for at most `deadline` milliseconds, then drops and counts the others. */
   close(deadline: number): Promise<void>;
 }

@@ -26,8 +26,8 @@ function open(write: (bytes: Buffer, call: number) => number) {
   return { writer: new BatchWriter({ sink, log, counts, gather: 5, retry: 5 }), counts, calls: () => calls };
 }
 
-describe('batches of audit lines', () => {
-  it('gather lines into one write', async () => {
+describe('batch writer of audit lines', () => {
+  it('gathers lines into one write', async () => {
     const { writer, counts, calls } = open((bytes) => bytes.length);
     for (let line = 0; line < 100; line++) writer.add(`line ${line}`);
     await writer.close(1000);
@@ -36,7 +36,7 @@ describe('batches of audit lines', () => {
     expect(counts).toEqual({ written: 100, dropped: 0 });
   });
 
-  it('are written on where the sink took a part, and tried again where it failed: each line once', async () => {
+  it('writes each line once after partial and failed writes', async () => {
     const { writer, counts } = open((bytes, call) => {
       if (call === 2) throw new Error('ENOSPC');
       return call === 1 ? 3 : bytes.length;
@@ -49,7 +49,7 @@ describe('batches of audit lines', () => {
     expect(logged).toEqual(['audit log cannot be written; trying again', 'audit log is written again']);
   });
 
-  it('are written without being asked, and follow each other', async () => {
+  it('writes batches by itself, one after the other', async () => {
     const { writer, counts } = open((bytes) => bytes.length);
     for (const line of ['one', 'two']) {
       writer.add(line);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '#runtime/telemetry/log';
 import type { Sink } from './sinks.ts';
 
-/** How many lines were written and how many were lost, since the start. */
+/** Counts of written and lost lines since the start. */
 export interface AuditCounts {
   written: number;
   dropped: number;
@@ -12,25 +12,25 @@ interface WriterOptions {
   readonly sink: Sink;
   readonly log: Log;
   readonly counts: AuditCounts;
-  /** Most bytes that wait to be written; default 8 MiB. */
+  /** Limit of buffered bytes; default 8 MiB. */
   readonly maxBytes?: number;
-  /** Milliseconds for which lines gather; default 20. */
+  /** Milliseconds in which a batch gathers lines; default 20. */
   readonly gather?: number;
-  /** Milliseconds until a failed write is tried again; default 1 s. */
+  /** Milliseconds until a failed write is retried; default 1 s. */
   readonly retry?: number;
 }
 
 const REPORT_EVERY = 10_000;
 
 /**
- * Writes lines in batches, one write at a time. Adding a line never waits: when the sink takes less than comes, lines
- * over the bound are dropped and counted, and the log says how many. A failed write is tried again.
+ * Writes lines in batches, one write at a time, and retries failed writes. Adding a line never waits. If the sink is too slow, the writer
+ * drops lines over the bound, counts them and logs the count.
  */
 export class BatchWriter {
   readonly #options: Required<WriterOptions>;
   #lines: string[] = [];
   #bytes = 0;
-  /** What is being written; after a failure what is left of it. */
+  /** The batch in progress; after a failure, its unwritten part. */
   #batch: { bytes: Buffer; lines: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -55,7 +55,7 @@ export class BatchWriter {
     this.#schedule(this.#options.gather);
   }
 
-  /** Counts lines that are lost, and has the log say so: at once, then at most every ten seconds. */
+  /** Counts lost lines. Logs the count at once, then at most every ten seconds. */
   drop(lines: number): void {
     this.#options.counts.dropped += lines;
     this.#unreported += lines;
@@ -75,7 +75,7 @@ export class BatchWriter {
     }
   }
 
-  /** Writes what waits, for at most `deadline` milliseconds; the rest is dropped. */
+  /** Writes the buffered lines for at most `deadline` milliseconds, then drops the others. */
   close(deadline: number): Promise<void> {
     this.#closing ??= this.#finish(deadline);
     return this.#closing;

@@ -62,7 +62,7 @@ async function dataOf(config: Partial<AuditConfig>, event: Partial<AuditEvent>):
 }
 
 describe('audit', () => {
-  it('writes one JSON object a line with all members in order', async () => {
+  it('writes one JSON object per line with all members in order', async () => {
     const audit = open({ includeRequestData: true });
     audit.record({
       type: 'mcp_tool_call',
@@ -112,7 +112,7 @@ describe('audit', () => {
     });
   });
 
-  it('leaves out what is not known and names the configured component', async () => {
+  it('omits unknown members and names the configured component', async () => {
     const audit = open({ component: 'edge' });
     audit.record({ ...call, audit_id: 'req-1', target: {}, metadata: {} });
     clock += 5;
@@ -131,7 +131,7 @@ describe('audit', () => {
     expect(lines[1]?.logged_at).toBe('2030-01-01T00:00:00.005Z');
   });
 
-  it('writes nothing when it is not enabled', async () => {
+  it('writes nothing if it is not enabled', async () => {
     const audit = open({ enabled: false });
     audit.record(call);
     expect(audit.wants('mcp_tool_call')).toBe(false);
@@ -158,7 +158,7 @@ describe('audit', () => {
     expect(AUDIT_EVENT_TYPES.filter((type) => audit.wants(type))).toEqual(expected);
   });
 
-  it('keeps a line one line, whatever names hold', async () => {
+  it('keeps each event on one line, even if names contain line breaks', async () => {
     const audit = open({});
     audit.record({ ...call, target: { name: 'a"\n{"type":"forged"}\u2028' }, subjects: { user: '\u0000' } });
     const lines = await written(audit);
@@ -178,11 +178,11 @@ describe('audit data', () => {
     [{ includeRequestData: false }, { response: { ok: true } }],
     [{ includeResponseData: false }, { request: { a: 1 } }],
     [{ includeRequestData: false, includeResponseData: false }, undefined],
-  ])('with %j is %j', async (config, expected) => {
+  ])('renders %j as %j', async (config, expected) => {
     expect(await dataOf(config, { request: { a: 1 }, response: '{"ok":true}' })).toEqual(expected);
   });
 
-  it('is cut to maxDataSize bytes and marked', async () => {
+  it('cuts data to maxDataSize bytes and marks it as cut', async () => {
     const data = await dataOf({ maxDataSize: 100 }, { request: { text: 'é"'.repeat(500) }, response: { later: 1 } });
     const { request, response } = data as { request: string; response: string };
     expect(request).toMatch(/^\{"text":"é/);
@@ -193,13 +193,13 @@ describe('audit data', () => {
     expect(data).toMatchObject({ truncated: ['request', 'response'] });
   });
 
-  it('is whole at exactly its size', async () => {
+  it('keeps data of exactly maxDataSize bytes whole', async () => {
     const request = { text: 'x'.repeat(89) };
     expect(Buffer.byteLength(JSON.stringify(request))).toBe(100);
     expect(await dataOf({ maxDataSize: 100 }, { request })).toEqual({ request });
   });
 
-  it('never holds secrets, however deep or in whatever form', async () => {
+  it('redacts secrets at any depth and in any form', async () => {
     const request = {
       headers: { Authorization: 's3cret', 'x-api-key': 's3cret' },
       list: [{ client_secret: { value: 's3cret' }, password: ['s3cret'] }],
@@ -212,16 +212,16 @@ describe('audit data', () => {
     expect(JSON.stringify(data)).toContain('[redacted]');
   });
 
-  it('never holds secrets where it is cut', async () => {
+  it('redacts secrets in cut data', async () => {
     const data = await dataOf({ maxDataSize: 40 }, { request: { token: 's3cret'.repeat(50), more: 'x'.repeat(100) } });
     expect(JSON.stringify(data)).not.toContain('s3c');
   });
 
-  it('leaves out what cannot be read, and says so', async () => {
+  it('omits unreadable data and says so', async () => {
     expect(await dataOf({}, { response: 'not json' })).toEqual({ response: '', truncated: ['response'] });
   });
 
-  it('holds details whatever is included', async () => {
+  it('writes details regardless of the included data', async () => {
     const config = { includeRequestData: false, includeResponseData: false };
     const details = {
       policies: [{ id: 'p1' }],
@@ -234,7 +234,7 @@ describe('audit data', () => {
 });
 
 describe('audit file', () => {
-  it('is appended to', async () => {
+  it('appends to the file', async () => {
     const logFile = join(folder, 'audit.log');
     for (const outcome of ['success', 'failure'] as const) {
       const audit = open({ logFile });
@@ -245,7 +245,7 @@ describe('audit file', () => {
     expect(counts).toEqual({ written: 2, dropped: 0 });
   });
 
-  it.each(['by itself', 'when told'])('is opened anew after rotation %s', async (how) => {
+  it.each(['by itself', 'when told'])('reopens the file after rotation %s', async (how) => {
     const logFile = join(folder, 'audit.log');
     const audit = open({ logFile });
     audit.record(call);
@@ -273,19 +273,19 @@ describe('audit file', () => {
     closeSync(reader);
   });
 
-  it('takes a character device', () => {
+  it('accepts a character device', () => {
     expect(() => open({ logFile: '/dev/null' })).not.toThrow();
   });
 
-  it('that cannot be opened is refused at the start', () => {
+  it('refuses a file that cannot be opened at the start', () => {
     expect(() => open({ logFile: join(folder, 'none', 'audit.log') })).toThrow(ConfigError);
     expect(() => open({ logFile: join(folder, 'none', 'audit.log') })).toThrow(/its folder does not exist/);
     expect(() => open({ logFile: folder })).toThrow(/it is a folder/);
   });
 });
 
-describe('a slow or failing audit stream', () => {
-  it('never holds a call up: lines over the bound are dropped, counted, and logged', () => {
+describe('slow or failing audit stream', () => {
+  it('drops, counts and logs lines over the bound without delaying calls', () => {
     const stalled = new Writable({ write: () => undefined });
     const audit = open({}, { stream: stalled, maxBytes: 10_000 });
     for (let event = 0; event < 1000; event++) audit.record(call);
@@ -293,14 +293,14 @@ describe('a slow or failing audit stream', () => {
     expect(logged.filter((line) => line.includes('dropped'))).toHaveLength(1);
   });
 
-  it('is given up at the deadline of closing, and what is left is counted', async () => {
+  it('drops and counts the remaining lines at the closing deadline', async () => {
     const audit = open({}, { stream: new Writable({ write: () => undefined }) });
     for (let event = 0; event < 5; event++) audit.record(call);
     await audit.close(30);
     expect(counts).toEqual({ written: 0, dropped: 5 });
   });
 
-  it('outlives a reader that goes away', async () => {
+  it('survives a reader that disconnects', async () => {
     const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
     const audit = open({}, { stream: broken });
     audit.record(call);
@@ -309,7 +309,7 @@ describe('a slow or failing audit stream', () => {
     expect(logged.join()).toMatch(/cannot be written; trying again/);
   });
 
-  it('gets an event that cannot be written counted, not thrown', () => {
+  it('counts an event that cannot be written and does not throw', () => {
     const details = {
       get bad(): never {
         throw new Error('no');

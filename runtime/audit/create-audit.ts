@@ -8,15 +8,15 @@ import { renderEvent } from './render-event.ts';
 import { fileSink, streamSink } from './sinks.ts';
 
 export interface AuditDeps {
-  /** Written into each event unless the configuration names another. */
+  /** Component of each event, unless the configuration names another one. */
   readonly component: string;
-  /** Gets the lines when no `logFile` is configured: standard output in main.ts. */
+  /** Receives the lines if no `logFile` is configured. main.ts passes standard output. */
   readonly stream: Writable;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
   readonly counts: AuditCounts;
-  /** Most bytes that wait to be written. */
+  /** Limit of buffered bytes. */
   readonly maxBytes?: number;
 }
 
@@ -29,10 +29,7 @@ const DISABLED: Audit = {
   close: () => Promise.resolve(),
 };
 
-/**
- * The audit stream of a configuration.
- * @throws ConfigError when the log file cannot be opened
- */
+/** Returns the audit stream of a configuration. @throws ConfigError if the log file cannot be opened */
 export function createAudit(config: AuditConfig, deps: AuditDeps): Audit {
   if (!config.enabled) return DISABLED;
   const { log, counts, now, stream } = deps;
@@ -72,7 +69,7 @@ function eventFilter({ eventTypes, excludeEventTypes = [] }: AuditConfig): (type
   return (type) => (only?.has(type) ?? true) && !never.has(type);
 }
 
-/** RFC 3339 text of the present millisecond; made once for all events of that millisecond. */
+/** Returns the present millisecond as RFC 3339 text, computed once per millisecond. */
 function timestamps(now: () => number): () => string {
   let at = NaN;
   let text = '';

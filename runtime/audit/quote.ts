@@ -4,10 +4,10 @@ const MAX_TEXT = 1024;
 const REMEMBERED_TEXT = 128;
 const REMEMBERED = 4096;
 
-/** Writes texts as JSON strings: without secrets that can be told by their form, cut when they are long. */
+/** Writes text as a JSON string, with recognisable secrets redacted and long text cut. */
 export type Quote = (text: string) => string;
 
-/** The same few names stand in almost all events, so their written form is remembered, up to a bound. */
+/** Returns a Quote with a bounded cache: most events contain the same few names. */
 export function createQuote(): Quote {
   const remembered = new Map<string, string>();
   return (text) => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { renderData } from './render-data.ts';
 
-describe('audit data of any value', () => {
-  it('is JSON of at most the bytes allowed, whole where it fits and marked where not', () => {
+describe('renderValue', () => {
+  it('renders JSON within the byte limit and marks cut data', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: 2, max: 200 }), (value, budget) => {
         const { json, cut } = renderData(value, budget);
@@ -15,7 +15,7 @@ describe('audit data of any value', () => {
     );
   });
 
-  it('is the value itself where nothing is secret and there is room', () => {
+  it('returns the value itself if it is small and contains no secret', () => {
     const harmless = fc.letrec((tie) => ({
       value: fc.oneof(
         fc.integer(),
@@ -35,7 +35,7 @@ describe('audit data of any value', () => {
     );
   });
 
-  it('cuts between characters, never through one', () => {
+  it('cuts between characters, never inside one', () => {
     for (let budget = 2; budget < 40; budget++) {
       expect(JSON.parse(renderData({ text: '😀'.repeat(20) }, budget).json)).not.toMatch(
         /[\ud800-\udbff](?![\udc00-\udfff])/,

@@ -1,13 +1,10 @@
 import { isSecretName, REDACTED, redactText } from '#runtime/telemetry/redact';
 
 const MAX_DEPTH = 64;
-/** JSON text longer than this is cut unread. */
+/** Longer JSON text is cut without being parsed. */
 const MAX_PARSED = 1_048_576;
 
-/**
- * JSON text of a value with its secrets blotted out: at most about `budget` characters are produced, as the writing
- * stops where they are used up.
- */
+/** Returns the JSON text of a value with secrets redacted. It stops writing after about `budget` characters. */
 function redactedJson(value: unknown, budget: number): { text: string; cut: boolean } {
   const pieces: string[] = [];
   let left = budget;
@@ -22,7 +19,7 @@ function redactedJson(value: unknown, budget: number): { text: string; cut: bool
 
 type Put = (piece: string) => boolean;
 
-/** False as soon as the budget is used up. */
+/** Returns false as soon as the budget is used up. */
 function write(value: unknown, put: Put, depth: number): boolean {
   if (depth > MAX_DEPTH) return put('"…"');
   if (Array.isArray(value)) return writeList(value, put, depth);
@@ -58,13 +55,13 @@ interface Rendered {
   readonly cut: boolean;
 }
 
-/** What a client or a backend sent, a value or its JSON text, as `renderValue` does. */
+/** Renders a part that a client or backend sent: a value, or its JSON text. See `renderValue`. */
 export function renderData(part: unknown, budget: number): Rendered {
   const source = typeof part === 'string' ? parseText(part) : { value: part, readable: true };
   return source.readable ? renderValue(source.value, budget) : { json: '""', cut: true };
 }
 
-/** One part of `data` as JSON, of at most `budget` bytes; cut it is a string with the beginning of the JSON text. */
+/** Renders one part of `data` as JSON of at most `budget` bytes. A cut part is a string with the beginning of the JSON text. */
 export function renderValue(value: unknown, budget: number): Rendered {
   const { text, cut } = redactedJson(value, budget);
   if (!cut && Buffer.byteLength(text) <= budget) return { json: text, cut: false };
@@ -80,7 +77,7 @@ function parseText(text: string): { value: unknown; readable: boolean } {
   }
 }
 
-/** The longest beginning of `text` whose JSON string has at most `budget` bytes, quotes and escapes included. */
+/** Returns the longest beginning of `text` whose JSON string has at most `budget` bytes, including quotes and escapes. */
 function cutString(text: string, budget: number): string {
   let low = 0;
   let high = Math.min(text.length, budget);
@@ -89,7 +86,7 @@ function cutString(text: string, budget: number): string {
     if (Buffer.byteLength(JSON.stringify(text.slice(0, middle))) <= budget) low = middle;
     else high = middle - 1;
   }
-  // Half a surrogate pair would be written as an escape of six bytes that no reader can use.
+  // JSON.stringify writes half a surrogate pair as an escape of six bytes that no reader can use.
   const end = /[\ud800-\udbff]$/.test(text.slice(0, low)) ? low - 1 : low;
   return JSON.stringify(text.slice(0, end));
 }

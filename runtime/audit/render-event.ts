@@ -13,8 +13,8 @@ interface RenderOptions {
 }
 
 /**
- * One event as its line, without the line break: `audit_id, type, logged_at, outcome, component, source, subjects, target,
- * metadata, data`. Members without a value are left out. `loggedAt` is RFC 3339.
+ * Renders one event as a line without the line break: `audit_id, type, logged_at, outcome, component, source, subjects, target, metadata,
+ * data`. Omits members without a value. `loggedAt` is RFC 3339.
  */
 export function renderEvent(event: AuditEvent, loggedAt: string, options: RenderOptions): string {
   const { quote } = options;
@@ -51,7 +51,7 @@ function targetOf({ target: of }: AuditEvent, quote: Quote): string {
 function metadataOf({ metadata: of }: AuditEvent, quote: Quote): string {
   if (of === undefined) return '';
   let text = '';
-  // Microseconds are enough.
+  // Rounded to microseconds.
   if (of.duration_ms !== undefined) text += `,"duration_ms":${Math.round(of.duration_ms * 1000) / 1000}`;
   if (of.transport !== undefined) text += `,"transport":${quote(of.transport)}`;
   if (of.revision !== undefined) text += `,"revision":${quote(of.revision)}`;

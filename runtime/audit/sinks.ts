@@ -9,17 +9,17 @@ import { readProblem } from '#runtime/secret-files';
 
 const write = promisify(writeWithCallback);
 
-/** Where audit lines go. */
+/** Destination of audit lines. */
 export interface Sink {
-  /** Takes some of these bytes and says how many. */
+  /** Writes some of these bytes and returns their number. */
   write(bytes: Buffer): Promise<number>;
   reopen(): void;
   close(): void;
 }
 
-/** A stream that others own, such as standard output: it is never closed. */
+/** Returns a sink for a stream of another owner, such as standard output. The sink never closes it. */
 export function streamSink(stream: Writable): Sink {
-  // A reader that went away must not end the process: each write tells its own failure.
+  // Without a listener, a closed reader would end the process. Each write reports its own failure.
   const ignore = () => undefined;
   stream.on('error', ignore);
   return {
@@ -35,8 +35,8 @@ export function streamSink(stream: Writable): Sink {
 const LOOK_EVERY = 1_000;
 
 /**
- * A file that is appended to. When it was moved or removed (rotation), it is opened anew within a second.
- * @throws ConfigError when it cannot be opened now
+ * Returns a sink that appends to a file. It reopens the file within a second after a rotation. @throws ConfigError if the file cannot be
+ * opened now
  */
 export function fileSink(path: string, now: () => number): Sink {
   let descriptor = openAppending(path);

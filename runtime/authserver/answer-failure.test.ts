@@ -4,7 +4,7 @@ import { OAuthError } from './errors.ts';
 import { htmlAnswer } from './handler.ts';
 import { StorageUnavailable } from './storage/storage.ts';
 
-describe('what is logged of a failure', () => {
+describe('answerFailure', () => {
   const logged = (error: unknown) => {
     const lines: [level: string, message: string, fields: unknown][] = [];
     const at = (level: string) => (message: string, fields?: unknown) => void lines.push([level, message, fields]);
@@ -14,7 +14,7 @@ describe('what is logged of a failure', () => {
     return [status, ...lines];
   };
 
-  it('is a warning with its reason where it passes by itself', () => {
+  it('logs a temporary failure as a warning with its reason', () => {
     const unknown = new OAuthError('temporarily_unavailable', 'x', { cause: new Error('made under another secret') });
     const fields = { path: '/oauth/token', reason: 'made under another secret' };
     expect(logged(unknown)).toEqual([503, ['warn', 'not available', fields]]);
@@ -24,7 +24,7 @@ describe('what is logged of a failure', () => {
     ]);
   });
 
-  it('is an error with its cause where nobody foresaw it, and nothing where the client is wrong', () => {
+  it('logs an unexpected error with its cause, and no client error', () => {
     const bug = new TypeError('x is undefined');
     expect(logged(bug)).toEqual([
       500,

@@ -6,13 +6,13 @@ import { PageError, type ErrorPage } from './page-error.ts';
 import { StorageUnavailable } from './storage/storage.ts';
 
 export interface FailureSettings {
-  /** Who reads the answer: a client, or a person in a browser. */
+  /** Audience of the endpoint: `json` for clients, `page` for people in a browser. */
   readonly kind: 'json' | 'page';
   readonly renderErrorPage: (page: ErrorPage) => Answer;
   readonly log: Log;
 }
 
-/** Seconds after which it is worth to try again. */
+/** Seconds that `Retry-After` tells the client to wait. */
 const RETRY_AFTER = '5';
 const PAGE_TITLE: Readonly<Record<number, string>> = {
   404: 'There is nothing here',
@@ -22,7 +22,7 @@ const PAGE_TITLE: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 };
 
-/** Turns whatever an endpoint threw into its answer (RFC 6749 §5.2). Causes stay private: they are logged. */
+/** Turns an error of an endpoint into its answer (RFC 6749 §5.2). The cause is logged and never sent. */
 export function answerFailure(
   error: unknown,
   facts: Pick<RequestFacts, 'path' | 'headers'>,
@@ -35,7 +35,7 @@ export function answerFailure(
   return jsonAnswer(body, failure.status, { ...failure.headers, ...challenge(failure, facts) });
 }
 
-/** What passes by itself, and what any client can bring about, is no error of this server's. */
+/** Logs 503 as a warning, because it passes by itself. Client errors (below 500) are not logged. */
 function noteFailure(error: unknown, status: number, path: string, log: Log): void {
   if (status < 500) return;
   const reason = reasonOf(error);
@@ -68,13 +68,13 @@ function describe(error: unknown): Failure {
 
 function describeRequestError({ answer }: RequestError): Failure {
   const { status, text, headers = {} } = answer;
-  // What is left of a body that is too large is not read.
+  // The server does not read the rest of a body that is too large.
   if (status === 413) return { status, code: 'invalid_request', text, headers: { ...headers, Connection: 'close' } };
   const code = status === 503 ? 'temporarily_unavailable' : status >= 500 ? 'server_error' : 'invalid_request';
   return { status, code, text, headers };
 }
 
-/** RFC 6749 §5.2: a client that used the Authorization header is told which scheme is meant. */
+/** RFC 6749 §5.2: the answer names the expected scheme to a client that sent an Authorization header. */
 function challenge({ status }: Failure, { headers }: Pick<RequestFacts, 'headers'>): Record<string, string> {
   if (status !== 401 || headers.authorization === undefined) return {};
   return { 'WWW-Authenticate': 'Basic realm="authorization server"' };

@@ -29,24 +29,24 @@ import type { StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
 import { readLink } from './upstream-tokens/read-link.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
-/** Everything that endpoints are made of. */
+/** Parts that the endpoints are built from. */
 interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
   readonly config: AuthServerConfig;
   readonly userTokens: StoredUserTokens;
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
-  /** Told of a user whose links or sessions changed. */
+  /** Called with the user id when the links or sessions of a user change. */
   readonly changed: (sub: string) => void;
-  /** Told of a registration through a proxy that is none of `trustedProxies`. */
+  /** Called when a client registers through a proxy that is missing in `trustedProxies`. */
   readonly unknownProxy: () => void;
 }
 
-/** The endpoints of one configuration. */
+/** Endpoints of one configuration. */
 export interface Assembly {
   readonly route: (path: string) => RouteHandler | undefined;
   close(): void;
 }
 
-/** @throws ConfigError */
+/** Builds the endpoints of one configuration. @throws ConfigError */
 export function assembleRoutes(parts: AssemblyParts): Assembly {
   const { config, keys, storage, now, readSource, answered, log } = parts;
   const resources = resourcesOf(parts);
@@ -89,13 +89,16 @@ function openDocuments({ config, now, proxy }: AssemblyParts): ClientDocuments {
   });
 }
 
-/** The endpoint's own URL comes first. */
+/** Returns the accepted resources, the endpoint's own URL first. Without `allowed_audiences`, it is the only one. */
 function resourcesOf({ config, resourceUrl }: AssemblyParts): readonly [string, ...string[]] {
   const [first = resourceUrl, ...more] = config.allowed_audiences;
   return [first, ...more];
 }
 
-/** Reads each secret once at the start, so that an unusable file is found then. Only the client with an empty secret is refused. */
+/**
+ * Reads each secret once at the start, so that an unusable file fails the start. An empty secret disables its client
+ * only.
+ */
 function introspectionClients({ config, readFile, log }: AssemblyParts) {
   return config.introspection_clients.map(({ client_id: client, client_secret_file: file }) => {
     if (isBlank(readFile(file)))

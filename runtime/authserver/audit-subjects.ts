@@ -1,7 +1,10 @@
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { UserProfile } from './storage/rows.ts';
 
-/** Who did it, called as in the audit lines of that user's requests. Undefined: nobody knows yet. */
+/**
+ * Returns the audit subjects of a user, named as in the audit lines of requests. `undefined`: the user is not known
+ * yet.
+ */
 export function auditSubjects(user: UserProfile | undefined): NonNullable<AuditEvent['subjects']> {
   if (user === undefined) return {};
   const { preferred_username: preferred } = user.claims;

@@ -5,12 +5,11 @@ import type { KeptClaim, Identity } from '#runtime/incoming/identity';
 import type { Sizes } from './storage/storage.ts';
 import type { UserTokens } from './user-tokens.ts';
 
-/** What boundary 1 asks at each request: is the login behind this token still there? */
+/** Checks for boundary 1, at each request, that the login behind a token still exists. */
 export interface SessionCheck {
   /**
-   * The claims of the login behind `tsid`, which must belong to the same user and client; remembered for at most 5 s, or `oldest`
-   * milliseconds. Undefined: there is no such login any more.
-   * @throws RequestError 503
+   * Returns the claims of the login `tsid`, which must belong to the same user and client. A result is remembered for
+   * at most 5 s, or `oldest` milliseconds. Returns undefined when the login no longer exists. @throws RequestError 503
    */
   claimsOf(
     token: Pick<Identity, 'subject' | 'clientId'> & { readonly tsid: string },
@@ -18,21 +17,21 @@ export interface SessionCheck {
   ): Readonly<Record<string, KeptClaim>> | undefined | Promise<Readonly<Record<string, KeptClaim>> | undefined>;
 }
 
-/** The embedded authorization server of one gateway. */
+/** Embedded authorization server of one gateway. */
 export interface AuthServer {
-  /** Handler of a path of the public port; undefined: not its path. */
+  /** Returns the handler of a path of the public port, or undefined when the path belongs to another component. */
   route(path: string): RouteHandler | undefined;
   readonly jwks: () => JSONWebKeySet;
-  /** Whether a key that is not known may come yet, as another replica has seen it first. */
+  /** Returns whether an unknown key may still arrive, because another replica may read a changed key file first. */
   keysMayCome(): boolean;
   readonly sessions: SessionCheck;
   readonly userTokens: UserTokens;
   readonly warnings: readonly string[];
-  /** For `/status`. */
+  /** Returns the values for `/status`. */
   status(): Promise<AuthServerStatus>;
   /**
-   * Takes a changed configuration or changed key files over, without losing a login.
-   * @throws ConfigError, and then the former stays in force
+   * Applies a changed configuration or changed key files and keeps all logins. @throws ConfigError; the former
+   * configuration stays active
    */
   update(config: AuthServerConfig): Promise<void>;
   close(): Promise<void>;
@@ -42,11 +41,11 @@ export interface AuthServerStatus {
   readonly storage: 'memory' | 'sqlite' | 'redis';
   readonly signingKeys: { readonly kids: readonly string[]; readonly signing: string; readonly ephemeral: boolean };
   readonly secrets: { readonly kids: readonly string[]; readonly making: string; readonly ephemeral: boolean };
-  /** By `kid`: sessions and links that still need that secret; undefined while the storage does not answer. */
+  /** Sessions and links that still need a secret, by `kid`. Undefined while the storage does not answer. */
   readonly secretsInUse: Readonly<Record<string, number>> | undefined;
-  /** How many rows there were, at most 30 s ago; undefined while the storage does not answer. */
+  /** Row counts, at most 30 s old. Undefined while the storage does not answer. */
   readonly sizes: Sizes | undefined;
-  /** Operations whose replication was not acknowledged in time, since the start. */
+  /** Number of operations since the start whose replication was not acknowledged in time. */
   readonly unacknowledged: number;
   readonly redirectUris: Readonly<Record<string, string>>;
 }

@@ -2,16 +2,19 @@ import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-serve
 import type { ProviderView } from './pages/provider-view.ts';
 import type { LinkRow } from './storage/rows.ts';
 
-/** A provider of the chain, as far as people see it. */
+/** Provider of the chain, without the links of a user. */
 type ChainedProvider = Pick<ProviderView, 'name' | 'host' | 'required'>;
 
-/** The chain in its order, and the provider that says who the user is. */
+/** Providers in the configured order, and the primary provider, which identifies the user. */
 export interface Chain {
   readonly providers: readonly ChainedProvider[];
   readonly primary: ChainedProvider;
 }
 
-/** The primary one is the first that is required, unless it is named; a configuration without one is refused before. */
+/**
+ * Returns the chain of a configuration. The primary provider is the named one, otherwise the first required one.
+ * Validation rejects a configuration without one.
+ */
 export function chainOf({ upstreams, primary_upstream_provider: named }: AuthServerConfig): Chain {
   const providers = upstreams.map((upstream) => ({
     name: upstream.name,
@@ -25,12 +28,12 @@ export function chainOf({ upstreams, primary_upstream_provider: named }: AuthSer
   return { providers, primary };
 }
 
-/** What is there of a provider: of one that is called `constructor`, too, which every plain object has. */
+/** Returns the entry of a provider. A provider may be called `constructor`, a name that every plain object has. */
 export function ofProvider<T>(links: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(links, name) ? links[name] : undefined;
 }
 
-/** The chain with what one user has linked. */
+/** Returns the chain with the links of one user. */
 export function viewChain({ providers }: Chain, links: Readonly<Record<string, LinkRow>>): readonly ProviderView[] {
   return providers.map((provider) => {
     const link = ofProvider(links, provider.name);

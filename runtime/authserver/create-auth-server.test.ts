@@ -50,7 +50,7 @@ const GITHUB = {
   },
 };
 
-describe('the authorization server of a configuration', () => {
+describe('createAuthServer', () => {
   let files: Record<string, string>;
   let clock: { time: number };
   let folder: string;
@@ -122,7 +122,7 @@ describe('the authorization server of a configuration', () => {
     const isJson = answer.headers['content-type']?.includes('json');
     return { status: answer.statusCode, text, body: (isJson ? JSON.parse(text) : {}) as Record<string, string> };
   };
-  /** A login whose chain ended, put straight into the storage; what a client gets for its code. */
+  /** Stores a finished login directly and returns the tokens for its code. */
   const login = async (config = configOf()) => {
     const storage = await openStorage(config.storage, { now: () => clock.time, readSecret: read });
     const content = Buffer.from(read(config.hmac_secret_files[0] ?? ''));
@@ -160,7 +160,7 @@ describe('the authorization server of a configuration', () => {
     return server.sessions.claimsOf({ subject: sub, clientId: String(client_id), tsid: String(tsid) });
   };
 
-  it('serves its paths and no others', async () => {
+  it('serves its own paths only', async () => {
     expect(server.route('/mcp')).toBeUndefined();
     expect(server.route('/oauth/introspect')).toBeUndefined();
     expect(server.route('/oauth/callback/okta')).toBeDefined();
@@ -170,7 +170,7 @@ describe('the authorization server of a configuration', () => {
     expect(page.text).toMatch(/^<!doctype html>/);
   });
 
-  it('knows the login behind its tokens until it is revoked', async () => {
+  it('finds the login of a token until it is revoked', async () => {
     const { client_id, access_token, refresh_token } = await login();
     expect(await claimsOf(access_token)).toEqual({ groups: ['dev'] });
     expect(claimsOf(access_token)).toEqual({ groups: ['dev'] });
@@ -178,7 +178,7 @@ describe('the authorization server of a configuration', () => {
     expect(await claimsOf(access_token)).toBeUndefined();
   });
 
-  it('takes a changed configuration over without losing a login', async () => {
+  it('applies a changed configuration and keeps all logins', async () => {
     const { client_id, refresh_token, access_token } = await login();
     expect(await claimsOf(access_token)).toBeDefined();
     const { sessions, userTokens } = server;
@@ -198,13 +198,13 @@ describe('the authorization server of a configuration', () => {
       okta: `${ISSUER}/oauth/callback/okta`,
       github: `${ISSUER}/oauth/callback/github`,
     });
-    // Both boundaries hold on to these.
+    // Both boundaries keep these objects.
     expect(server.sessions).toBe(sessions);
     expect(server.userTokens).toBe(userTokens);
     expect(await claimsOf(access_token)).toEqual({ groups: ['dev'] });
   });
 
-  it('asks a proxy for no document at a name that leads to a private address', async () => {
+  it('sends a proxy no request for a document at a private address', async () => {
     const asked: (string | undefined)[] = [];
     const proxy = createServer().on('connect', (req, socket) => {
       asked.push(req.url);
@@ -220,7 +220,7 @@ describe('the authorization server of a configuration', () => {
     proxy.close();
   });
 
-  it('takes changed keys and secrets over, with every login kept', async () => {
+  it('applies changed keys and secrets and keeps all logins', async () => {
     const before = await login();
     const both = {
       signing_key_config: { signing_key_file: 'key-2', fallback_key_files: ['key-1'] },
@@ -241,7 +241,7 @@ describe('the authorization server of a configuration', () => {
     expect((await call('/.well-known/jwks.json')).body.keys).toHaveLength(1);
   });
 
-  it('reads key files again whose content is another now', async () => {
+  it('reads changed key files again', async () => {
     const before = server.jwks();
     await server.update(configOf());
     expect(server.jwks()).toBe(before);
@@ -276,7 +276,7 @@ describe('the authorization server of a configuration', () => {
       { introspection_clients: [{ client_id: 'c', client_secret_file: 'none' }] },
     ],
     ['a storage that cannot be opened', { storage: { type: 'sqlite', file: '/dev/null/store' } }],
-  ])('goes on as before with %s', async (_name, change) => {
+  ])('keeps its configuration when an update has %s', async (_name, change) => {
     files.bad = 'short';
     const { client_id, refresh_token } = await login();
     const [jwks, status] = [server.jwks(), await server.status()];
@@ -291,7 +291,7 @@ describe('the authorization server of a configuration', () => {
     await expect(open(configOf(change))).rejects.toThrow(ConfigError);
   });
 
-  it('moves to another storage; logins stay with the former one', async () => {
+  it('moves to another storage and leaves the logins in the former one', async () => {
     const { client_id, refresh_token, access_token } = await login();
     const elsewhere = configOf({ storage: { type: 'sqlite', file: join(folder, 'other.sqlite') } });
     await server.update(elsewhere);
@@ -303,13 +303,13 @@ describe('the authorization server of a configuration', () => {
     expect((await refresh(client_id, refresh_token)).status).toBe(200);
   });
 
-  it('issues no more tokens for an endpoint that has moved', async () => {
+  it('issues no tokens for a former URL of the endpoint', async () => {
     const { client_id, refresh_token } = await login();
     await server.update(configOf({ allowed_audiences: ['https://mcp.example.com/mcp'] }));
     expect((await refresh(client_id, refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('tells which keys and secrets are in force and how much still needs the secrets', async () => {
+  it('reports the current keys and secrets, and the rows that need the secrets', async () => {
     await login();
     const status = await server.status();
     const [secret = ''] = status.secrets.kids;
@@ -324,7 +324,7 @@ describe('the authorization server of a configuration', () => {
     expect(server.warnings).toEqual([]);
   });
 
-  it('counts its rows again after 30 s, not at each question', async () => {
+  it('counts its rows at most every 30 s', async () => {
     expect((await server.status()).sizes?.sessions).toBe(0);
     await login();
     expect((await server.status()).sizes?.sessions).toBe(0);
@@ -332,14 +332,14 @@ describe('the authorization server of a configuration', () => {
     expect((await server.status()).sizes?.sessions).toBe(1);
   });
 
-  it('tells its status without counts while the storage does not answer', async () => {
+  it('reports its status without counts while the storage does not answer', async () => {
     const addr = `127.0.0.1:${await findFreePort()}`;
     const apart = await open(configOf({ storage: { type: 'redis', redis: { addr, key_prefix: 'vmcp:n/gateway:' } } }));
     expect(await apart.status()).toMatchObject({ storage: 'redis', sizes: undefined, secretsInUse: undefined });
     await apart.close();
   });
 
-  it('warns once of registrations through a proxy that is not trusted, in log and status', async () => {
+  it('warns once of registrations through an untrusted proxy, in log and status', async () => {
     const warn = jest.spyOn(silent, 'warn');
     const register = (forwarded: string) =>
       request(`${origin}/oauth/register`, {
@@ -356,7 +356,7 @@ describe('the authorization server of a configuration', () => {
   it.each([
     ['an empty secret', '', /^provider github is out of service until .*: github-secret is empty$/],
     ['a missing secret', undefined, /client_secret_file: github-secret: there is no such file$/],
-  ])('serves without a provider that has %s, until that is mended', async (_title, content, reason) => {
+  ])('serves without a provider that has %s, until it is fixed', async (_title, content, reason) => {
     const { client_id, refresh_token } = await login();
     if (content !== undefined) files['github-secret'] = content;
     await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
@@ -385,7 +385,7 @@ describe('the authorization server of a configuration', () => {
     expect(server.warnings).toEqual([]);
   });
 
-  it('takes a provider out of service whose new settings are more than a file that is missing', async () => {
+  it('disables a provider when a file is missing and other settings changed too', async () => {
     files['github-secret'] = 'secret';
     await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
     const config = {
@@ -397,7 +397,7 @@ describe('the authorization server of a configuration', () => {
     expect(server.warnings).toEqual([expect.stringMatching(/^provider github is out of service .*next: there is no/)]);
   });
 
-  it('takes a provider out of service as the document says, unless the former settings are the same', async () => {
+  it('disables a provider that the document marks, unless its former settings are the same', async () => {
     const config = { ...GITHUB.oauth2_config, client_secret_file: undefined };
     const marked = { ...GITHUB, oauth2_config: config, out_of_service: 'its Secret does not exist' };
     await server.update(configOf({ upstreams: [OKTA, marked] }));
@@ -415,7 +415,7 @@ describe('the authorization server of a configuration', () => {
     expect(server.warnings).toEqual([]);
   });
 
-  it('fails logins at a primary provider that is out of service, and serves users who have logged in', async () => {
+  it('rejects logins at a disabled primary provider, and serves users who have logged in', async () => {
     const { client_id, access_token, refresh_token } = await login();
     await server.close();
     server = await open(configOf({ upstreams: [{ ...OKTA, out_of_service: 'its Secret does not exist' }] }));
@@ -423,7 +423,7 @@ describe('the authorization server of a configuration', () => {
     expect((await refresh(client_id, refresh_token)).status).toBe(200);
   });
 
-  it('warns where keys and secrets are lost with the process', async () => {
+  it('warns of keys and secrets that are lost with the process', async () => {
     const lost = await open(
       configOf({ signing_key_config: undefined, hmac_secret_files: [], storage: { type: 'memory' } }),
     );

@@ -20,7 +20,7 @@ import { authServerUrls } from './urls.ts';
 import { createUserTokens, type StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
 import type { UserTokens } from './user-tokens.ts';
 
-/** What one configuration makes. */
+/** Parts of the active configuration. */
 interface InForce extends Stored {
   readonly config: AuthServerConfig;
   readonly providers: OpenProviders;
@@ -28,20 +28,17 @@ interface InForce extends Stored {
   readonly assembly: Assembly;
 }
 
-/** What status tells of the storage. */
+/** Row counts of the status. */
 type CountedRows = Pick<AuthServerStatus, 'secretsInUse' | 'sizes'>;
 
 const UNKNOWN_PROXY =
   'Clients register through a proxy that is none of trustedProxies: their addresses are unknown, so registrations are not limited for each of them. ' +
   'Set trustedProxies to the address ranges of the proxies.';
 
-/** How long what status tells of the storage is remembered. */
+/** Milliseconds for which the row counts are remembered. */
 const COUNTED_FOR = 30_000;
 
-/**
- * Opens the authorization server of a configuration.
- * @throws ConfigError, and then nothing is left open
- */
+/** Opens the authorization server of a configuration. @throws ConfigError; nothing stays open */
 export async function createAuthServer(config: AuthServerConfig, options: AuthServerOptions): Promise<AuthServer> {
   const { now, random } = options;
   const files = readKeyFiles(config, options);
@@ -68,10 +65,10 @@ class ReloadableAuthServer implements AuthServer {
   readonly route = (path: string): RouteHandler | undefined => this.#inForce?.assembly.route(path);
   readonly jwks = () => this.#lasting.keys.jwks;
 
-  /** The same object whatever changes: boundary 1 keeps it. */
+  /** Boundary 1 keeps this object, so it stays the same across updates. */
   readonly sessions: SessionCheck = { claimsOf: (token, oldest) => this.#current.sessions.claimsOf(token, oldest) };
 
-  /** The same object whatever changes: boundary 2 keeps it. */
+  /** Boundary 2 keeps this object, so it stays the same across updates. */
   readonly userTokens: UserTokens = {
     get: (identity: Identity, provider) => this.#current.userTokens.get(identity, provider),
     refused: (identity, provider, token) => this.#current.userTokens.refused(identity, provider, token),
@@ -103,7 +100,7 @@ class ReloadableAuthServer implements AuthServer {
     };
   }
 
-  /** @throws ConfigError */
+  /** Opens the first configuration. @throws ConfigError */
   async open(config: AuthServerConfig): Promise<void> {
     this.#inForce = await this.#make(config, undefined);
   }
@@ -135,7 +132,10 @@ class ReloadableAuthServer implements AuthServer {
     return this.#inForce;
   }
 
-  /** What is the same goes on. @throws ConfigError, and then nothing that was made for it is left open */
+  /**
+   * Builds the parts of a configuration and reuses unchanged ones. @throws ConfigError; all parts that it opened are
+   * closed
+   */
   async #make(config: AuthServerConfig, before: InForce | undefined): Promise<InForce> {
     const opened: (() => Promise<void> | void)[] = [];
     try {
@@ -206,7 +206,7 @@ class ReloadableAuthServer implements AuthServer {
     return tokens;
   }
 
-  /** Logged once; status says it until the process ends. */
+  /** Logs the proxy once and keeps its warning in the status until the process ends. */
   #noteUnknownProxy(): void {
     if (this.#hasUnknownProxy) return;
     this.#hasUnknownProxy = true;
@@ -218,7 +218,7 @@ class ReloadableAuthServer implements AuthServer {
     this.#current.userTokens.changed(sub);
   }
 
-  /** Closes what the `other` has not got. */
+  /** Closes the parts that `other` does not share. */
   async #leave(gone: InForce, other: InForce | undefined): Promise<void> {
     gone.assembly.close();
     if (gone.userTokens !== other?.userTokens) gone.userTokens.close();
@@ -226,7 +226,7 @@ class ReloadableAuthServer implements AuthServer {
     if (gone.storage !== other?.storage) await gone.storage.close();
   }
 
-  /** Once for all who ask at the same time, and not again for a while. */
+  /** Counts rows once for concurrent callers, and remembers the result for a while. */
   #countRows(): Promise<CountedRows> {
     const { now } = this.#options;
     if (this.#counted === undefined || now() - this.#counted.at >= COUNTED_FOR) {
@@ -247,7 +247,7 @@ class ReloadableAuthServer implements AuthServer {
   }
 }
 
-/** What link URLs and tokens of users are bound to. */
+/** Returns the settings that link URLs and tokens of users are bound to. */
 function identityOf({ issuer, authorization_endpoint_base_url: base }: AuthServerConfig): unknown {
   return [issuer, base];
 }

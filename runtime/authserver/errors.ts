@@ -23,8 +23,8 @@ const STATUS: Partial<Record<OAuthErrorCode, number>> = {
 };
 
 /**
- * What an endpoint of the authorization server answers, as `{error, error_description}` or in a redirect. `description` is fixed
- * text: never input, tokens, or what a provider said; the private reason is the `cause`.
+ * Error answer of an endpoint, sent as `{error, error_description}` or in a redirect. `description` is fixed text:
+ * never input, tokens, or a provider's text. The private reason is the `cause`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';

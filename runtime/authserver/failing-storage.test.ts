@@ -5,7 +5,7 @@ import { createMemoryStorage } from './storage/memory.ts';
 import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 import { START, startTokenServer, type TokenServer } from './token/testdata/token-server.ts';
 
-/** A storage of which one call fails: the one that comes after `left` others. */
+/** Returns a wrapper for storages whose call after `left` others fails. */
 function failing() {
   const fault = { left: Infinity, failed: '' };
   const wrap = (storage: AuthStorage): AuthStorage =>
@@ -30,10 +30,10 @@ function failing() {
 
 afterEach(closeAll);
 
-describe('a storage that fails for a moment, at whatever step of a login,', () => {
+describe('login with a storage that fails once at any step', () => {
   const alice = { user: 'alice' };
 
-  it('ends it with a page that says 503, and with nothing half done; the next login goes through', async () => {
+  it('ends with a 503 page and no partial result, and succeeds at the next attempt', async () => {
     const { fault, wrap, failAt } = failing();
     const chain = await startChain([{}, {}], { wrap });
     const sub = subAt(chain.fakes[0]!.issuer, 'alice');
@@ -50,7 +50,7 @@ describe('a storage that fails for a moment, at whatever step of a login,', () =
         break;
       }
       met.add(failed);
-      // What was done stays done: only a repetition of the request would need it.
+      // The request has taken effect; only a repetition needs the stored answer.
       if (failed === 'put answer') {
         expect(page.next?.searchParams.get('code')).toBeTruthy();
         continue;
@@ -66,7 +66,7 @@ describe('a storage that fails for a moment, at whatever step of a login,', () =
   });
 });
 
-describe('a storage that fails for a moment at a token endpoint', () => {
+describe('token endpoint with a storage that fails once', () => {
   const each = async (
     prepare: (server: TokenServer) => Promise<() => Promise<{ readonly status: number; readonly text: string }>>,
   ): Promise<string[]> => {
@@ -86,7 +86,7 @@ describe('a storage that fails for a moment at a token endpoint', () => {
         return met;
       }
       met.push(failed);
-      // What need not be waited for fails in silence.
+      // The answer does not depend on this write, so its failure is ignored.
       if (failed === 'touch' && first.status === 200) continue;
       expect({ failed, status: first.status }).toEqual({ failed, status: 503 });
       expect(first.text).toContain('temporarily_unavailable');
@@ -94,7 +94,7 @@ describe('a storage that fails for a moment at a token endpoint', () => {
     }
   };
 
-  it('uses no code up', async () => {
+  it('keeps the code valid', async () => {
     const met = await each(async (server) => {
       const clientId = await server.client();
       const code = await server.code(clientId);
@@ -103,7 +103,7 @@ describe('a storage that fails for a moment at a token endpoint', () => {
     expect(met).toEqual(expect.arrayContaining(['getCode', 'redeemCode']));
   });
 
-  it('uses no refresh token up', async () => {
+  it('keeps the refresh token valid', async () => {
     const met = await each(async (server) => {
       const { clientId, tokens } = await server.login();
       server.settings.known.delete(tokens.refresh_token);
@@ -112,7 +112,7 @@ describe('a storage that fails for a moment at a token endpoint', () => {
     expect(met).toEqual(expect.arrayContaining(['getSession', 'rotateSession']));
   });
 
-  it('says of no token that it is revoked, or that it is over', async () => {
+  it('does not report a token as revoked or expired', async () => {
     const met = await each(async (server) => {
       const { clientId, tokens } = await server.login();
       return () => server.post('/oauth/revoke', { token: tokens.refresh_token, client_id: clientId });

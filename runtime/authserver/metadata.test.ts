@@ -7,8 +7,8 @@ const UPSTREAMS = [{ type: 'oidc', name: 'okta', oidc_config: { client_id: 'v', 
 const DOCUMENTS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 const metadataOf = (config: object) => authServerMetadata(AuthServer.parse({ upstreams: UPSTREAMS, ...config }));
 
-describe('the metadata of the authorization server', () => {
-  it('names every endpoint below the issuer, byte for byte, and those for people below their own base', () => {
+describe('authServerMetadata', () => {
+  it('names every endpoint below the issuer, byte for byte, and browser endpoints below their own base', () => {
     expect(
       metadataOf({
         issuer: 'https://mcp.example.com/a',
@@ -34,7 +34,7 @@ describe('the metadata of the authorization server', () => {
     });
   });
 
-  it('adds no slash to an issuer and takes none away', () => {
+  it('keeps the issuer with or without its final slash', () => {
     for (const issuer of ['https://mcp.example.com', 'https://mcp.example.com/', 'https://mcp.example.com/a/'])
       expect(metadataOf({ issuer })).toMatchObject({
         issuer,
@@ -42,7 +42,7 @@ describe('the metadata of the authorization server', () => {
       });
   });
 
-  it('promises nothing that is not enabled', () => {
+  it('omits features that are not enabled', () => {
     const issuer = 'https://mcp.example.com';
     const closed = metadataOf({ issuer, registration: { enabled: false } });
     for (const name of ['registration_endpoint', 'introspection_endpoint', 'client_id_metadata_document_supported'])
@@ -66,7 +66,7 @@ describe('the metadata of the authorization server', () => {
       [...DOCUMENTS, ...DOCUMENTS.map((one) => `${one}/t/1`), ...DOCUMENTS.map((one) => `/t/1${one}`)],
     ],
     ['with a path that looks like a pattern', '/a(b)*', DOCUMENTS.map((one) => `${one}/a(b)*`)],
-  ])('is the same at every place where clients look for an issuer %s', async (_name, path, places) => {
+  ])('serves the same document at every path where clients look for an issuer %s', async (_name, path, places) => {
     server = await startTokenServer({ config: { issuer: `https://mcp.example.com${path}` } });
     for (const place of places) {
       const { status, body, headers } = await server.send('GET', place);
@@ -79,7 +79,7 @@ describe('the metadata of the authorization server', () => {
     expect((await server.post(`${path}/oauth/token`, {})).body.error).toBe('invalid_request');
   });
 
-  it('says nothing that came with the request', async () => {
+  it('ignores the headers of the request', async () => {
     server = await startTokenServer();
     const { request } = await import('undici');
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
@@ -90,8 +90,8 @@ describe('the metadata of the authorization server', () => {
   });
 });
 
-describe('the published keys', () => {
-  it('are what tokens verify with, cached for a minute, open to every page, without anything private', async () => {
+describe('key set endpoint', () => {
+  it('serves the public keys to every page, cached for a minute', async () => {
     const server = await startTokenServer();
     const { status, body, headers } = await server.send('GET', '/.well-known/jwks.json');
     expect(status).toBe(200);

@@ -3,13 +3,13 @@ import { jsonAnswer, type Handler } from './handler.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 import { authServerUrls } from './urls.ts';
 
-/** Seconds; a new key is published two minutes before it signs. */
+/** Seconds. A new key is published two minutes before it signs. */
 const MAX_AGE = 60;
 const CACHED = { 'Cache-Control': `public, max-age=${MAX_AGE}` };
 
 /**
- * RFC 8414 §2, with the members that OpenID Connect Discovery requires besides, as some clients read that document only. This is no OpenID
- * provider: there are no ID tokens, and the scope `openid` is dropped.
+ * Returns the metadata of RFC 8414 §2, plus the members that OpenID Connect Discovery requires, because some clients
+ * read only that document. The server is no OpenID provider: it issues no ID tokens and drops the scope `openid`.
  */
 export function authServerMetadata(config: AuthServerConfig): Readonly<Record<string, unknown>> {
   const urls = authServerUrls(config);
@@ -39,13 +39,13 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
   };
 }
 
-/** RFC 8414 §3: the same document for everybody, from the configuration alone. */
+/** Creates the metadata endpoint (RFC 8414 §3). The document depends on the configuration only. */
 export function createMetadataHandler(config: AuthServerConfig): Handler {
   const answer = jsonAnswer(authServerMetadata(config), 200, CACHED);
   return () => Promise.resolve(answer);
 }
 
-/** RFC 7517 §5 */
+/** Creates the key set endpoint (RFC 7517 §5). */
 export function createJwksHandler(keys: Pick<SigningKeys, 'jwks'>): Handler {
   return () => Promise.resolve(jsonAnswer(keys.jwks, 200, { ...CACHED, 'Content-Type': 'application/jwk-set+json' }));
 }

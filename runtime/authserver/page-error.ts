@@ -1,12 +1,12 @@
-/** What a page of people says when it cannot go on. Fixed text: never input, tokens, or what a provider said. */
+/** Content of an error page. The text is fixed: never input, tokens, or a provider's text. */
 export interface ErrorPage {
   readonly status: number;
   readonly title: string;
-  /** What happened, and what to do now. */
+  /** The failure and the next action for the user. */
   readonly text: string;
 }
 
-/** Thrown by endpoints that browsers open; the private reason is the `cause`. */
+/** Error of an endpoint that browsers open. The private reason is the `cause`. */
 export class PageError extends Error {
   override readonly name = 'PageError';
   readonly page: ErrorPage;

@@ -1,6 +1,6 @@
 const NONE: ReadonlyMap<string, readonly string[]> = new Map();
 
-/** Returns the values of each name in a `Cookie` header (RFC 6265 §5.4), as they stand. */
+/** Returns the raw values of each name in a `Cookie` header (RFC 6265 §5.4). */
 export function readCookies(header: string | undefined): ReadonlyMap<string, readonly string[]> {
   if (header === undefined) return NONE;
   const cookies = new Map<string, string[]>();

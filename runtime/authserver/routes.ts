@@ -6,7 +6,7 @@ import { jsonAnswer, type Handler } from './handler.ts';
 import { PageError } from './page-error.ts';
 import { answerPreflight, serveEndpoint, writeAnswer, type Endpoint, type ServeSettings } from './serve-endpoint.ts';
 
-/** The endpoints' functions. Undefined: there is no such endpoint here. */
+/** Handlers of the endpoints. Undefined: the endpoint does not exist. */
 export interface Handlers {
   readonly token: Handler;
   readonly revoke: Handler;
@@ -15,27 +15,28 @@ export interface Handlers {
   readonly jwks: Handler;
   readonly register: Handler | undefined;
   readonly authorize: Handler | undefined;
-  /** The form of the consent page. */
+  /** Receives the form of the consent page. */
   readonly consent: Handler | undefined;
   /** `params.provider` names the provider. */
   readonly callback: Handler | undefined;
   readonly connections: Handler | undefined;
-  /** The forms of the connections page. */
+  /** Receives the forms of the connections page. */
   readonly changeConnections: Handler | undefined;
   /** `params.backend` names the remote server at which an administrator logged in. */
   readonly sharedCallback: Handler | undefined;
-  /** A link URL, and its form. */
+  /** Shows the page of a link URL; `followLink` receives its form. */
   readonly link: Handler | undefined;
   readonly followLink: Handler | undefined;
 }
 
 const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'] as const;
 
-/** Every endpoint of the authorization server; those that are called most come first. */
+/** Returns all endpoints of the authorization server, the most frequent first. */
 function endpoints(of: Handlers): readonly Endpoint[] {
   return [
     { method: 'POST', path: '/oauth/token', handle: of.token, kind: 'json', body: 'form', cors: true },
-    // The default of MCP 2025-03-26: where clients ask that kept their tokens over a restart and not the metadata, as Python's do.
+    // Default of MCP 2025-03-26. Some clients, such as Python's, keep their tokens across a restart but not the
+    // metadata.
     { method: 'POST', path: '/token', handle: of.token, kind: 'json', body: 'form', cors: true },
     { method: 'GET', path: '/.well-known/jwks.json', handle: of.jwks, kind: 'json', cors: true },
     { method: 'GET', path: DISCOVERY[0], handle: of.metadata, kind: 'json', cors: true },
@@ -56,11 +57,11 @@ function endpoints(of: Handlers): readonly Endpoint[] {
 }
 
 export interface RouteSettings extends ServeSettings {
-  /** Paths of the issuer and of `authorization_endpoint_base_url`: every endpoint is below them too. `''` or `/a/b`. */
+  /** Paths of the issuer and of `authorization_endpoint_base_url`. Every endpoint is below them too. `''` or `/a/b`. */
   readonly basePaths: readonly string[];
 }
 
-/** Finds the handler of a path of the public port; undefined: it is none of the authorization server's. */
+/** Creates the lookup of handlers for paths of the public port. It returns undefined for paths of other components. */
 export function createRoutes(handlers: Handlers, settings: RouteSettings): (path: string) => RouteHandler | undefined {
   const app = express();
   app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing');
@@ -80,7 +81,7 @@ export function createRoutes(handlers: Handlers, settings: RouteSettings): (path
       false,
     );
   });
-  // Express knows it by its four parameters.
+  // Express recognizes an error handler by its four parameters.
   app.use((error: unknown, { path, headers }: Request, res: ServerResponse, next: NextFunction) => {
     if (res.headersSent) {
       next(error);
@@ -125,7 +126,7 @@ function mount(app: Express, pattern: string, there: readonly Served[], settings
   });
 }
 
-/** The paths of an endpoint, each as its fixed part and its parameter. RFC 8414 §3.1 puts the issuer's path at the end. */
+/** Returns the paths of an endpoint, each as fixed part and parameter. RFC 8414 §3.1 appends the issuer's path. */
 function placesOf(path: string, basePaths: readonly string[]): readonly (readonly [string, string])[] {
   const colon = path.indexOf(':');
   const fixed = colon < 0 ? path : path.slice(0, colon);
@@ -140,7 +141,7 @@ function malformed(cause: URIError): PageError {
   return new PageError({ status: 400, title: 'This address is malformed', text }, { cause });
 }
 
-/** A path that comes from the configuration is no pattern. */
+/** Escapes a path from the configuration, which is not a pattern. */
 function escapePattern(path: string): string {
   return path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
 }

@@ -17,7 +17,7 @@ describe('endpoints of the authorization server', () => {
   });
   afterAll(() => server.close());
 
-  /** @returns the origin of these endpoints; the others are not there */
+  /** Mounts the given endpoints only. @returns their origin */
   function mount(handlers: Partial<Handlers>, basePaths: string[] = ['']): string {
     const note = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
     server.mount(handlers, {
@@ -33,7 +33,7 @@ describe('endpoints of the authorization server', () => {
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
   };
 
-  it('get the facts of a request: path, parameters, query, cookies, address', async () => {
+  it('receive the path, parameters, query, cookies and address of a request', async () => {
     let facts: RequestFacts | undefined;
     const callback: Handler = (given) => {
       facts = given;
@@ -52,7 +52,7 @@ describe('endpoints of the authorization server', () => {
     expect(Object.fromEntries(facts?.cookies ?? [])).toEqual({ a: ['1', '3'], b: ['"2"'], c: ['=x'] });
   });
 
-  it('answer with several cookies, and redirect so that a posted form is not posted on', async () => {
+  it('answer with several cookies, and redirect a posted form to GET', async () => {
     const headers = { 'Set-Cookie': ['a=1', 'b=2'] };
     const origin = mount({
       authorize: () => Promise.resolve(redirectAnswer('https://idp.example/?a=b', headers)),
@@ -74,7 +74,7 @@ describe('endpoints of the authorization server', () => {
     ['too many requests', new RequestError({ status: 429, code: 'x', text: 'No' }), 429, 'invalid_request'],
     ['a storage that is down', new StorageUnavailable('10.0.0.1'), 503, 'temporarily_unavailable'],
     ['what nobody foresaw', new TypeError('secret detail'), 500, 'server_error'],
-  ])('tell clients of %s in the words of OAuth', async (_name, error, status, code) => {
+  ])('answer clients with an OAuth error for %s', async (_name, error, status, code) => {
     const origin = mount({ jwks: () => Promise.reject(error) });
     const answer = await get(`${origin}/.well-known/jwks.json`);
     expect(answer.status).toBe(status);
@@ -86,7 +86,7 @@ describe('endpoints of the authorization server', () => {
     ['a refusal', new PageError({ status: 403, title: 'T', text: 'Do that' }), 403, 'Do that'],
     ['a storage that is down', new StorageUnavailable('10.0.0.1'), 503, 'try again'],
     ['what nobody foresaw', new TypeError('secret detail'), 500, 'failed'],
-  ])('show people %s as a page', async (_name, error, status, text) => {
+  ])('answer people with a page for %s', async (_name, error, status, text) => {
     const origin = mount({ connections: () => Promise.reject(error) });
     const answer = await get(`${origin}/connections`);
     expect(answer.status).toBe(status);
@@ -95,7 +95,7 @@ describe('endpoints of the authorization server', () => {
     expect(answer.text).not.toMatch(/secret detail|10\.0\.0\.1/);
   });
 
-  it('answer other methods, unknown paths and broken escapes without the endpoint', async () => {
+  it('reject other methods, unknown paths and invalid escapes without calling the handler', async () => {
     const origin = mount({ callback: () => Promise.resolve(htmlAnswer('reached')) });
     expect(await get(`${origin}/oauth/callback/x`, {}, 'PUT')).toMatchObject({
       status: 405,
@@ -108,7 +108,7 @@ describe('endpoints of the authorization server', () => {
     expect(await get(`${origin}/oauth/Callback/x`)).toMatchObject({ status: 404, text: 'not ours' });
   });
 
-  it('count each answer once, under the path of the table and not what a client sent', async () => {
+  it('count each answer once, under the path in the table', async () => {
     const origin = mount(
       {
         callback: () => Promise.resolve(htmlAnswer('done')),
@@ -132,14 +132,14 @@ describe('endpoints of the authorization server', () => {
     expect(answer).toMatchObject({ status: 200, text: '', headers: { 'content-length': '11' } });
   });
 
-  it('are below the paths of issuer and browser base as well', async () => {
+  it('exist below the paths of the issuer and the browser base too', async () => {
     const origin = mount({ authorize: () => Promise.resolve(htmlAnswer('reached')) }, ['/t/1', '/login']);
     for (const base of ['', '/t/1', '/login'])
       expect((await get(`${origin}${base}/oauth/authorize`)).text).toBe('reached');
     expect((await get(`${origin}/t/2/oauth/authorize`)).text).toBe('not ours');
   });
 
-  it('read a body of JSON where they take one, and refuse what is none', async () => {
+  it('read a JSON body, and reject other bodies', async () => {
     let seen: unknown;
     const register: Handler = ({ json }) => {
       seen = json;

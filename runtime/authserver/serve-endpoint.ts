@@ -7,32 +7,32 @@ import { OAuthError } from './errors.ts';
 import type { Answer, Handler } from './handler.ts';
 import { readCookies } from './read-cookies.ts';
 
-/** One line of the table of endpoints. */
+/** Row of the table of endpoints. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
-  /** A pattern of express. */
+  /** Express pattern. */
   readonly path: string;
-  /** Undefined: it is not served. */
+  /** Undefined when the endpoint is not served. */
   readonly handle: Handler | undefined;
-  /** Who reads its errors: a client, or a person in a browser. */
+  /** Audience of the errors: `json` for clients, `page` for people in a browser. */
   readonly kind: 'json' | 'page';
   readonly body?: 'form' | 'json';
-  /** Scripts of every web page may call it: it looks at no cookie. */
+  /** Scripts of every web page may call the endpoint, because it ignores cookies. */
   readonly cors?: true;
 }
 
 export interface ServeSettings extends Omit<FailureSettings, 'kind'> {
   readonly readSource: ReadSource;
-  /** Told of each answer of an endpoint, which is named by its path in the table. */
+  /** Called for each answer with the endpoint's path in the table. */
   readonly answered: (endpoint: string, status: number) => void;
 }
 
-/** Bytes of a body; a registration with ten long redirect URIs fits. */
+/** Maximum body size in bytes. A registration with ten long redirect URIs fits. */
 const MAX_BODY = 65_536;
 const TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const;
 const NOTHING = new URLSearchParams();
 
-/** Serves one request at an endpoint. Whatever it throws becomes an answer here. */
+/** Serves one request at an endpoint and turns every error into an answer. */
 export async function serveEndpoint(
   { path: pattern, handle, kind, body, cors }: Endpoint & { readonly handle: Handler },
   req: IncomingMessage,
@@ -66,7 +66,7 @@ export async function serveEndpoint(
   writeAnswer(res, answer, cors === true);
 }
 
-/** Writes an answer, unless the client has gone. */
+/** Writes an answer, unless the client has disconnected. */
 export function writeAnswer(res: ServerResponse, { status, headers, body }: Answer, cors: boolean): void {
   if (res.headersSent || res.destroyed) return;
   const all: Record<string, string | number | readonly string[]> = { 'Cache-Control': 'no-store', ...headers };
@@ -75,7 +75,7 @@ export function writeAnswer(res: ServerResponse, { status, headers, body }: Answ
   res.writeHead(status, all as Record<string, string | number | string[]>).end(body);
 }
 
-/** Answers the question of a web page's browser whether it may call (Fetch §3.2.2). */
+/** Answers a CORS preflight request (Fetch §3.2.2). */
 export function answerPreflight(res: ServerResponse, methods: readonly string[]): void {
   res
     .writeHead(204, {

@@ -25,35 +25,35 @@ import { createOutOfService } from './upstream/out-of-service.ts';
 import type { ProviderDeps } from './upstream/provider-deps.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
-/** What the authorization server gets from the process around it. */
+/** Options that the process passes to the authorization server. */
 export interface AuthServerOptions {
-  /** Which server this is: stored rows are bound to it. */
+  /** Identity of the server, which stored rows are bound to. */
   readonly place: Place;
-  /** URL of the MCP endpoint: the audience of tokens where the configuration names none. */
+  /** URL of the MCP endpoint: the default audience of tokens. */
   readonly resourceUrl: string;
-  /** Content of a file that the configuration names, as it is now. @throws ConfigError */
+  /** Returns the current content of a file that the configuration names. @throws ConfigError */
   readonly readFile: (file: string) => string;
   readonly readBytes: (file: string) => Uint8Array;
   readonly readSource: ReadSource;
   readonly record: (event: AuditEvent) => void;
-  /** Told of each answer of an endpoint. */
+  /** Called for each answer of an endpoint. */
   readonly answered: (endpoint: string, status: number) => void;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
-  /** Logins at remote servers that serve all callers, as they are now. */
+  /** Returns the current logins at remote servers that serve all callers. */
   readonly sharedLogins: () => readonly SharedLogin[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly random: (bytes: number) => Buffer;
 }
 
-/** What outlives a change of the configuration. */
+/** Parts that survive a change of the configuration. */
 export interface LastingParts {
   readonly keys: LiveSigningKeys;
   readonly secrets: LiveSecretRing;
 }
 
-/** The storage, with what is remembered of it. */
+/** Storage and its caches. */
 export interface Stored {
   readonly storage: AuthStorage;
   readonly sessions: LiveSessionCheck;
@@ -62,7 +62,7 @@ export interface Stored {
 
 const KNOWN_SESSIONS = 10_000;
 
-/** @throws ConfigError */
+/** Opens the storage and its caches. @throws ConfigError */
 export async function openStored(
   { storage: config }: AuthServerConfig,
   { now, readFile }: AuthServerOptions,
@@ -71,11 +71,11 @@ export async function openStored(
   return { storage, sessions: createSessionCheck(storage, now), known: new BoundedMap(KNOWN_SESSIONS) };
 }
 
-/** A provider with what it was made from. */
+/** Provider with the settings that it was opened from. */
 interface OpenProvider {
-  /** Undefined where its settings cannot be used: it is made anew when a file or the configuration changes. */
+  /** Undefined when the settings are unusable. The provider is opened again when a file or the configuration changes. */
   readonly settings: string | undefined;
-  /** `settings` without names of files and without `out_of_service`. */
+  /** `settings` without file names and without `out_of_service`. */
   readonly fixed: string;
   readonly provider: UpstreamProvider;
   readonly warning?: string;
@@ -147,7 +147,7 @@ function openProvider(
   }
 }
 
-/** @throws ConfigError where it cannot be served as the document says */
+/** Checks the settings of a provider. @throws ConfigError when they are unusable */
 function checkProvider(upstream: Upstream, { allowHttp }: ProviderRules): void {
   const problems = findProviderProblems(upstream, allowHttp);
   if (problems.length === 0) return;
@@ -155,14 +155,14 @@ function checkProvider(upstream: Upstream, { allowHttp }: ProviderRules): void {
   throw new ConfigError(`upstream ${upstream.name}: ${texts.join('; ')}`);
 }
 
-/** Closes those that are not among the `others`. */
+/** Closes the providers that `others` does not contain. */
 export async function closeProviders(providers: OpenProviders, others: OpenProviders): Promise<void> {
   const kept = new Set([...others.values()].map(({ provider }) => provider));
   const gone = [...providers.values()].filter(({ provider }) => !kept.has(provider));
   await Promise.all(gone.map(({ provider }) => provider.close()));
 }
 
-/** @throws ConfigError */
+/** Reads the key files. @throws ConfigError */
 export function readKeyFiles(
   { signing_key_config: signing, hmac_secret_files: secrets }: AuthServerConfig,
   { readBytes }: AuthServerOptions,

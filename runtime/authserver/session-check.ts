@@ -4,34 +4,34 @@ import type { KeptClaim } from '#runtime/incoming/identity';
 import type { SessionCheck } from './auth-server.ts';
 import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 
-/** The check of boundary 1, and what ends what it remembers. */
+/** Session check of boundary 1, with invalidation of its cache. */
 export interface LiveSessionCheck extends SessionCheck {
-  /** The session was ended or changed by this process: nothing that is remembered of it holds. */
+  /** Forgets a session that this process has ended or changed. */
   forget(key: string): void;
-  /** The same for all sessions of a user. */
+  /** Forgets all sessions of a user. */
   forgetUser(sub: string): void;
 }
 
 type Claims = Readonly<Record<string, KeptClaim>>;
 
 interface Remembered {
-  /** Undefined: there is no such session. */
+  /** Undefined when the session does not exist. */
   readonly session: { readonly sub: string; readonly clientId: string; readonly claims: Claims } | undefined;
-  /** When it was asked for, in milliseconds since the epoch. */
+  /** Time of the read, in milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** How long the end of a session at another replica may stay unknown here. */
+/** Milliseconds for which the end of a session at another replica may stay unnoticed. */
 const REMEMBERED_FOR = 5_000;
 const MAX_REMEMBERED = 10_000;
 
-/** Answers at once from what is remembered, at most 5 s old; many that ask at once make one look into the storage. */
+/** Creates the session check. It answers from a cache of at most 5 s; concurrent checks share one read. */
 export function createSessionCheck(storage: AuthStorage, now: () => number): LiveSessionCheck {
   const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
   const underWay = new Map<string, Promise<Remembered>>();
 
   async function look(tsid: string): Promise<Remembered> {
-    // What was asked before an end must not be remembered after it.
+    // The time before the read counts: a result that was read before an end must not be remembered after it.
     const at = now();
     const found = await getSession(storage, tsid);
     const before = remembered.get(tsid)?.session;
@@ -66,13 +66,13 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
     },
     forgetUser(sub) {
       for (const [key, { session }] of remembered) if (session?.sub === sub) remembered.delete(key);
-      // Whose they are is not known yet.
+      // The users of these sessions are not known yet.
       underWay.clear();
     },
   };
 }
 
-/** A session belongs to one user and one client: a token that says otherwise is none of its. */
+/** Returns the claims only if user and client of the token match the session. */
 function claimsFor(
   { subject, clientId }: Parameters<SessionCheck['claimsOf']>[0],
   { session }: Remembered,
@@ -80,7 +80,7 @@ function claimsFor(
   return session?.sub === subject && session.clientId === clientId ? session.claims : undefined;
 }
 
-/** The same object while the claims are the same: what others have made of it goes on to hold. */
+/** Returns the former object while the claims are equal, because callers cache values by this object. */
 function keepSame(before: Claims | undefined, claims: Claims): Claims {
   return before !== undefined && JSON.stringify(before) === JSON.stringify(claims) ? before : claims;
 }

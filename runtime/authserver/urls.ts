@@ -1,11 +1,11 @@
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 
-/** The URLs of the authorization server: all from its configuration, never from a request. */
+/** URLs of the authorization server. They depend on the configuration only, never on a request. */
 export interface AuthServerUrls {
-  /** Byte for byte as configured. */
+  /** Issuer, byte for byte as configured. */
   readonly issuer: string;
   readonly authorize: string;
-  /** Where the form of the consent page goes. */
+  /** Target of the consent form. */
   readonly consent: string;
   readonly token: string;
   readonly register: string;
@@ -13,17 +13,17 @@ export interface AuthServerUrls {
   readonly introspect: string;
   readonly jwks: string;
   readonly connections: string;
-  /** What link URLs begin with. */
+  /** Start of link URLs. */
   readonly link: string;
-  /** What remote servers redirect to at which an administrator logs in for everybody. */
+  /** Returns the redirect URI of remote servers, for an administrator's shared login. */
   readonly sharedCallback: (backend: string) => string;
-  /** What upstream providers redirect to. */
+  /** Returns the redirect URI of an upstream provider. */
   readonly callback: (provider: string) => string;
 }
 
 const join = (base: string, path: string): string => base.replace(/\/$/, '') + path;
 
-/** `authorization_endpoint_base_url` takes the place of the issuer where people's browsers go. */
+/** Returns the URLs. `authorization_endpoint_base_url` replaces the issuer for browsers. */
 export function authServerUrls(config: AuthServerConfig): AuthServerUrls {
   const { issuer, upstreams } = config;
   const browser = config.authorization_endpoint_base_url ?? issuer;

@@ -1,15 +1,15 @@
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 
-/** An access token of a provider, for one user. */
+/** Access token of a provider for one user. */
 export interface UserToken {
   readonly accessToken: string;
   readonly idToken: string | undefined;
-  /** Milliseconds since the epoch; undefined: the provider does not say. */
+  /** Milliseconds since the epoch. Undefined when the provider does not tell. */
   readonly expiresAt: number | undefined;
 }
 
-/** The user has to log in at that provider; `provider` names it. Calls that need it say how, all others go on. */
+/** The user has to log in at `provider`. Calls that need this provider return instructions; all others continue. */
 export class LoginNeeded extends RequestError {
   readonly provider: string;
   constructor(provider: string, options?: ErrorOptions) {
@@ -18,20 +18,23 @@ export class LoginNeeded extends RequestError {
   }
 }
 
-/** The stored upstream tokens of the users, for boundary 2. A user is the identity's `subject`: never another's tokens. */
+/** Stored upstream tokens of the users, for boundary 2. The identity's `subject` selects the user. */
 export interface UserTokens {
   /**
-   * The token in force, renewed before its end, once for all replicas; at once where it is remembered (≤ 5 s).
-   * @throws LoginNeeded: never linked, revoked, or the provider refused to renew it
-   * @throws RequestError 503: the storage or the provider does not answer
+   * Returns the current token, synchronously from a cache of at most 5 s. It is renewed before its end, once for all replicas. @throws
+   * LoginNeeded when it was never linked, was revoked, or cannot be renewed @throws RequestError 503 when the storage or the provider
+   * does not answer
    */
   get(identity: Identity, provider: string): UserToken | Promise<UserToken>;
-  /** A backend refused this token: the next `get` renews it, once. False: it was renewed already, and refused again. */
+  /**
+   * Reports a token that a backend rejected, so that the next `get` renews it once. Returns false when a renewed token
+   * was rejected too.
+   */
   refused(identity: Identity, provider: string, accessToken: string): boolean;
-  /** A backend refuses this token, or what was exchanged for it, also when that is new: the provider needs a login. */
+  /** Marks the provider as in need of a login, because a backend rejects the token, or a token exchanged for it, even when new. */
   barred(identity: Identity, provider: string, accessToken: string): void;
-  /** A URL, single use, 10 min, by which this user and nobody else links that provider. */
+  /** Returns a single-use URL, valid for 10 min, at which only this user can link the provider. */
   linkUrl(identity: Identity, provider: string): Promise<string>;
-  /** Called with `sub` when a user's links change in this process, so that lists are fetched again. */
+  /** Registers a listener for changes of a user's links in this process. It gets `sub`, and makes lists be fetched again. */
   onChange(listener: (sub: string) => void): void;
 }

@@ -2,18 +2,18 @@ import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** As many connections as wait at most to be accepted: the default of `listen`. */
+/** Maximum of connections that wait to be accepted: the default of `listen`. */
 const BACKLOG = 511;
 
-/** A listener that takes nothing any more. */
+/** A listener that accepts no more connections. */
 interface ClosedListener {
   /** Settles when all its connections are closed. */
   readonly emptied: Promise<void>;
 }
 
 /**
- * Closes the listener of a server and leaves its connections open. Clients leave with their next answer, which says so: a
- * connection that is closed while a request is on its way to it costs that request.
+ * Closes the listener of a server and keeps its connections open. The next answer on each connection tells the client to close it: a
+ * connection closed by the server loses a request in transit.
  */
 export async function acceptNoMore(server: Server): Promise<ClosedListener> {
   server.prependListener('request', (_req, res) => {
@@ -25,8 +25,8 @@ export async function acceptNoMore(server: Server): Promise<ClosedListener> {
 }
 
 /**
- * Accepts what waits for it: for the clients these are connections, on which they have sent already, and a listener that closes resets
- * them. One is accepted in a turn of the event loop, so that there are many where the process was paused.
+ * Accepts the waiting connections. Clients may have sent requests on them, and closing the listener would reset them. The event loop
+ * accepts one per iteration; a process that was paused may have many.
  */
 async function acceptWaiting(server: Server): Promise<void> {
   let accepted = 0;
@@ -36,7 +36,7 @@ async function acceptWaiting(server: Server): Promise<void> {
   server.on('connection', count);
   for (let before = -1; before < accepted && accepted < BACKLOG;) {
     before = accepted;
-    // The first may end the turn that goes on already.
+    // The first call may end within the current iteration.
     await turn();
     await turn();
   }

@@ -4,7 +4,7 @@ import { request } from 'undici';
 import { RequestError, type PublicAnswer } from '#runtime/errors';
 import { answerError } from './answer-error.ts';
 
-describe('the answer to an error', () => {
+describe('answerError', () => {
   let server: Server;
   let url: string;
   let fail: (res: ServerResponse) => unknown;
@@ -34,7 +34,7 @@ describe('the answer to an error', () => {
     throw new RequestError(answer, { cause: new Error('private cause') });
   };
 
-  it('has the status, headers and fixed text of a request error', async () => {
+  it('answers with the status, headers and fixed text of a RequestError', async () => {
     const answer = { status: 401, code: 'invalid_token', text: 'No', headers: { 'WWW-Authenticate': 'Bearer' } };
     const { status, headers, text } = await call(throwing(answer));
     expect(status).toBe(401);
@@ -48,19 +48,19 @@ describe('the answer to an error', () => {
     expect(told).toEqual(answer);
   });
 
-  it.each(['7', '"abc"', '9007199254740993', 'null'])('is a JSON-RPC error with the id %s as it came', async (id) => {
+  it.each(['7', '"abc"', '9007199254740993', 'null'])('answers JSON-RPC with the unchanged id %s', async (id) => {
     const answer = { status: 200, code: 'denied', text: 'No', rpc: { code: 403, data: { policy: 'p1' } } };
     const { status, text } = await call(throwing(answer), id);
     expect(status).toBe(200);
     expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"error":{"code":403,"message":"No","data":{"policy":"p1"}}}`);
   });
 
-  it('has a null id where the request’s is not known, and no data where there is none', async () => {
+  it('answers with a null id if the request’s id is unknown, and without absent data', async () => {
     const { text } = await call(throwing({ status: 400, code: 'parse', text: 'Parse error', rpc: { code: -32700 } }));
     expect(text).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}');
   });
 
-  it('tells nothing of an error that nobody foresaw', async () => {
+  it('reveals nothing about an unexpected error', async () => {
     const text200 = { status: 200, text: 'secret detail' };
     for (const thrown of [new Error('secret detail'), 'secret detail', null, text200] as Error[]) {
       const { status, text } = await call(() => {
@@ -74,17 +74,17 @@ describe('the answer to an error', () => {
     expect(text).toBe('{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"Internal error"}}');
   });
 
-  it('never holds the cause', async () => {
+  it('never reveals the cause', async () => {
     const { headers, text } = await call(throwing({ status: 503, code: 'x', text: 'Later' }));
     expect(JSON.stringify(headers) + text).not.toContain('private cause');
   });
 
-  it('closes the connection of a body that is too large', async () => {
+  it('closes the connection after a body that is too large', async () => {
     const { headers } = await call(throwing({ status: 413, code: 'too_large', text: 'Too large' }));
     expect(headers.connection).toBe('close');
   });
 
-  it('cuts off an answer that has begun, so that it is not taken for whole', async () => {
+  it('cuts off an answer that has begun, so that the client does not take it for complete', async () => {
     const broken = call((res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       res.write('{"jsonrpc":"2.0","id":1,"result":');
@@ -94,7 +94,7 @@ describe('the answer to an error', () => {
     expect(told).toMatchObject({ status: 500 });
   });
 
-  it('leaves an answer alone that is finished or whose client has gone', async () => {
+  it('leaves an answer unchanged that is finished or whose client has disconnected', async () => {
     const { status, text } = await call((res) => {
       res.end('done');
       throw new Error('late');

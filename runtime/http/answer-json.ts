@@ -13,7 +13,7 @@ export function answerJson(
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   if (headers) res.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...headers });
   else res.writeHead(status, { 'content-type': 'application/json', 'content-length': length });
-  // As text a small body leaves in one write with the headers; bytes would cost a second one.
+  // node sends a small text body in the same write as the headers; bytes would cost a second write.
   if (typeof body !== 'string' && length <= ONE_WRITE) res.end(body.toString('latin1'), 'latin1');
   else res.end(body);
 }

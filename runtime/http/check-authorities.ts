@@ -2,9 +2,8 @@ import { hasCertificate, NO_AUTHORITIES } from '#crds/parts/has-certificate';
 import { ConfigError } from '#runtime/errors';
 
 /**
- * Returns a PEM text of certificate authorities. Node ignores a text without certificates, and trusts its usual authorities if the text
- * is empty.
- * @throws ConfigError that names the file
+ * Returns a PEM text of certificate authorities. Node ignores a text without certificates, and trusts its default authorities if the text
+ * is empty. @throws ConfigError that names the file
  */
 export function checkAuthorities(pem: string, file: string): string {
   if (hasCertificate(pem)) return pem;

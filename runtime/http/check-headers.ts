@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 
 /**
- * A POST carries JSON and says so. A web page can send other types without a preflight, so this also keeps foreign pages out.
+ * Requires the content type JSON of a POST. Web pages can send other types without a preflight, so this check also blocks foreign pages.
  * @throws RequestError 415
  */
 export function checkHeaders(headers: IncomingHttpHeaders): void {

@@ -4,7 +4,7 @@ import { request } from 'undici';
 import { answerError } from './answer-error.ts';
 import { createHostOriginCheck, hostsAndOrigins } from './check-host-origin.ts';
 
-describe('Host and Origin over HTTP', () => {
+describe('Host and Origin check over HTTP', () => {
   let server: Server;
   let port: number;
 
@@ -49,7 +49,7 @@ describe('Host and Origin over HTTP', () => {
     expect(await statusOf(host)).toBe(200);
   });
 
-  it('accepts the loopback names at the bound port only', async () => {
+  it('accepts the loopback names only with the bound port', async () => {
     for (const name of ['localhost', '127.0.0.1', '[::1]']) {
       expect(await statusOf(`${name}:${port}`)).toBe(200);
       expect(await statusOf(`${name}:${port === 1 ? 2 : 1}`)).toBe(403);
@@ -68,7 +68,7 @@ describe('Host and Origin over HTTP', () => {
     if (status === 403) expect(JSON.parse(text)).toMatchObject({ error: 'host_refused' });
   });
 
-  it('accepts requests without an origin and those of its own pages, without CORS headers', async () => {
+  it('accepts requests without an origin and from its own pages, without CORS headers', async () => {
     const host = 'mcp.example.com';
     for (const origin of [undefined, 'https://mcp.example.com', `http://localhost:${port}`]) {
       const { status, headers } = await call({ host, ...(origin !== undefined && { origin }) });
@@ -101,7 +101,7 @@ describe('Host and Origin over HTTP', () => {
     expect(JSON.parse(text)).toMatchObject({ error: 'origin_refused' });
   });
 
-  it('answers a preflight of an allowed origin with what the page may send', async () => {
+  it('answers a preflight of an allowed origin with the allowed headers and methods', async () => {
     const preflight = {
       host: 'mcp.example.com',
       origin: 'https://inspector.example',
@@ -118,21 +118,21 @@ describe('Host and Origin over HTTP', () => {
   });
 });
 
-describe('the names of a listener', () => {
+describe('hostsAndOrigins', () => {
   const hostsOf = (host: string, port = 4483, tls = false) =>
     hostsAndOrigins({ urls: [], listen: { host, port, tls }, allowedHosts: [], allowedOrigins: [] }).hosts;
 
-  it('are the loopback names where it answers on loopback', () => {
+  it('returns the loopback names for a loopback listener', () => {
     const names = ['localhost:4483', '127.0.0.1:4483', '[::1]:4483'];
     for (const host of ['127.0.0.1', 'localhost', '::1', '0.0.0.0', '::']) expect(hostsOf(host)).toEqual(names);
   });
 
-  it('are its own address elsewhere', () => {
+  it('returns its own address for another listener', () => {
     expect(hostsOf('10.0.0.5')).toEqual(['10.0.0.5:4483']);
     expect(hostsOf('fd00::5')).toEqual(['[fd00::5]:4483']);
   });
 
-  it('leave out a default port as browsers do', () => {
+  it('omits a default port as browsers do', () => {
     expect(hostsOf('10.0.0.5', 443, true)).toEqual(['10.0.0.5', '10.0.0.5:443']);
     expect(hostsOf('10.0.0.5', 80)).toEqual(['10.0.0.5', '10.0.0.5:80']);
   });

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 
-/** Where the endpoint may be addressed and which web pages may call it. */
+/** Accepted addresses of the endpoint, and web pages that may call it. */
 interface HostOriginSettings {
-  /** Host headers, exactly: `name:port`, or `name` for a default port. */
+  /** Exact Host headers: `name:port`, or `name` for a default port. */
   readonly hosts: readonly string[];
-  /** Names that any port may follow. */
+  /** Names that are accepted with any port. */
   readonly hostNames: readonly string[];
-  /** `.suffix` of names that any port may follow, or `.suffix:port`. */
+  /** `.suffix` of names that are accepted with any port, or `.suffix:port`. */
   readonly hostSuffixes: readonly string[];
-  /** Origins of the endpoint itself: no CORS headers are needed for them. */
+  /** Origins of the endpoint itself. They need no CORS headers. */
   readonly ownOrigins: readonly string[];
-  /** Origins of other pages that may call. */
+  /** Other origins whose pages may call. */
   readonly allowedOrigins: readonly string[];
 }
 
@@ -19,11 +19,11 @@ type CorsHeaders = Readonly<Record<string, string>>;
 
 export interface HostOriginCheck {
   /**
-   * The headers to set on whatever the answer will be; undefined for a caller that is no web page of another origin.
-   * @throws RequestError 403, against DNS rebinding and foreign pages
+   * Returns the headers to set on every answer; undefined for a caller that is no page of another origin. @throws RequestError 403,
+   * against DNS rebinding and foreign pages
    */
   check(host: string | undefined, origin: string | undefined): CorsHeaders | undefined;
-  /** The headers of the 204 to a preflight (an OPTIONS request with Access-Control-Request-Method), besides those of `check`. */
+  /** Returns the headers of the 204 to a preflight (OPTIONS with Access-Control-Request-Method), in addition to those of `check`. */
   preflight(headers: IncomingHttpHeaders): CorsHeaders;
 }
 
@@ -41,7 +41,7 @@ const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/;
 const MAX_REQUESTED_HEADERS = 64;
 
-/** Builds the check. Its cost does not depend on how many hosts and origins there are. */
+/** Returns the check. Its cost does not depend on the number of hosts and origins. */
 export function createHostOriginCheck(settings: HostOriginSettings): HostOriginCheck {
   const hosts = new Set([...settings.hosts, ...settings.hostNames].map((host) => host.toLowerCase()));
   const names = new Set(settings.hostNames.map((name) => name.toLowerCase()));
@@ -73,7 +73,7 @@ export function createHostOriginCheck(settings: HostOriginSettings): HostOriginC
   };
 }
 
-/** Whether one of the suffixes is that of this name, with one label or several before it. `port` has its colon, or is empty. */
+/** Returns whether the name has one or more labels before one of the suffixes. `port` includes its colon, or is empty. */
 function isBelow(suffixes: ReadonlySet<string>, name: string, port: string): boolean {
   if (suffixes.size === 0 || !HOST_NAME.test(name)) return false;
   for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
@@ -83,11 +83,11 @@ function isBelow(suffixes: ReadonlySet<string>, name: string, port: string): boo
   return false;
 }
 
-/** The hosts and origins of an endpoint, from where it is known to be. */
+/** Returns the hosts and origins of an endpoint from its known addresses. */
 export function hostsAndOrigins(settings: {
-  /** resource_url, issuer of the own authorization server, authorization endpoint base: those that are configured. */
+  /** Configured ones of resource_url, the embedded authorization server's issuer, and the authorization endpoint base. */
   urls: readonly string[];
-  /** Where the listener is bound; the port is the real one, never 0. */
+  /** Bound address of the listener; the port is the actual one, never 0. */
   listen: { host: string; port: number; tls: boolean };
   /** `name`, `name:port`, `*.suffix` or `*.suffix:port`. */
   allowedHosts: readonly string[];
@@ -108,18 +108,18 @@ export function hostsAndOrigins(settings: {
   };
 }
 
-/** A URL's host as a Host header writes it: a default port may be there or not. */
+/** Returns the forms of a URL's host in Host headers: with and without a default port. */
 function hostsOf(url: URL): string[] {
   return url.port === '' ? [url.host, `${url.host}:${url.protocol === 'https:' ? 443 : 80}`] : [url.host];
 }
 
-/** Loopback names where the listener answers on loopback: no page of another site can make a browser send them. */
+/** Returns the loopback names if the listener answers on loopback. No page of another site can make a browser send them. */
 function localNames(host: string): string[] {
   if (['0.0.0.0', '::', 'localhost', '127.0.0.1', '::1'].includes(host)) return ['localhost', '127.0.0.1', '[::1]'];
   return [host.includes(':') ? `[${host}]` : host];
 }
 
-/** The usual headers and those that the page asks for: `Mcp-Param-*` and passed-through ones have names of their own. */
+/** Returns the usual headers and those that the page requests: `Mcp-Param-*` and passed-through headers have custom names. */
 function allowedHeaders(requested: string | undefined): string {
   const names = (requested ?? '')
     .split(',', MAX_REQUESTED_HEADERS)

@@ -16,15 +16,15 @@ const refusing = (status: number): Judge => ({
 });
 
 interface How {
-  /** Who judges the caller at each look; absent: who let it in. */
+  /** Authenticator at each check; absent: the one that admitted the caller. */
   readonly inForce?: Judge;
   readonly isAlive?: Authenticator['isAlive'];
   readonly tsid?: string;
-  /** Bytes that the client does not read: a stream that has ended is not closed until they are gone. */
+  /** Bytes that the client does not read. An ended stream closes only after the client has read them. */
   readonly unread?: number;
 }
 
-/** Whether a stream opened by a token that lives for `lifetime` milliseconds has ended after `wait` milliseconds. */
+/** Returns whether a stream opened by a token of `lifetime` milliseconds has ended after `wait` milliseconds. */
 async function endsWithin(
   lifetime: number,
   wait: number,
@@ -66,40 +66,40 @@ async function endsWithin(
   }
 }
 
-describe('a stream', () => {
-  it('ends when the token that opened it expires', async () => {
+describe('endAtExpiry', () => {
+  it('ends the stream when the token that opened it expires', async () => {
     expect(await endsWithin(50, 5_000)).toBe(true);
   });
 
-  it('goes on while the token is valid, and for a caller without one', async () => {
+  it('keeps the stream while the token is valid, and for a caller without a token', async () => {
     expect(await endsWithin(60_000, 200)).toBe(false);
     expect(await endsWithin(Infinity, 200)).toBe(false);
   });
 
-  it('ends when the login behind its token has ended', async () => {
+  it('ends the stream when the login behind its token has ended', async () => {
     let looks = 0;
     const isAlive = () => Promise.resolve(++looks < 3);
     expect(await endsWithin(60_000, 5_000, { isAlive, tsid: 'login' })).toBe(true);
     expect(looks).toBe(3);
   });
 
-  it('goes on while nobody can tell whether the login is there', async () => {
+  it('keeps the stream while the state of the login is unknown', async () => {
     expect(await endsWithin(60_000, 200, { isAlive: () => Promise.reject(new Error('down')), tsid: 'login' })).toBe(
       false,
     );
   });
 
-  it('ends when another configuration lets its caller in no more', async () => {
+  it('ends the stream when another configuration no longer admits its caller', async () => {
     expect(await endsWithin(60_000, 5_000, { inForce: refusing(401) })).toBe(true);
     expect(await endsWithin(60_000, 5_000, { inForce: refusing(403) })).toBe(true);
   });
 
-  it('ends when it takes its caller for another one, or for one of other groups', async () => {
+  it('ends the stream when the caller has another identity or other groups', async () => {
     expect(await endsWithin(60_000, 5_000, { inForce: lettingIn({ ...ANONYMOUS, key: 'other' }) })).toBe(true);
     expect(await endsWithin(60_000, 5_000, { inForce: lettingIn({ ...ANONYMOUS, groups: ['staff'] }) })).toBe(true);
   });
 
-  it('goes on when it lets the caller in as before, and asks no second time', async () => {
+  it('keeps the stream when the new authenticator admits the same caller, and asks only once', async () => {
     const asked: (readonly string[])[] = [];
     const authenticate = (rawHeaders: readonly string[]) => {
       asked.push(rawHeaders);
@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(asked).toEqual([expect.arrayContaining(['Host'])]);
   });
 
-  it('goes on while it cannot tell, and ends when it can', async () => {
+  it('keeps the stream while the authenticator is unavailable, and ends it afterwards', async () => {
     let times = 0;
     const authenticate = () => {
       times += 1;
@@ -119,7 +119,7 @@ describe('a stream', () => {
     expect(times).toBe(3);
   });
 
-  it('is looked at once at a time, however slow a look is', async () => {
+  it('runs one check at a time, however slow a check is', async () => {
     let [now, most, looks] = [0, 0, 0];
     const isAlive = async () => {
       now += 1;
@@ -132,7 +132,7 @@ describe('a stream', () => {
     expect([most, looks]).toEqual([1, 3]);
   });
 
-  it('that has ended is not looked at while its client has not read all of it', async () => {
+  it('does not check an ended stream whose client has unread bytes', async () => {
     let looks = 0;
     const isAlive = () => {
       looks += 1;

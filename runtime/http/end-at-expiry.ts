@@ -4,32 +4,31 @@ import type { Authenticator, Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
 
 const MAX_TIMER = 2_147_483_647;
-/** A stream outlives its caller's right to it by 5 s at most, and what a look sees may be a second old. */
+/** Milliseconds. A stream outlives its caller's authorization by at most 5 s, as a check may see a state that is one second old. */
 const LOOK_EVERY = 4_000;
 
 type Judge = Pick<Authenticator, 'authenticate' | 'isAlive'>;
 
-/** How a stream finds out that its caller's right to it is over. */
+/** Clock and authenticators that decide when a stream ends. */
 interface StreamClock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Who let the caller in. */
+  /** The authenticator that admitted the caller. */
   readonly admittedBy: Judge;
-  /** The one in force at the time of the call. */
+  /** Returns the authenticator now in force. */
   readonly authenticator: () => Judge;
-  /** Milliseconds between two looks; absent: 4 s. */
+  /** Milliseconds between two checks; absent: 4 s. */
   readonly lookEvery?: number;
 }
 
-/** The clock of a stream that was opened in these rooms. */
+/** Returns the clock of a stream that these services opened. */
 export function streamClock({ authenticator, latest }: Pick<Rooms, 'authenticator' | 'latest'>): StreamClock {
   return { now: Date.now, admittedBy: authenticator, authenticator: () => latest().authenticator };
 }
 
 /**
- * Ends a stream when the token that opened it expires, when the login behind it has ended, or when another configuration, or other
- * keys, would not let its caller in as the same: the client comes back with a fresh token, or not at all. Without it a stream
- * would outlive its caller's right to it.
+ * Ends a stream when the caller's authorization ends: the token expires, the login ends, or a new configuration or new keys no longer
+ * admit the same caller. The client then reconnects with a fresh token.
  */
 export function endAtExpiry(res: ServerResponse, identity: Identity, clock: StreamClock): void {
   endWhenRefused(res, identity, clock);
@@ -51,13 +50,13 @@ function endWhenRefused(res: ServerResponse, identity: Identity, clock: StreamCl
   };
   let isLooking = false;
   const look = async (): Promise<void> => {
-    // A slow look is not doubled, and what has been ended may have a while to go until it is closed.
+    // Checks do not overlap, and an ended stream may take time to close.
     if (isLooking || res.writableEnded) return;
     isLooking = true;
     try {
       if (await isRefused()) res.end();
     } catch {
-      // Where nobody can tell, the next look may.
+      // The state is unknown now; the next check tries again.
     } finally {
       isLooking = false;
     }
@@ -66,7 +65,7 @@ function endWhenRefused(res: ServerResponse, identity: Identity, clock: StreamCl
   res.once('close', () => clearInterval(timer));
 }
 
-/** Whether who opened the stream is the same caller by another authenticator. Rejects where that cannot tell. */
+/** Returns whether another authenticator sees the same caller. Rejects if that authenticator is unavailable. */
 async function isAdmitted({ req }: ServerResponse, { key, groups }: Identity, by: Judge): Promise<boolean> {
   try {
     const now = await by.authenticate(req.rawHeaders);

@@ -2,11 +2,7 @@ import type { Server } from 'node:net';
 import { bindServer } from '#lib/connections/bind-server';
 import { ConfigError } from '#runtime/errors';
 
-/**
- * Binds a server; port 0 takes any free one.
- * @returns the port as it is bound
- * @throws ConfigError when the port cannot be had
- */
+/** Binds a server; port 0 takes any free port. @returns the bound port @throws ConfigError if the port is not available */
 export async function listenOn(server: Server, host: string, port: number): Promise<number> {
   try {
     return await bindServer(server, { host, port });

@@ -7,7 +7,7 @@ import { createListener } from './listener.ts';
 
 const pem = (name: string) => readFileSync(new URL(`../incoming/testdata/${name}`, import.meta.url), 'utf8');
 
-it('a connection on which nobody shakes hands by TLS is closed after five seconds, and holds up nobody', async () => {
+it('closes a connection without a TLS handshake after five seconds, and serves others meanwhile', async () => {
   const tls = { cert: pem('loopback-cert.pem'), key: pem('loopback-key.pem') };
   const server = createListener({ tls, route: () => undefined, failed: () => undefined });
   server.listen(0, '127.0.0.1');

@@ -7,9 +7,9 @@ import { metadataPaths, resourceMetadata } from './resource-metadata.ts';
 interface ListenerOptions {
   /** Certificate and key as PEM; undefined: plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
-  /** Decides by path; undefined: there is nothing. */
+  /** Chooses a handler by path; undefined: 404. */
   readonly route: Route;
-  /** Told of what a handler threw after all. */
+  /** Called with an error that a handler threw. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -17,13 +17,13 @@ export type RouteHandler = (req: IncomingMessage, res: ServerResponse) => Promis
 export type Route = (path: string) => RouteHandler | undefined;
 
 const HEADERS_TIMEOUT = 10_000;
-/** The whole of a request, its body included. Answers may take longer. */
+/** Milliseconds for the whole request including its body. Answers may take longer. */
 const REQUEST_TIMEOUT = 60_000;
-/** Longer than the idle time of usual proxies' connections, so that they and not we close them. */
+/** Milliseconds. Longer than the idle time of common proxies, so that the proxy closes the connection first. */
 const KEEP_ALIVE = 75_000;
 const MAX_HEADER_BYTES = 32_768;
 
-/** The public port. The MCP endpoint is handed over before anything else looks at the request. */
+/** Returns the server of the public port. It passes requests to the MCP endpoint before any other check. */
 export function createListener({ tls, route, failed }: ListenerOptions): Server {
   const settings = {
     headersTimeout: HEADERS_TIMEOUT,
@@ -45,20 +45,20 @@ export function createListener({ tls, route, failed }: ListenerOptions): Server 
     : createServer(settings, handle);
 }
 
-/** What stands at a path; 404 where there is nothing. */
+/** Calls the handler of a path; answers 404 without one. */
 export function answerRoute(handler: RouteHandler | undefined, ...[req, res]: Parameters<RouteHandler>) {
   if (handler) return handler(req, res);
   answerJson(res, 404, '{"error":"not_found","error_description":"There is nothing at this path"}');
   return undefined;
 }
 
-/** The path as it stands: no decoding, no folding of slashes or case. What follows a question mark counts for nothing. */
+/** Returns the unchanged path without its query: no decoding, no folding of slashes or case. */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Serves the protected resource metadata (RFC 9728) at its paths, open to every origin. */
+/** Returns the routes of the protected resource metadata (RFC 9728), open to every origin. */
 export function metadataRoutes(settings: Parameters<typeof resourceMetadata>[0]): Map<string, RouteHandler> {
   const metadata = resourceMetadata(settings);
   if (!metadata) return new Map();

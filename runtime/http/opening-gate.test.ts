@@ -5,7 +5,7 @@ import { until } from '../../e2e/gateway/until.ts';
 import { createListener, type RouteHandler } from './listener.ts';
 import { createOpeningGate, type OpeningGate } from './opening-gate.ts';
 
-describe('before everything is open', () => {
+describe('OpeningGate', () => {
   let gate: OpeningGate;
   let server: Server;
   let [come, gone, served] = [0, 0, 0];
@@ -24,7 +24,7 @@ describe('before everything is open', () => {
     server.close();
   });
 
-  /** Asks, and settles with the status. */
+  /** Sends a request and settles with the status. */
   function ask(path: string): { readonly asked: ClientRequest; readonly status: Promise<number | undefined> } {
     const asked = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, path, agent: false });
     const status = new Promise<number | undefined>((resolve) => {
@@ -40,14 +40,14 @@ describe('before everything is open', () => {
   };
   const open = () => gate.open((path) => (path === '/mcp' ? serve : undefined));
 
-  it('requests wait, and are served as soon as it is', async () => {
+  it('holds requests and serves them after opening', async () => {
     const [found, missed] = [ask('/mcp'), ask('/other')];
     await until('both requests', () => come === 2);
     open();
     expect(await Promise.all([found.status, missed.status])).toEqual([204, 404]);
   });
 
-  it('more than a number are told to come again', async () => {
+  it('answers 503 to requests over the limit', async () => {
     const waiting = [ask('/mcp'), ask('/mcp')];
     await until('both requests', () => come === 2);
     expect(await ask('/mcp').status).toBe(503);
@@ -55,7 +55,7 @@ describe('before everything is open', () => {
     expect(await Promise.all(waiting.map(({ status }) => status))).toEqual([204, 204]);
   });
 
-  it('who leaves makes room, and is not served', async () => {
+  it('forgets a client that disconnects and frees its place', async () => {
     const waiting = [ask('/mcp'), ask('/mcp')];
     await until('both requests', () => come === 2);
     waiting[0]!.asked.destroy();

@@ -1,20 +1,20 @@
 import { answerJson } from './answer-json.ts';
 import { answerRoute, type Route, type RouteHandler } from './listener.ts';
 
-/** Where requests wait until there is something to serve them. */
+/** Holds requests until the gateway can serve them. */
 export interface OpeningGate {
   readonly route: (path: string) => RouteHandler;
-  /** Lets all in that wait. To be called once; whoever comes later is for the route itself. */
+  /** Passes all held requests to the route. Call it once; later requests go to the route directly. */
   open(route: Route): void;
 }
 
-/** Requests that wait at most: one more is told to come again. */
+/** Limit of held requests. The gate tells further clients to retry. */
 const MAX_WAITING = 1_000;
 const TRY_AGAIN = '{"error":"starting","error_description":"Not everything is open yet; try again in a second"}';
 
 /**
- * Whoever comes before everything is open waits: a port that answers otherwise would seem to be another server's. Who leaves meanwhile
- * is forgotten, and nothing of a body is read.
+ * Returns a gate that holds requests until the gateway is open: an error would look like the answer of another server. It forgets clients
+ * that disconnect, and reads no bodies.
  */
 export function createOpeningGate(most = MAX_WAITING): OpeningGate {
   const waiting = new Set<(route: Route | undefined) => void>();

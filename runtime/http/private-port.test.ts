@@ -66,7 +66,7 @@ async function open(more: Partial<PrivatePortDeps> = {}) {
 }
 
 describe('private port', () => {
-  it('says that the process lives, whatever else', async () => {
+  it('answers liveness regardless of all other states', async () => {
     const get = await open({ snapshot: () => ({ ...snapshot, ready: false, draining: true }) });
     expect((await get('/healthz')).status).toBe(200);
   });
@@ -75,12 +75,12 @@ describe('private port', () => {
     [{ ready: true, draining: false }, 200, 'ready\n'],
     [{ ready: false, draining: false }, 503, 'starting\n'],
     [{ ready: true, draining: true }, 503, 'draining\n'],
-  ])('answers readiness for %j by %d', async (state, status, text) => {
+  ])('answers readiness for %j with %d', async (state, status, text) => {
     const answer = await (await open({ snapshot: () => ({ ...snapshot, ...state }) }))('/readyz?verbose');
     expect([answer.status, await answer.text()]).toEqual([status, text]);
   });
 
-  it('is not for pages whose name leads to this machine all of a sudden', async () => {
+  it('refuses a page whose name was rebound to this machine', async () => {
     const port = createPrivatePort(deps());
     opened.push(port);
     const bound = await port.listen('127.0.0.1', 0);
@@ -94,7 +94,7 @@ describe('private port', () => {
       expect(await ask(host)).toEqual([200, true]);
   });
 
-  it('that others reach has whatever name they gave it', async () => {
+  it('accepts any host name if other machines reach it', async () => {
     const port = createPrivatePort(deps());
     opened.push(port);
     const bound = await port.listen('0.0.0.0', 0);
@@ -102,7 +102,7 @@ describe('private port', () => {
     expect([answer.statusCode, await answer.body.text()]).toEqual([200, 'ok\n']);
   });
 
-  it('tells the status, in the form that the operator reads', async () => {
+  it('answers status in the form that the operator reads', async () => {
     const answer = await (await open())('/status');
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -118,7 +118,7 @@ describe('private port', () => {
     ['Bearer ', 401],
     ['Bearer new-token', 200],
     ['bearer old-token', 200],
-  ])('with a status token answers Authorization %p by %d', async (authorization, status) => {
+  ])('answers Authorization %p with %d if a status token is set', async (authorization, status) => {
     const get = await open({ readStatusTokens: () => 'new-token\nold-token\n\n' });
     const answer = await get('/status', authorization === undefined ? {} : { headers: { authorization } });
     expect(answer.status).toBe(status);
@@ -127,7 +127,7 @@ describe('private port', () => {
     expect((await get('/metrics')).status).toBe(200);
   });
 
-  it('serves metrics, or not where they are switched off', async () => {
+  it('serves metrics, or 404 if metrics are disabled', async () => {
     const answer = await (await open())('/metrics');
     expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(await answer.text()).toContain('vmcp_info');
@@ -139,7 +139,7 @@ describe('private port', () => {
     async (path) => expect((await (await open())(path)).status).toBe(404),
   );
 
-  it('takes GET and HEAD only', async () => {
+  it('accepts GET and HEAD only', async () => {
     const get = await open();
     const head = await get('/status', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -147,7 +147,7 @@ describe('private port', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('answers 500 without the reason when something fails', async () => {
+  it('answers 500 without the reason after an error', async () => {
     const fail = () => {
       throw new Error('inner');
     };
@@ -156,7 +156,7 @@ describe('private port', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('says which port cannot be had', async () => {
+  it('names the port that it cannot bind', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as { port: number };

@@ -8,13 +8,16 @@ import type { StatusSnapshot } from './status-snapshot.ts';
 
 export interface PrivatePortDeps {
   readonly snapshot: () => StatusSnapshot;
-  /** What `/status` says of the authorization server; absent: there never is one. */
+  /** Returns the `/status` part of the authorization server; absent: there never is one. */
   readonly authServer?: () => Promise<RuntimeStatus['auth_server']>;
-  /** Undefined where the configuration has no metrics path. */
+  /** Undefined if the configuration has no metrics path. */
   readonly renderMetrics: () => Promise<{ contentType: string; text: string }> | undefined;
-  /** Bearer tokens that `/status` takes, one a line, so that an old one goes on for a while; undefined: it asks for none. */
+  /**
+   * Returns the bearer tokens that `/status` accepts, one per line: an old one may stay valid for a while. Undefined: no token is
+   * required.
+   */
   readonly readStatusTokens: () => string | undefined;
-  /** Answers paths below /login/; absent: only this machine reaches the port, and it is not this machine. */
+  /** Answers paths below /login/; absent: not served, because other machines can reach the port. */
   readonly login?: ((url: URL) => Promise<LoginAnswer>) | undefined;
   readonly log: Log;
 }
@@ -26,9 +29,9 @@ interface LoginAnswer {
 }
 
 export interface PrivatePort {
-  /** @returns the port as it is bound. @throws ConfigError */
+  /** @returns the bound port. @throws ConfigError */
   listen(host: string, port: number): Promise<number>;
-  /** Answers what is under way, for at most `deadline` milliseconds. */
+  /** Finishes pending answers for at most `deadline` milliseconds. */
   close(deadline: number): Promise<void>;
 }
 
@@ -50,8 +53,8 @@ const endpoints = new Map<string, Endpoint>([
 ]);
 
 /**
- * Health, readiness, status and metrics, on a port that is never exposed. GET and HEAD only. Where only this machine reaches it, names of
- * others are refused: a page in a browser here may have had its own name changed to this address (DNS rebinding).
+ * Returns the server of health, readiness, status and metrics, on a port that is never exposed. It accepts GET and HEAD only. On a
+ * loopback port it refuses foreign host names, against DNS rebinding.
  */
 export function createPrivatePort(deps: PrivatePortDeps): PrivatePort {
   let isLocal = false;
@@ -91,7 +94,7 @@ async function respond(req: IncomingMessage, deps: PrivatePortDeps): Promise<Ans
   return endpoint(req, deps);
 }
 
-/** Only GET: whatever else a browser or a scanner sends begins nothing. */
+/** Answers login paths to GET only: other methods of browsers and scanners must not begin a login. */
 async function loginOf({ url = '', method }: IncomingMessage, { login }: PrivatePortDeps): Promise<Answer> {
   const target = url.startsWith('/login/') ? URL.parse(url, 'http://localhost') : null;
   return login && method === 'GET' && target ? login(target) : NOT_FOUND;
@@ -104,7 +107,7 @@ function write(res: ServerResponse, { status, type = 'text/plain; charset=utf-8'
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
   };
-  // One by one: pages write names in other letters, and each is to be sent once.
+  // One by one: login pages write header names in another case, and each header must be sent once.
   for (const [name, value] of [...Object.entries(basic), ...Object.entries(headers ?? {})]) res.setHeader(name, value);
   res.writeHead(status).end(body);
 }
@@ -134,7 +137,7 @@ async function metrics({ renderMetrics }: PrivatePortDeps): Promise<Answer> {
   return rendered === undefined ? NOT_FOUND : { status: 200, type: rendered.contentType, body: rendered.text };
 }
 
-/** Compares digests, so that the time taken tells nothing of a token. An empty line is no token. */
+/** Compares digests, so that the time does not depend on a token. An empty line is no token. */
 function isOneOf(tokens: readonly string[], authorization: string): boolean {
   const given = /^bearer +(\S+)$/i.exec(authorization)?.[1];
   if (given === undefined) return false;

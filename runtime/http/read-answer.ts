@@ -1,14 +1,14 @@
-/** The answer to a call is longer than allowed. */
+/** The answer to a call exceeds its size limit. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
-/** The whole body of an answer as text. @throws AnswerTooLarge, or the connection's error */
+/** Returns the whole body of an answer as text. @throws AnswerTooLarge, or the connection's error */
 export async function readAnswer(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   return (await readBytes(body, maxBytes)).toString('utf8');
 }
 
-/** The whole body of an answer. @throws AnswerTooLarge, or the connection's error */
+/** Returns the whole body of an answer. @throws AnswerTooLarge, or the connection's error */
 export async function readBytes(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -20,7 +20,7 @@ export async function readBytes(body: AsyncIterable<Buffer>, maxBytes: number): 
   return Buffer.concat(chunks);
 }
 
-/** A code or class of a failed call's error: its message may hold parts of what was sent. */
+/** Returns the code or class of a failed call's error. Its message may contain parts of the request. */
 export function faultOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   return [code, name].find((word) => typeof word === 'string') ?? 'unknown error';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { readBody } from './read-body.ts';
 
-/** Sends the beginning of a body that never ends; `read` gets the request as the server sees it. */
+/** Sends the beginning of a body that never ends. `read` gets the request as the server sees it. */
 async function readPartOf(read: (req: IncomingMessage, leave: () => void) => Promise<unknown>): Promise<unknown> {
   const server = createServer();
   const received = once(server, 'request') as Promise<[IncomingMessage]>;
@@ -25,8 +25,8 @@ async function readPartOf(read: (req: IncomingMessage, leave: () => void) => Pro
 
 const INCOMPLETE = { answer: { status: 400, code: 'body_incomplete' } };
 
-describe('reading a body', () => {
-  it('fails when the client left before the reading began', async () => {
+describe('readBody', () => {
+  it('rejects if the client disconnected before the reading began', async () => {
     await readPartOf(async (req, leave) => {
       req.on('error', () => undefined);
       const left = new Promise((resolve) => req.on('close', resolve));
@@ -36,7 +36,7 @@ describe('reading a body', () => {
     });
   });
 
-  it('fails when the client leaves in the middle', async () => {
+  it('rejects if the client disconnects during the reading', async () => {
     await readPartOf(async (req, leave) => {
       const body = readBody(req, 1_000);
       leave();

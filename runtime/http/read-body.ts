@@ -5,10 +5,7 @@ function tooLarge(limit: number): RequestError {
   return new RequestError({ status: 413, code: 'body_too_large', text: `The body is larger than ${limit} bytes` });
 }
 
-/**
- * The whole body, at most `limit` bytes; what is more is not read.
- * @throws RequestError 413 when it is larger, 400 when the client broke off
- */
+/** Reads the whole body, at most `limit` bytes. @throws RequestError 413 if it is larger, 400 if the client disconnected */
 export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > limit) {
@@ -17,7 +14,7 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
     }
     const brokeOff = (cause?: unknown) =>
       reject(new RequestError({ status: 400, code: 'body_incomplete', text: 'The body is incomplete' }, { cause }));
-    // The client may have left while its token was looked at: then no event comes any more.
+    // The client may have disconnected while its token was verified: then no event follows.
     if (req.destroyed) {
       brokeOff();
       return;
@@ -38,7 +35,7 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
       resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
     });
     req.on('error', brokeOff);
-    // Every request closes: an error, which is costly to make, is made for one whose body is not whole alone.
+    // Every request emits 'close'. An error is costly, so it is created only for an incomplete body.
     req.on('close', () => {
       if (!req.readableEnded) brokeOff();
     });

@@ -27,27 +27,27 @@ async function sourceSeen(
   }
 }
 
-describe('the client address', () => {
-  it('is the peer, whatever a header says, where no proxy is trusted', async () => {
+describe('createReadSource', () => {
+  it('returns the peer regardless of headers if no proxy is trusted', async () => {
     expect(await sourceSeen(createReadSource([]), { 'x-forwarded-for': '1.2.3.4' })).toBe('127.0.0.1');
   });
 
-  it('is what a trusted proxy says', async () => {
+  it('returns the address that a trusted proxy reports', async () => {
     const read = createReadSource(['127.0.0.0/8']);
     expect(await sourceSeen(read, { 'x-forwarded-for': '203.0.113.9' })).toBe('203.0.113.9');
   });
 
-  it('is the nearest hop that is no trusted proxy: what stands before it the client may have made up', async () => {
+  it('returns the nearest hop that is no trusted proxy, as the client may forge all earlier hops', async () => {
     const read = createReadSource(['127.0.0.0/8', '10.0.0.0/8']);
     expect(await sourceSeen(read, { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 10.1.2.3' })).toBe('203.0.113.9');
   });
 
-  it('is the peer where the header of an untrusted peer or nonsense stands', async () => {
+  it('returns the peer if the header is invalid or from an untrusted peer', async () => {
     expect(await sourceSeen(createReadSource(['10.0.0.0/8']), { 'x-forwarded-for': '203.0.113.9' })).toBe('127.0.0.1');
     expect(await sourceSeen(createReadSource(['127.0.0.0/8']), { 'x-forwarded-for': 'nobody' })).toBe('127.0.0.1');
   });
 
-  it('is one and the same, whether the socket is for both families or for one', async () => {
+  it('returns the same address for a dual-stack and a single-stack socket', async () => {
     const forwarded = { 'x-forwarded-for': '::ffff:203.0.113.9, ::FFFF:10.1.2.3' };
     expect(await sourceSeen(createReadSource([]), {}, '::')).toBe('127.0.0.1');
     expect(await sourceSeen(createReadSource(['10.0.0.0/8']), forwarded, '::')).toBe('127.0.0.1');
@@ -58,12 +58,12 @@ describe('the client address', () => {
     ['203.0.113.9:4711', '203.0.113.9'],
     ['[2001:db8::9]:4711', '2001:db8::9'],
     ['[2001:db8::9]', '2001:db8::9'],
-  ])('is read without the port that some proxies write: %s', async (hop, address) => {
+  ])('removes the port that some proxies write: %s', async (hop, address) => {
     const read = createReadSource(['127.0.0.0/8']);
     expect(await sourceSeen(read, { 'x-forwarded-for': `6.6.6.6, ${hop}` })).toBe(address);
   });
 
-  it('is the peer where the nearest hop is unreadable: what stands before it the client may have made up', async () => {
+  it('returns the peer if the nearest hop is invalid, as the client may forge all earlier hops', async () => {
     const read = createReadSource(['127.0.0.0/8', '10.0.0.0/8']);
     for (const hop of ['unknown', '_hidden', '', '1.2.3.4:99999999']) {
       expect(await sourceSeen(read, { 'x-forwarded-for': `6.6.6.6, ${hop}` })).toBe('127.0.0.1');

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 
-/** The client's address. A forwarding header counts only where a trusted proxy wrote it, and only its own entry. */
+/** Returns the client's address. A forwarding header counts only if a trusted proxy wrote it, and then only the proxy's own entry. */
 export type ReadSource = (req: IncomingMessage) => string | undefined;
 
 /** `trustedProxies`: CIDRs. */
@@ -18,19 +18,19 @@ export function createReadSource(trustedProxies: readonly string[]): ReadSource 
     if (peer === undefined || !isTrusted(peer)) return peer;
     const forwarded = req.headers['x-forwarded-for'];
     const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').map(addressOf);
-    // From the nearest hop outwards: the first one that is no proxy of ours is the client. One that says nothing ends the search,
-    // as the client may have made up what stands before it.
+    // From the nearest hop outwards, the first untrusted hop is the client. An invalid hop ends the search: the client may have forged
+    // the earlier ones.
     const client = hops.reverse().find((hop) => hop === undefined || !isTrusted(hop));
     return client ?? peer;
   };
 }
 
-/** A socket for both families says of a peer of IPv4 an address of IPv6 (RFC 4291 §2.5.5.2): the peer is one and the same. */
+/** Returns an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) as IPv4: dual-stack sockets report IPv4 peers so. */
 function plainAddress<T extends string | undefined>(address: T): T | string {
   return address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? address;
 }
 
-/** Some proxies write the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Returns the address of a hop. Some proxies also write the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function addressOf(hop: string): string | undefined {
   const text = hop.trim();
   const address = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;

@@ -5,7 +5,7 @@ import { metadataPaths, metadataUrl, resourceMetadata } from './resource-metadat
 const oidc = (more: object = {}) => Incoming.parse({ type: 'oidc', issuer: 'https://idp.example.com/', ...more });
 
 describe('protected resource metadata (RFC 9728)', () => {
-  it('says resource and issuer byte for byte as they are configured', () => {
+  it('contains resource and issuer byte for byte as configured', () => {
     const resourceUrl = 'https://MCP.example.com:443/mcp/?a=b';
     expect(resourceMetadata({ resourceUrl, incoming: oidc({ scopes: ['mcp', 'read'] }) })).toEqual({
       resource: resourceUrl,
@@ -15,12 +15,12 @@ describe('protected resource metadata (RFC 9728)', () => {
     });
   });
 
-  it('names no scopes where none is required', () => {
+  it('omits the scopes if none is required', () => {
     const metadata = resourceMetadata({ resourceUrl: 'https://mcp.example.com/mcp', incoming: oidc() });
     expect(metadata).not.toHaveProperty('scopes_supported');
   });
 
-  it('is absent where no token is asked for', () => {
+  it('does not exist if no token is required', () => {
     const incoming = Incoming.parse({ type: 'anonymous' });
     expect(resourceMetadata({ resourceUrl: 'https://mcp.example.com/mcp', incoming })).toBeUndefined();
   });
@@ -31,7 +31,7 @@ describe('protected resource metadata (RFC 9728)', () => {
     ['https://a.example/', []],
     ['https://a.example/team/one', ['/.well-known/oauth-protected-resource/team/one']],
     ['https://a.example/mcp/', ['/.well-known/oauth-protected-resource/mcp/']],
-  ])('is served at the root, at /mcp and with the path of %s inserted', (resourceUrl, more) => {
+  ])('has paths at the root, at /mcp and with the path of %s inserted', (resourceUrl, more) => {
     expect(metadataPaths(resourceUrl)).toEqual([
       '/.well-known/oauth-protected-resource',
       '/.well-known/oauth-protected-resource/mcp',
@@ -43,7 +43,7 @@ describe('protected resource metadata (RFC 9728)', () => {
     ['https://a.example/mcp', 'https://a.example/.well-known/oauth-protected-resource/mcp'],
     ['http://localhost:4483/', 'http://localhost:4483/.well-known/oauth-protected-resource'],
     ['https://a.example/x/y', 'https://a.example/.well-known/oauth-protected-resource/x/y'],
-  ])('of %s is found at %s', (resourceUrl, url) => {
+  ])('has for %s the URL %s', (resourceUrl, url) => {
     expect(metadataUrl(resourceUrl)).toBe(url);
     expect(metadataPaths(resourceUrl)).toContain(new URL(url).pathname);
   });

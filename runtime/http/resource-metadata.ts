@@ -3,7 +3,7 @@ import type { RunConfig } from '#crds/run-config/run-config';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** RFC 9728 §2: what a client needs to know to get a token for this endpoint. */
+/** RFC 9728 §2: the facts that a client needs to get a token for this endpoint. */
 interface ResourceMetadata {
   readonly resource: string;
   readonly authorization_servers: readonly string[];
@@ -12,8 +12,8 @@ interface ResourceMetadata {
 }
 
 /**
- * The protected resource metadata of the endpoint, or undefined where no token is asked for (the document is then 404,
- * which clients read as "no authorization"). `resource` is byte for byte the URL that the user types: clients compare it so.
+ * Returns the protected resource metadata of the endpoint. Undefined if no token is required: clients read the 404 as "no authorization".
+ * `resource` is byte for byte the user's URL, as clients compare it so.
  */
 export function resourceMetadata(settings: { resourceUrl: string; incoming: Incoming }): ResourceMetadata | undefined {
   const { resourceUrl, incoming } = settings;
@@ -26,19 +26,17 @@ export function resourceMetadata(settings: { resourceUrl: string; incoming: Inco
   };
 }
 
-/** The paths that serve the metadata: the root one, the one of `/mcp`, and RFC 9728 §3.1 with the resource's path inserted. */
+/** Returns the paths that serve the metadata: the root, `/mcp`, and the resource's path inserted (RFC 9728 §3.1). */
 export function metadataPaths(resourceUrl: string): readonly string[] {
   return [...new Set([WELL_KNOWN, `${WELL_KNOWN}/mcp`, WELL_KNOWN + pathOf(resourceUrl)])];
 }
 
-/** The URL that a challenge names as `resource_metadata`. */
+/** Returns the URL that a challenge names as `resource_metadata`. */
 export function metadataUrl(resourceUrl: string): string {
   return new URL(resourceUrl).origin + WELL_KNOWN + pathOf(resourceUrl);
 }
 
-/**
- * The URL of the endpoint: that of the configuration, else where it listens; a bind address for all interfaces is no name.
- */
+/** Returns the URL of the endpoint: the configured one, else the bound address. A bind address for all interfaces is no host name. */
 export function endpointUrl(
   {
     resource_url,

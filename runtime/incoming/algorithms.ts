@@ -1,4 +1,4 @@
-/** Signature algorithms that are accepted. No `none`, and no HS*: a public key must never serve as a shared secret. */
+/** Accepted signature algorithms. `none` and HS* are excluded: a public key must never serve as a shared secret. */
 export const ALGORITHMS: readonly string[] = [
   'RS256',
   'RS384',

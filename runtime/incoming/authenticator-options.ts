@@ -3,9 +3,9 @@ import type { SessionCheck } from '#runtime/authserver/auth-server';
 import type { Log } from '#runtime/telemetry/log';
 import type { DispatcherFor } from './json-client.ts';
 
-/** What boundary 1 gets from the process around it. */
+/** Process-wide settings and collaborators of boundary 1. */
 export interface AuthenticatorOptions {
-  /** The configured URL of the endpoint: the audience where none is configured. */
+  /** The configured URL of the endpoint: the audience if none is configured. */
   readonly resourceUrl?: string | undefined;
   /** The URL that challenges name as `resource_metadata`; absent: derived from `resourceUrl`. */
   readonly metadataUrl?: string | undefined;
@@ -16,17 +16,17 @@ export interface AuthenticatorOptions {
   readonly log: Log;
   /** Reads a secret, key or certificate file. */
   readonly readFile: (path: string) => Promise<string>;
-  /** The public keys of the authorization server in this process; needed where `incoming.embedded` is set. */
+  /** Returns the public keys of the embedded authorization server. Required if `incoming.embedded` is set. */
   readonly embeddedKeys?: (() => JSONWebKeySet | Promise<JSONWebKeySet>) | undefined;
-  /** Whether a key of it that is not known may come yet, as another replica has seen it first; absent: never. */
+  /** Returns whether an unknown key of the embedded server may still arrive, because another replica saw it first; absent: never. */
   readonly embeddedKeysMayCome?: (() => boolean) | undefined;
-  /** The logins of the authorization server in this process; needed where `incoming.embedded` is set. */
+  /** Logins of the embedded authorization server. Required if `incoming.embedded` is set. */
   readonly embeddedSessions?: SessionCheck | undefined;
-  /** The claim that holds the groups, where `incoming.groups_claim` names none. */
+  /** The claim that holds the groups if `incoming.groups_claim` names none. */
   readonly groupsClaim?: string | undefined;
-  /** How connections to the identity provider are made, e.g. through a proxy; absent: directly. */
+  /** Creates connections to the identity provider, e.g. through a proxy; absent: direct ones. */
   readonly dispatcherFor?: DispatcherFor | undefined;
-  /** Told of each token whether it was remembered. */
+  /** Called for each token with whether it was cached. */
   readonly lookedUp?: ((remembered: boolean) => void) | undefined;
   /** Milliseconds for one call to the identity provider; absent: 5 s. */
   readonly deadline?: number | undefined;

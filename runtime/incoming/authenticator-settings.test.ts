@@ -13,13 +13,13 @@ function settingsWith(limits: object): string {
   return JSON.stringify(authenticatorSettings(config));
 }
 
-describe('what boundary 1 is made from', () => {
-  it('has the limits of keys and tokens in it', () => {
+describe('authenticatorSettings', () => {
+  it('contains the limits of keys and tokens', () => {
     for (const name of ['jwks_max_age', 'jwks_cooldown', 'introspection_cache'])
       expect(settingsWith({ [name]: '7s' })).not.toBe(settingsWith({}));
   });
 
-  it('has no other limit in it, so that what it remembers outlasts their change', () => {
+  it('contains no other limit, so that cached tokens survive a change of other limits', () => {
     expect(settingsWith({ session_idle: '7m', max_response_bytes: 70_000, connect_timeout: '7s' })).toBe(
       settingsWith({}),
     );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Identity } from './identity.ts';
 import { normaliseClaims, readGroups } from './normalise-claims.ts';
 
-/** Names a principal in caches and sessions. JSON keeps issuer and subject apart whatever they hold. */
+/** Returns the key of a principal in caches and sessions. JSON keeps issuer and subject distinct for all values. */
 export function identityKey(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject]);
 }
@@ -13,7 +13,7 @@ export function subjectOf(key: string): string {
   return subject;
 }
 
-/** The caller where no token is asked for. */
+/** The identity of callers without a token. */
 export const ANONYMOUS: Identity = {
   issuer: '',
   subject: 'anonymous',
@@ -26,11 +26,7 @@ export const ANONYMOUS: Identity = {
   expiresAt: Infinity,
 };
 
-/**
- * The caller that verified claims speak of.
- * @param about.expiresAt milliseconds since the epoch
- * @throws ClaimsTooLarge
- */
+/** Returns the caller of verified claims. @param about.expiresAt milliseconds since the epoch @throws ClaimsTooLarge */
 export function buildIdentity(
   claims: Readonly<Record<string, unknown>>,
   about: { issuer: string; subject: string; token: string; expiresAt: number; groupsClaim: string | undefined },
@@ -49,7 +45,7 @@ export function buildIdentity(
   };
 }
 
-/** RFC 8693 §4.2 `scope` is one string; some issuers write a list, or call it `scp`. */
+/** RFC 8693 §4.2: `scope` is one string. Some issuers write a list, or name it `scp`. */
 function readScopes(claims: Readonly<Record<string, unknown>>): string[] {
   const scopes = [claims.scope, claims.scp].flat().filter((scope) => typeof scope === 'string');
   return [...new Set(scopes.flatMap((scope) => scope.split(' ')).filter((scope) => scope !== ''))];

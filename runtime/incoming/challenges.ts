@@ -1,6 +1,6 @@
 import { RequestError } from '#runtime/errors';
 
-/** Fixed texts of a 401: they say what to do about a token without saying anything that came with it. */
+/** Fixed texts of a 401. They name the remedy and contain no part of the request. */
 const INVALID_TOKEN = {
   malformed: 'The access token is malformed',
   repeated: 'Send exactly one Authorization header',
@@ -17,21 +17,21 @@ const INVALID_TOKEN = {
 } as const;
 export type InvalidToken = keyof typeof INVALID_TOKEN;
 
-/** The refusals of boundary 1, as RFC 6750 §3 and RFC 9728 §5.1 want them. */
+/** Refusals of boundary 1, as RFC 6750 §3 and RFC 9728 §5.1 require. */
 export interface Challenges {
-  /** 401 without an `error`: the client did not know that a token is needed. */
+  /** Returns a 401 without an `error`: the client did not know that a token is required. */
   missing(): RequestError;
   invalid(reason: InvalidToken, cause?: unknown): RequestError;
-  /** 403 that asks for what the token has and what it lacks, so that a new token loses nothing. */
+  /** Returns a 403 that names the held and the missing scopes, so that a new token loses none. */
   insufficientScope(held: readonly string[]): RequestError;
-  /** 503: whether the token is good cannot be found out now. */
+  /** Returns a 503: the token cannot be verified now. */
   unavailable(cause: unknown): RequestError;
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 const MAX_SCOPES = 64;
 
-/** Builds the refusals of an endpoint whose metadata is at `metadataUrl` and that requires `scopes`. */
+/** Returns the refusals of an endpoint whose metadata is at `metadataUrl` and that requires `scopes`. */
 export function createChallenges(settings: { metadataUrl: string | undefined; scopes: readonly string[] }): Challenges {
   const { metadataUrl, scopes } = settings;
   const refuse = (status: number, code: string, text: string, parameters: Parameters, cause?: unknown) =>
@@ -82,7 +82,10 @@ function challenge(parameters: Parameters): string {
   return shown.length > 0 ? `Bearer ${shown.join(', ')}` : 'Bearer';
 }
 
-/** The scopes a token holds come from outside: only what RFC 6749 §3.3 allows in a quoted string goes into a header. */
+/**
+ * Returns the required and held scopes. Held scopes are external input: the header takes only those that RFC 6749 §3.3 allows in a quoted
+ * string.
+ */
 function union(required: readonly string[], held: readonly string[]): string[] {
   return [...new Set([...required, ...held.filter((scope) => SCOPE.test(scope))])].slice(0, MAX_SCOPES);
 }

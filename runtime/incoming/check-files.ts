@@ -4,10 +4,7 @@ import { ConfigError } from '#runtime/errors';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import { Jwks } from './key-set.ts';
 
-/**
- * Checks the files of boundary 1, which accepts no token if one of them is unusable.
- * @throws ConfigError that names field and file
- */
+/** Checks the files of boundary 1: an unusable file would make it accept no token. @throws ConfigError that names field and file */
 export function checkIncomingFiles(incoming: Incoming, read: (file: string) => string): void {
   if (incoming.type !== 'oidc') return;
   const { ca_bundle_file: authorities, client_secret_file: secret, jwks_file: keys } = incoming;

@@ -34,8 +34,8 @@ afterAll(async () => {
   await issuer.close();
 });
 
-describe('anonymous', () => {
-  it('lets everybody in as one fixed identity, with a warning', () => {
+describe('anonymous authenticator', () => {
+  it('admits every caller as one fixed identity and warns', () => {
     const options = {
       limits: { jwksMaxAge: 1, jwksCooldown: 1, introspectionCache: 1 },
       now: Date.now,
@@ -61,10 +61,10 @@ describe('anonymous', () => {
   });
 });
 
-describe('the Authorization header', () => {
+describe('Authorization header', () => {
   const status = (answer: string) => Number(answer.split(' ')[1]);
 
-  it('is asked for without an error when there is none, or one of another scheme', async () => {
+  it('gets a 401 without an error if it is missing or of another scheme', async () => {
     for (const headers of [{}, { authorization: 'Basic YTpi' }, { authorization: 'Bearer' }]) {
       const { status, headers: answered, text } = await endpoint.call(undefined, headers);
       expect(status).toBe(401);
@@ -76,26 +76,26 @@ describe('the Authorization header', () => {
     }
   });
 
-  it('may be written in any case', async () => {
+  it('may have any case', async () => {
     for (const line of [`authorization: bearer ${token}`, `AUTHORIZATION: BEARER   ${token}  `]) {
       expect(status(await endpoint.raw([line]))).toBe(200);
     }
   });
 
-  it('may be there only once, even with the same token twice', async () => {
+  it('may occur only once, even with the same token', async () => {
     const line = `Authorization: Bearer ${token}`;
     expect(status(await endpoint.raw([line, line]))).toBe(401);
     expect(status(await endpoint.raw([line, 'authorization: Basic YTpi']))).toBe(401);
     expect(status(await endpoint.raw([`${line}, Bearer ${token}`]))).toBe(401);
   });
 
-  it('is the only place for a token: one in the query is not looked at', async () => {
+  it('accepts no token elsewhere: a token in the query is ignored', async () => {
     const answer = await endpoint.raw([], `/mcp?access_token=${token}`);
     expect(status(answer)).toBe(401);
     expect(answer).not.toContain('error="');
   });
 
-  it('holds a token of bounded length and of a token’s characters', async () => {
+  it('limits the token in length and characters', async () => {
     expect((await endpoint.call('x'.repeat(MAX_TOKEN_LENGTH + 1))).status).toBe(401);
     for (const bad of ['a b', 'a"b', 'a,b', '', 'ä']) {
       expect(status(await endpoint.raw([`Authorization: Bearer ${bad}`]))).toBe(401);
@@ -105,7 +105,7 @@ describe('the Authorization header', () => {
 });
 
 describe('challenges', () => {
-  it('name the metadata, the error in fixed words, and the scopes to ask for', async () => {
+  it('name the metadata, the error in fixed words, and the required scopes', async () => {
     const { headers } = await scoped.call('a.b.c');
     expect(headers['www-authenticate']).toBe(
       `Bearer resource_metadata="${METADATA}", error="invalid_token", ` +
@@ -116,7 +116,7 @@ describe('challenges', () => {
     );
   });
 
-  it('ask a token that lacks a scope for the union of what it has and lacks', async () => {
+  it('request the union of held and missing scopes', async () => {
     const answer = await scoped.call(await sign(claims({ scope: 'files:read extra' }), key));
     expect(answer.status).toBe(403);
     expect(answer.headers['www-authenticate']).toBe(
@@ -126,7 +126,7 @@ describe('challenges', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: 'insufficient_scope' });
   });
 
-  it('let no scope of a token break out of the header', async () => {
+  it('keep scopes of a token inside the quoted header value', async () => {
     const { headers } = await scoped.call(await sign(claims({ scp: ['x", error="y', 'a\\b', 'ü', 'fine'] }), key));
     expect(headers['www-authenticate']).toMatch(/, scope="mcp files:read fine"$/);
   });
@@ -141,7 +141,7 @@ describe('challenges', () => {
     }
   });
 
-  it('name no metadata where no URL of the endpoint is known', async () => {
+  it('omit the metadata if the URL of the endpoint is unknown', async () => {
     const at = await startEndpoint({ issuer: issuer.issuer }, { resourceUrl: undefined });
     expect((await at.call()).headers['www-authenticate']).toBe('Bearer');
     await at.close();
@@ -152,15 +152,15 @@ describe('challenges', () => {
   });
 });
 
-describe('a remembered token', () => {
+describe('token cache', () => {
   const headers = () => ['authorization', `Bearer ${token}`];
 
-  it('is answered at once, with the very same identity', async () => {
+  it('answers at once with the same identity object', async () => {
     const first = await endpoint.authenticator.authenticate(headers());
     expect(endpoint.authenticator.authenticate(headers())).toBe(first);
   });
 
-  it('is refused from its expiry on', async () => {
+  it('refuses a token from its expiry on', async () => {
     const at = await startEndpoint({ issuer: issuer.issuer });
     const short = await sign(claims({ exp: START / 1000 + 60 }), key);
     expect((await at.call(short)).status).toBe(200);
@@ -171,7 +171,7 @@ describe('a remembered token', () => {
     await at.close();
   });
 
-  it('is forgotten with its authenticator, which opens no connection any more', async () => {
+  it('ends with its authenticator, which then opens no more connections', async () => {
     const at = await startEndpoint({ issuer: issuer.issuer });
     await at.call(token);
     at.authenticator.close();
@@ -185,7 +185,7 @@ describe('a remembered token', () => {
     await idle.close();
   });
 
-  it('is verified once by many requests at once', async () => {
+  it('verifies a token once for many concurrent requests', async () => {
     const at = await startEndpoint({ issuer: issuer.issuer });
     const [first, second] = [at.authenticator.authenticate(headers()), at.authenticator.authenticate(headers())];
     expect(first).toBeInstanceOf(Promise);
@@ -194,7 +194,7 @@ describe('a remembered token', () => {
     await at.close();
   });
 
-  it('makes room for others by the least recently used one', () => {
+  it('evicts the least recently used token', () => {
     const memory = createTokenMemory(2);
     const remembered = { identity: ANONYMOUS, until: Infinity, keys: undefined };
     for (const digest of ['a', 'b']) memory.set(digest, remembered);

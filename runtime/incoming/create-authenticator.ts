@@ -17,8 +17,8 @@ const builders: Builders = {
 };
 
 /**
- * Boundary 1 as configured. A reload builds a new one and closes the former, which forgets all tokens.
- * @throws ConfigError when the configuration cannot be served by this process
+ * Returns boundary 1 as configured. A reload builds a new one and closes the former, which forgets all tokens. @throws ConfigError if
+ * this process cannot serve the configuration
  */
 export function createAuthenticator(incoming: Incoming, options: AuthenticatorOptions): Authenticator {
   const build = builders[incoming.type] as (incoming: Incoming, options: AuthenticatorOptions) => Authenticator;

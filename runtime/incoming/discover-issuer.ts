@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IdpUnavailable, NotFound, type JsonClient } from './json-client.ts';
 
 const Url = z.url().max(2048);
-/** What is needed of OpenID Connect Discovery 1.0 §3 and RFC 8414 §2. */
+/** The required members of OpenID Connect Discovery 1.0 §3 and RFC 8414 §2. */
 const IssuerMetadata = z.object({
   issuer: z.string(),
   jwks_uri: Url.optional(),
@@ -11,8 +11,7 @@ const IssuerMetadata = z.object({
 export type IssuerMetadata = z.infer<typeof IssuerMetadata>;
 
 /**
- * The issuer's metadata from the first of its well-known places that has a document of exactly this issuer
- * (RFC 8414 §3.3: byte for byte).
+ * Returns the issuer's metadata: the first document at its well-known URLs with exactly this issuer (RFC 8414 §3.3: byte for byte).
  * @throws IdpUnavailable
  */
 export async function discoverIssuer(issuer: string, client: JsonClient): Promise<IssuerMetadata> {
@@ -28,7 +27,7 @@ export async function discoverIssuer(issuer: string, client: JsonClient): Promis
   throw new IdpUnavailable(`${new URL(issuer).host} publishes no metadata for its issuer`, { cause: last });
 }
 
-/** OpenID Connect appends to the issuer; RFC 8414 §3.1 inserts before its path. */
+/** Returns the metadata URLs. OpenID Connect appends to the issuer; RFC 8414 §3.1 inserts before its path. */
 export function metadataPlaces(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');

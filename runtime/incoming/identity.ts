@@ -1,10 +1,10 @@
-/** A claim value that policies can read; everything else of a token is normalised to these or dropped. */
+/** A claim value that policies can read. Other claims of a token are normalised to these types or dropped. */
 export type ClaimValue = string | number | boolean | readonly (string | number | boolean)[];
 
-/** A claim that is kept for later; null stands for what no policy can read in a list. */
+/** A stored claim. In a list, null replaces an item that policies cannot read. */
 export type KeptClaim = ClaimValue | readonly (string | number | boolean | null)[];
 
-/** Who is calling, after boundary 1. */
+/** The caller, as boundary 1 verified it. */
 export interface Identity {
   /** `iss` of the token; empty for an anonymous caller. */
   readonly issuer: string;
@@ -15,30 +15,29 @@ export interface Identity {
   readonly groups: readonly string[];
   /** All claims of the token, normalised. */
   readonly claims: Readonly<Record<string, ClaimValue>>;
-  /** Names the principal in caches and sessions: issuer and subject, unambiguous. */
+  /** Key of the principal in caches and sessions: issuer and subject, unambiguous. */
   readonly key: string;
-  /** Names the login of the authorization server in this process that the token was issued for; undefined for any other token. */
+  /** The embedded authorization server's login that the token was issued for; undefined for any other token. */
   readonly tsid?: string | undefined;
-  /** The bearer itself: only for a token exchange, never for a backend or a log. */
+  /** The bearer token: only for a token exchange, never for a backend or a log. */
   readonly token: string | undefined;
   /** Milliseconds since the epoch; Infinity for an anonymous caller. */
   readonly expiresAt: number;
 }
 
-/** Boundary 1. `rawHeaders` is node's flat list, so that a repeated Authorization header is seen. */
+/** Boundary 1. `rawHeaders` is node's flat list, which shows a repeated Authorization header. */
 export interface Authenticator {
   /**
-   * The caller, at once where the token is remembered. `connection` is the object that stands for the client's connection: most
-   * requests on one bring the same token.
-   * @throws RequestError 401 (invalid token), 403 (insufficient_scope) or 503 (keys or introspection not to be had)
+   * Returns the caller, synchronously for a cached token. `connection` identifies the client's connection: most requests on one have the
+   * same token. @throws RequestError 401 (invalid token), 403 (insufficient_scope) or 503 (keys or introspection unavailable)
    */
   authenticate(rawHeaders: readonly string[], connection?: object): Identity | Promise<Identity>;
   /**
-   * Whether the login behind an identity is there still, for streams that outlast their request; absent: identities have none. It
-   * rejects where nobody can tell.
+   * Returns whether the login behind an identity still exists, for streams that outlast their request; absent: identities have no login.
+   * Rejects if the state is unknown.
    */
   readonly isAlive?: ((identity: Identity) => Promise<boolean>) | undefined;
-  /** Warnings for the log, e.g. that anybody may call. */
+  /** Warnings for the log, e.g. that every client may call. */
   readonly warnings: readonly string[];
   close(): void;
 }

@@ -45,8 +45,8 @@ async function open(
 const answering = (more: object) => issuer.routes.set('/introspect', answerJson({ ...good, ...more }));
 const asked = () => issuer.asked.filter(({ path }) => path === '/introspect');
 
-describe('opaque tokens', () => {
-  it('are introspected at the discovered endpoint, with the client’s credentials', async () => {
+describe('introspection of opaque tokens', () => {
+  it('calls the discovered endpoint with the client’s credentials', async () => {
     const { status, identity } = await (await open()).call('opaque.token~1');
     expect(status).toBe(200);
     expect(identity).toMatchObject({
@@ -65,22 +65,22 @@ describe('opaque tokens', () => {
     expect(Buffer.from(call!.authorization!.slice(6), 'base64').toString()).toBe('vmcp+gate:s3cr%25t%3A%C3%BC');
   });
 
-  it('are introspected at the configured endpoint without discovery', async () => {
+  it('calls the configured endpoint without discovery', async () => {
     issuer.routes.set('/rfc7662', answerJson(good));
     expect((await (await open({ introspection_url: `${issuer.issuer}/rfc7662` })).call('opaque')).status).toBe(200);
     expect(issuer.asked.map(({ path }) => path)).toEqual(['/rfc7662']);
   });
 
-  it('are refused where no client secret is configured, without a call', async () => {
+  it('refuses tokens without a call if no client secret is configured', async () => {
     expect((await (await open({ client_secret_file: undefined })).call('opaque')).status).toBe(401);
     expect(issuer.asked).toEqual([]);
   });
 
-  it('need the client’s id beside its secret', async () => {
+  it('requires the client’s id beside its secret', async () => {
     await expect(open({ client_id: undefined })).rejects.toThrow(/client_id/);
   });
 
-  it('leave JWTs to be verified here', async () => {
+  it('leaves JWTs to local verification', async () => {
     const claims = { iss: issuer.issuer, aud: RESOURCE, sub: 'bob', exp: seconds + 60 };
     const endpoint = await open();
     expect((await endpoint.call(await sign(claims, key))).identity.subject).toBe('bob');
@@ -98,7 +98,7 @@ describe('opaque tokens', () => {
     ['not valid yet', { nbf: seconds + 31 }, 'not valid yet'],
     ['a refresh token', { token_type: 'refresh_token' }, 'not an access token'],
     ['without a subject', { sub: undefined, client_id: undefined }, 'could not be verified'],
-  ])('are refused when %s', async (_what, more, text) => {
+  ])('refuses tokens if %s', async (_what, more, text) => {
     answering(more);
     const { status, text: body, headers } = await (await open()).call('opaque');
     expect(status).toBe(401);
@@ -106,32 +106,32 @@ describe('opaque tokens', () => {
     expect(headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('may say their audience as a list and their type as bearer in any case', async () => {
+  it('accepts an audience list and the type bearer in any case', async () => {
     answering({ aud: ['x', RESOURCE], token_type: 'BEARER', iss: issuer.issuer });
     expect((await (await open()).call('opaque')).status).toBe(200);
   });
 
-  it('of a client that acts for itself are the client’s', async () => {
+  it('takes the client as subject of a token without a subject', async () => {
     answering({ sub: undefined });
     expect((await (await open()).call('opaque')).identity).toMatchObject({ subject: 'app', clientId: 'app' });
   });
 
-  it('are looked at up to 16 KiB', async () => {
+  it('reads answers of at most 16 KiB', async () => {
     const endpoint = await open();
     expect((await endpoint.call('x'.repeat(16_385))).status).toBe(401);
     expect(asked()).toEqual([]);
     expect((await endpoint.call('x'.repeat(16_384))).status).toBe(200);
   });
 
-  it('need the configured scopes', async () => {
+  it('requires the configured scopes', async () => {
     const { status, headers } = await (await open({ scopes: ['admin'] })).call('opaque');
     expect(status).toBe(403);
     expect(headers['www-authenticate']).toContain('scope="admin mcp"');
   });
 });
 
-describe('what is remembered of an introspection', () => {
-  it('answers at once for at most 30 seconds, whatever is configured', async () => {
+describe('introspection cache', () => {
+  it('answers at once for at most 30 seconds, regardless of the configuration', async () => {
     answering({ exp: seconds + 3600 });
     const limits = { jwksMaxAge: 300_000, jwksCooldown: 30_000, introspectionCache: 600_000 };
     const endpoint = await open({}, { limits });
@@ -144,7 +144,7 @@ describe('what is remembered of an introspection', () => {
     expect(asked()).toHaveLength(2);
   });
 
-  it('ends with the token', async () => {
+  it('expires with the token', async () => {
     const endpoint = await open();
     await endpoint.call('opaque');
     endpoint.clock.time += 20_000;
@@ -152,7 +152,7 @@ describe('what is remembered of an introspection', () => {
     expect(asked()).toHaveLength(2);
   });
 
-  it('does not hold refusals', async () => {
+  it('does not contain refusals', async () => {
     answering({ active: false });
     const endpoint = await open();
     expect((await endpoint.call('opaque')).status).toBe(401);
@@ -160,7 +160,7 @@ describe('what is remembered of an introspection', () => {
     expect((await endpoint.call('opaque')).status).toBe(200);
   });
 
-  it('is not one token’s answer for another', async () => {
+  it('keeps the answers of different tokens apart', async () => {
     issuer.routes.set('/introspect', (req, res, body) =>
       answerJson({ ...good, sub: new URLSearchParams(body).get('token') })(req, res, body),
     );
@@ -170,7 +170,7 @@ describe('what is remembered of an introspection', () => {
     expect(answers.map(({ identity }) => identity.subject)).toEqual(tokens);
   });
 
-  it('is asked for once by many requests at once', async () => {
+  it('asks once for many concurrent requests', async () => {
     const endpoint = await open();
     const answers = await Promise.all(Array.from({ length: 20 }, () => endpoint.call('opaque')));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -178,7 +178,7 @@ describe('what is remembered of an introspection', () => {
   });
 });
 
-describe('an introspection endpoint that fails', () => {
+describe('failing introspection endpoint', () => {
   const bad: [string, Parameters<FakeIssuer['routes']['set']>[1]][] = [
     ['answers 500', answerJson({ error: 'boom' }, 500)],
     ['refuses our credentials', answerJson({ error: 'invalid_client' }, 401)],
@@ -191,24 +191,24 @@ describe('an introspection endpoint that fails', () => {
     ['is silent', () => undefined],
     ['stops in the middle', (_req, res) => void res.write('{"active":true,')],
   ];
-  it.each(bad)('is 503 when it %s', async (_what, handler) => {
+  it.each(bad)('causes a 503 when it %s', async (_what, handler) => {
     issuer.routes.set('/introspect', handler);
     const answer = await (await open({}, { deadline: 100 })).call('opaque');
     expect(answer.status).toBe(503);
     expect(answer.text).not.toMatch(/boom|invalid_client|127\.0\.0\.1/);
   });
 
-  it('is 503 when the metadata names none', async () => {
+  it('causes a 503 when the metadata names none', async () => {
     issuer.routes.set('/.well-known/openid-configuration', answerJson({ issuer: issuer.issuer }));
     expect((await (await open()).call('opaque')).status).toBe(503);
   });
 
-  it('is 503 when the secret cannot be read', async () => {
+  it('causes a 503 when the secret cannot be read', async () => {
     expect((await (await open({ client_secret_file: join(folder, 'missing') })).call('opaque')).status).toBe(503);
     expect(asked()).toEqual([]);
   });
 
-  it('holds at most 128 questions at once, the rest is 503', async () => {
+  it('receives at most 128 concurrent requests; further requests get a 503', async () => {
     const waiting: (() => void)[] = [];
     issuer.routes.set('/introspect', (req, res, body) => waiting.push(() => answerJson(good)(req, res, body)));
     const { authenticator } = await open();
@@ -221,7 +221,7 @@ describe('an introspection endpoint that fails', () => {
     expect((await ask(0)).subject).toBe('alice');
   });
 
-  it('calls no private address unless allowed', async () => {
+  it('may have a private address only if allowed', async () => {
     const at = { introspection_url: `${issuer.issuer}/introspect`, jwks_allow_private_ip: false };
     expect((await (await open(at)).call('opaque')).status).toBe(503);
     expect(asked()).toEqual([]);

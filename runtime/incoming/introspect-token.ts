@@ -10,14 +10,14 @@ interface IntrospectionRules {
   readonly audience: string | undefined;
   readonly clientId: string;
   readonly readClientSecret: () => Promise<string>;
-  /** Where to ask: configured or discovered. */
+  /** Returns the URL of the endpoint: configured or discovered. */
   readonly endpoint: () => Promise<string>;
   readonly client: JsonClient;
   readonly challenges: Challenges;
   readonly now: () => number;
 }
 
-/** RFC 7662 §2.2. Members that are not checked here pass through as claims. */
+/** RFC 7662 §2.2. Members that are not checked here become claims. */
 const Answer = z.looseObject({
   active: z.boolean(),
   iss: z.string().optional(),
@@ -33,8 +33,8 @@ export type Introspected = z.infer<typeof Answer>;
 const MAX_IN_FLIGHT = 128;
 
 /**
- * Builds the question to the issuer about an opaque token. Not remembered here.
- * It rejects with a RequestError: 401 for a token that is not good, 503 when the issuer does not answer properly.
+ * Returns a function that introspects an opaque token at its issuer, without a cache. It rejects with a RequestError: 401 for an invalid
+ * token, 503 for an invalid answer of the issuer.
  */
 export function createIntrospection(rules: IntrospectionRules): (token: string) => Promise<Introspected> {
   let inFlight = 0;
@@ -69,7 +69,7 @@ async function ask(token: string, rules: IntrospectionRules): Promise<Introspect
 function checkAnswer(answer: Introspected, rules: IntrospectionRules): Introspected {
   const fault = faultOf(answer, rules) ?? timeFaultOf(answer, rules.now() / 1000);
   if (fault) throw rules.challenges.invalid(fault);
-  // A client that acts for itself is its own subject (RFC 9068 §2.2); answers often leave it unsaid.
+  // The subject of a client that acts for itself is the client (RFC 9068 §2.2); answers often omit it.
   return { ...answer, sub: answer.sub ?? answer.client_id };
 }
 
@@ -77,7 +77,7 @@ function faultOf(answer: Introspected, { issuer, audience }: IntrospectionRules)
   if (!answer.active) return 'inactive';
   if (answer.iss !== undefined && answer.iss !== issuer) return 'issuer';
   if (audience !== undefined && ![answer.aud ?? []].flat().includes(audience)) return 'audience';
-  // An issuer may know refresh tokens as active, too (RFC 7662 §2.2 token_type).
+  // Issuers may also report refresh tokens as active (RFC 7662 §2.2 token_type).
   const type = answer.token_type;
   return type === undefined || type.toLowerCase() === 'bearer' ? undefined : 'kind';
 }

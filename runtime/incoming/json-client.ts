@@ -5,43 +5,43 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { trustAlso } from '#runtime/http/trust-also';
 
-/** What the connections to an identity provider use; the caller may put a proxy in between. */
+/** Options of connections to an identity provider. The caller may insert a proxy. */
 type ConnectOptions = buildConnector.BuildOptions;
 export type DispatcherFor = (connect: ConnectOptions) => Dispatcher;
 
 export interface JsonClientRules {
   readonly allowPrivateAddress: boolean;
   readonly allowHttp: boolean;
-  /** PEM of the certificate authorities to trust instead of the system's. */
+  /** Returns the PEM of certificate authorities to trust. Undefined: the system's. */
   readonly readCaBundle: (() => Promise<string>) | undefined;
-  /** Milliseconds for a whole call, name lookup and body included. */
+  /** Milliseconds for a whole call including name lookup and body. */
   readonly deadline: number;
-  /** Longest answer; half a MiB where nothing is said. */
+  /** Limit of the answer; default half a MiB. */
   readonly maxBytes?: number;
   readonly dispatcherFor: DispatcherFor | undefined;
 }
 
-/** Calls to an identity provider: bounded in time and size, no redirect followed, only to addresses that are allowed. */
+/** Client of an identity provider. It limits time and size, follows no redirect, and calls only allowed addresses. */
 export interface JsonClient {
   /** @throws IdpUnavailable */
   get(url: string, headers?: Record<string, string>): Promise<unknown>;
   /** @throws IdpUnavailable */
   postForm(url: string, form: Record<string, string>, headers: Record<string, string>): Promise<unknown>;
-  /** Lets calls under way finish; later ones are refused. */
+  /** Closes the client. Pending calls finish; later calls fail. */
   close(): void;
 }
 
-/** Why an identity provider's answer cannot be used. The message names the host and the remedy, and holds no secret. */
+/** An unusable answer of an identity provider. The message names the host and the remedy, and contains no secret. */
 export class IdpUnavailable extends Error {
   override readonly name = 'IdpUnavailable';
 }
-/** The provider did answer, but not with the document: another place may have it. */
+/** The provider answered without the document. Another URL may have it. */
 export class NotFound extends IdpUnavailable {}
 
 const MAX_BYTES = 524_288;
 const CONNECT_TIMEOUT = 3_000;
 
-/** Opens a client. Its connections are made on first use and live until `close`. */
+/** Returns a client. It opens connections on first use and keeps them until `close`. */
 export function createJsonClient(rules: JsonClientRules): JsonClient {
   let dispatcher: Promise<Dispatcher> | undefined;
   let closed = false;
@@ -73,7 +73,7 @@ export function createJsonClient(rules: JsonClientRules): JsonClient {
       }),
     close: () => {
       closed = true;
-      // Calls under way are finished: their deadline bounds them.
+      // Pending calls finish within their deadline.
       dispatcher?.then((opened) => opened.close()).catch(() => undefined);
     },
   };
@@ -90,7 +90,10 @@ async function openDispatcher(rules: JsonClientRules): Promise<Dispatcher> {
   return (rules.dispatcherFor ?? ((options) => new Agent({ connect: options, connections: 16 })))(connect);
 }
 
-/** An address in the URL itself never passes the lookup, so it is checked here. Plain http stays on the machine or is asked for. */
+/**
+ * Checks a URL's scheme and literal address. A literal address skips the name lookup with its check. Plain http is allowed on loopback,
+ * or if configured.
+ */
 function checkTarget(url: string, rules: JsonClientRules): URL {
   const target = new URL(url);
   const onMachine = isLoopbackHost(target.hostname);

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { ALGORITHMS } from './algorithms.ts';
 import { IdpUnavailable } from './json-client.ts';
 
-/** The keys that tokens are verified with at one time. A set with other keys is another object. */
+/** The keys that verify tokens at one time. A set with other keys is another object. */
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
-  /** Names the keys: equal for two sets with the same keys. */
+  /** Equal for two sets with the same keys. */
   readonly fingerprint: string;
-  /** Why keys of the document are not used, e.g. `kid 7: private`. */
+  /** Reasons why keys of the document are unusable, e.g. `kid 7: private`. */
   readonly unusable: readonly string[];
 }
 
@@ -20,9 +20,8 @@ const DEFAULT_ALGORITHM: Record<string, string> = { RSA: 'RS256', EC: 'ES256', O
 const CURVE_ALGORITHM: Record<string, string> = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
 
 /**
- * The usable public keys of a JWKS document (RFC 7517). One bad key does not spoil the others.
- * @param former returned again when its keys are the same
- * @throws IdpUnavailable when no key is usable
+ * Returns the usable public keys of a JWKS document (RFC 7517). An unusable key does not invalidate the others. @param former returned
+ * again if its keys are the same @throws IdpUnavailable if no key is usable
  */
 export async function readKeySet(document: unknown, former: KeySet | undefined): Promise<KeySet> {
   const parsed = Jwks.safeParse(document);

@@ -40,7 +40,7 @@ async function open(
   return endpoint;
 }
 
-/** Each call gives another token, so that none is remembered. */
+/** Each call returns another token, so that none is cached. */
 let serial = 0;
 const token = (key: SigningKey, more: JWTPayload = {}) => {
   const times = { exp: START / 1000 + 1_000_000, jti: String((serial += 1)) };
@@ -50,8 +50,8 @@ const status = async (endpoint: Endpoint, bearer: string) => (await endpoint.cal
 const publish = (...keys: JWK[]) => issuer.routes.set('/jwks', answerJson({ keys }));
 const fail = () => issuer.routes.set('/jwks', answerJson({}, 500));
 
-describe('where keys come from', () => {
-  it('discovers them, once for many requests at once', async () => {
+describe('discovery of keys', () => {
+  it('discovers keys once for many concurrent requests', async () => {
     const endpoint = await open();
     const bearers = await Promise.all(Array.from({ length: 20 }, () => token(first)));
     expect(await Promise.all(bearers.map((bearer) => status(endpoint, bearer)))).toEqual(Array(20).fill(200));
@@ -59,7 +59,7 @@ describe('where keys come from', () => {
     expect(issuer.count(METADATA)).toBe(1);
   });
 
-  it('discovers an issuer with a path in the places of RFC 8414', async () => {
+  it('discovers an issuer with a path at the URLs of RFC 8414', async () => {
     const tenant = `${issuer.issuer}/tenant`;
     issuer.routes.set(
       '/.well-known/oauth-authorization-server/tenant',
@@ -130,8 +130,8 @@ describe('where keys come from', () => {
   });
 });
 
-describe('which keys count', () => {
-  it('passes over unusable keys, says which, and uses the rest', async () => {
+describe('selection of keys', () => {
+  it('ignores and reports unusable keys, and uses the others', async () => {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const weak = Buffer.alloc(128, 0xff).toString('base64url');
     publish(
@@ -150,7 +150,7 @@ describe('which keys count', () => {
     }
   });
 
-  it('tries the fitting keys where neither token nor key has a kid', async () => {
+  it('tries all suitable keys if neither token nor key has a kid', async () => {
     const keys = await Promise.all([makeKey(undefined), makeKey(undefined), makeKey(undefined)]);
     publish(...keys.map(({ jwk }) => jwk));
     const endpoint = await open();
@@ -158,7 +158,7 @@ describe('which keys count', () => {
     expect(await status(endpoint, await token(await makeKey(undefined)))).toBe(401);
   });
 
-  it('answers 503 to a key set without a usable key, and to one that is no key set', async () => {
+  it('answers 503 if the key set has no usable key or is invalid', async () => {
     for (const document of [{ keys: [] }, { keys: 'x' }, [], null, { keys: Array(101).fill(first.jwk) }]) {
       issuer.routes.set('/jwks', answerJson(document));
       expect(await status(await open(), await token(first))).toBe(503);
@@ -166,8 +166,8 @@ describe('which keys count', () => {
   });
 });
 
-describe('rotation', () => {
-  it('reads the keys once for an unknown kid, then cools down', async () => {
+describe('key rotation', () => {
+  it('reads the keys once for an unknown kid, then waits for the cooldown', async () => {
     const endpoint = await open();
     expect(await status(endpoint, await token(first))).toBe(200);
     publish(first.jwk, second.jwk);
@@ -184,13 +184,13 @@ describe('rotation', () => {
     expect(issuer.count('/jwks')).toBe(3);
   });
 
-  it('reads nothing for a bad signature under a known kid', async () => {
+  it('does not reread the keys for a bad signature under a known kid', async () => {
     const endpoint = await open();
     expect(await status(endpoint, await token(await makeKey('k1')))).toBe(401);
     expect(issuer.count('/jwks')).toBe(1);
   });
 
-  it('refuses a remembered token once its key is gone, at the latest at the key set’s age', async () => {
+  it('refuses a cached token after its key is removed, at the latest at the key set’s maximum age', async () => {
     const endpoint = await open();
     const bearer = await token(first);
     expect(await status(endpoint, bearer)).toBe(200);
@@ -202,7 +202,7 @@ describe('rotation', () => {
     expect(await status(endpoint, bearer)).toBe(401);
   });
 
-  it('keeps remembered tokens when the keys come back the same', async () => {
+  it('keeps cached tokens if the reread keys are the same', async () => {
     const endpoint = await open();
     const bearer = await token(first);
     const ask = () => endpoint.authenticator.authenticate(['authorization', `Bearer ${bearer}`]);
@@ -215,7 +215,7 @@ describe('rotation', () => {
     expect(ask()).toBe(before);
   });
 
-  it('renews keys behind the requests’ back before they are of age', async () => {
+  it('renews keys in the background before they reach their maximum age', async () => {
     const endpoint = await open();
     const bearer = await token(first);
     await endpoint.call(bearer);
@@ -227,8 +227,8 @@ describe('rotation', () => {
   });
 });
 
-describe('a source that fails', () => {
-  it('answers 503 while there are no keys at all, asks with growing pauses, and recovers', async () => {
+describe('failing key source', () => {
+  it('answers 503 without keys, retries with growing pauses, and recovers', async () => {
     fail();
     const endpoint = await open();
     const answer = await endpoint.call(await token(first));
@@ -247,7 +247,7 @@ describe('a source that fails', () => {
     expect(await status(endpoint, await token(first))).toBe(200);
   });
 
-  it('goes on with the keys it has for an hour beyond their age, then answers 503', async () => {
+  it('uses the former keys for an hour beyond their maximum age, then answers 503', async () => {
     const endpoint = await open();
     const bearer = await token(first);
     await endpoint.call(bearer);
@@ -263,7 +263,7 @@ describe('a source that fails', () => {
     expect(await status(endpoint, bearer)).toBe(200);
   });
 
-  it('answers 503, not 401, to an unknown kid whose key cannot be looked for', async () => {
+  it('answers 503, not 401, to an unknown kid while the keys cannot be read', async () => {
     const endpoint = await open();
     await endpoint.call(await token(first));
     fail();
@@ -273,7 +273,7 @@ describe('a source that fails', () => {
     expect(issuer.count('/jwks')).toBe(2);
   });
 
-  it('does not ask a failing source again for an unknown kid before its pause is over', async () => {
+  it('does not retry a failing source for an unknown kid before its pause ends', async () => {
     const endpoint = await open();
     await endpoint.call(await token(first));
     fail();
@@ -283,7 +283,7 @@ describe('a source that fails', () => {
     expect(issuer.count('/jwks')).toBe(2);
   });
 
-  it('waits no longer than the deadline for headers or for the body', async () => {
+  it('limits the time for headers and body to the deadline', async () => {
     issuer.routes.set('/jwks', () => undefined);
     const silent = await open({}, { deadline: 50 });
     expect(await status(silent, await token(first))).toBe(503);
@@ -292,7 +292,7 @@ describe('a source that fails', () => {
     expect(await status(await open({}, { deadline: 50 }), await token(first))).toBe(503);
   });
 
-  it('reads no more than half a mebibyte', async () => {
+  it('limits the answer to half a mebibyte', async () => {
     const padding = 'x'.repeat(1024);
     let written = 0;
     issuer.routes.set('/jwks', (_req, res) => {
@@ -311,7 +311,7 @@ describe('a source that fails', () => {
     expect(written).toBeLessThan(20_000_000);
   });
 
-  it('answers 503 when the issuer cannot be reached', async () => {
+  it('answers 503 if the issuer is unreachable', async () => {
     const endpoint = await open();
     const bearer = await token(first);
     await issuer.close();
@@ -320,8 +320,8 @@ describe('a source that fails', () => {
   });
 });
 
-describe('where keys are fetched', () => {
-  it('follows no redirect, neither to a private address nor elsewhere', async () => {
+describe('requests for keys', () => {
+  it('follow no redirect, neither to a private address nor elsewhere', async () => {
     const inside = await startIssuer([first.jwk]);
     closing.push(() => inside.close());
     issuer.routes.set('/jwks', (_req, res) => res.writeHead(302, { location: `${inside.issuer}/jwks` }).end());
@@ -344,13 +344,13 @@ describe('where keys are fetched', () => {
     },
   );
 
-  it('calls no private address that discovery names', async () => {
+  it('never go to a private address that discovery names', async () => {
     const endpoint = await open({ jwks_allow_private_ip: false });
     expect(await status(endpoint, await token(first))).toBe(503);
     expect(issuer.asked).toEqual([]);
   });
 
-  it('does not speak plain http beyond loopback unless allowed', async () => {
+  it('use plain http beyond loopback only if allowed', async () => {
     for (const host of ['idp.example.com', '127.evil.example', '10.0.0.1']) {
       const endpoint = await open({ jwks_url: `http://${host}/jwks` });
       expect(await status(endpoint, await token(first))).toBe(503);
@@ -360,7 +360,7 @@ describe('where keys are fetched', () => {
     expect(await status(file, await token(first))).toBe(503);
   });
 
-  it('trusts the configured certificate authorities, and no unknown one', async () => {
+  it('trust the configured certificate authorities, and no unknown one', async () => {
     const pem = (name: string) => join(import.meta.dirname, 'testdata', `loopback-${name}.pem`);
     const [cert, key] = await Promise.all([readFile(pem('cert')), readFile(pem('key'))]);
     const tls = await startIssuer([first.jwk], { cert, key });
@@ -379,7 +379,7 @@ describe('where keys are fetched', () => {
     expect(tls.asked).toHaveLength(2);
   });
 
-  it('trusts the usual certificate authorities besides the configured ones', async () => {
+  it('trust the default certificate authorities besides the configured ones', async () => {
     const pem = (name: string) => join(import.meta.dirname, 'testdata', `loopback-${name}.pem`);
     const [cert, key] = await Promise.all([readFile(pem('cert'), 'utf8'), readFile(pem('key'), 'utf8')]);
     const tls = await startIssuer([first.jwk], { cert, key });
@@ -398,7 +398,7 @@ describe('where keys are fetched', () => {
     expect(await status(endpoint, await token(first, { iss: tls.issuer }))).toBe(200);
   });
 
-  it('makes its connections the way it is told to, with the same rules for addresses', async () => {
+  it('use the configured connections, with the same address rules', async () => {
     const connects: object[] = [];
     const dispatcherFor: DispatcherFor = (connect) => {
       connects.push(connect);

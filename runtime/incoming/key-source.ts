@@ -12,7 +12,7 @@ interface KeySourceSettings {
   readonly client: JsonClient;
   readonly metadata: Refreshed<IssuerMetadata>;
   readonly readFile: (path: string) => Promise<string>;
-  /** The keys of the authorization server in this process. */
+  /** Returns the keys of the embedded authorization server. */
   readonly embeddedKeys: (() => JSONWebKeySet | Promise<JSONWebKeySet>) | undefined;
   /** Milliseconds. */
   readonly jwksMaxAge: number;
@@ -21,9 +21,9 @@ interface KeySourceSettings {
   readonly log: Log;
 }
 
-/** Keys whose source fails serve this long beyond their age: an outage is bridged, a withheld revocation is not. */
+/** Milliseconds beyond their age in which keys of a failing source remain valid. This bridges an outage, but delays a revocation. */
 const STALE_FOR = 3_600_000;
-/** Files and the server in this process are cheap to ask, so changes are seen soon. */
+/** Files and the embedded server are cheap to read, so changes are detected soon. */
 const NEAR_MAX_AGE = 5_000;
 const NEAR_COOLDOWN = 1_000;
 
@@ -34,9 +34,8 @@ interface Origin {
 }
 
 /**
- * The keys that verify the issuer's tokens, from the first place that the configuration names: the server in this process,
- * the document, a file, a URL, the issuer's discovery.
- * @throws ConfigError when the configuration names the server in this process and there is none
+ * Returns the keys that verify the issuer's tokens. The first configured source wins: embedded server, document, file, URL, discovery.
+ * @throws ConfigError if the configuration names an embedded server that does not exist
  */
 export function createKeySource(settings: KeySourceSettings): Refreshed<KeySet> {
   const { log } = settings;
@@ -72,7 +71,7 @@ async function fetchKeys({ incoming, client, metadata, readFile }: KeySourceSett
   const url = incoming.jwks_url ?? (await metadata.get()).jwks_uri;
   if (url === undefined) throw new IdpUnavailable('the metadata of the issuer names no jwks_uri; set jwksUrl');
   const file = incoming.jwks_auth_token_file;
-  // The token belongs to whom the configuration names, not to whom a fetched document points at.
+  // The token is for the configured URL or the issuer, not for a host that a fetched document names.
   const trusted = incoming.jwks_url !== undefined || new URL(url).origin === new URL(incoming.issuer).origin;
   if (file === undefined || !trusted) return client.get(url);
   return client.get(url, { authorization: `Bearer ${(await readFile(file)).trim()}` });

@@ -45,7 +45,7 @@ const claims = (more: JWTPayload = {}): JWTPayload => ({
   ...more,
 });
 
-describe('tokens of the authorization server in this process', () => {
+describe('tokens of the embedded authorization server', () => {
   let key: SigningKey;
   let storage: AuthStorage;
   let looks: number;
@@ -93,7 +93,7 @@ describe('tokens of the authorization server in this process', () => {
 
   const token = (more: JWTPayload = {}, by = key) => sign(claims(more), by, { typ: 'at+jwt' });
 
-  it('carry what the login knows of the caller, but what they say themselves counts more', async () => {
+  it('have the claims of the login, where claims of the token take precedence', async () => {
     await open();
     const { status, identity } = await endpoint.call(await token());
     expect(status).toBe(200);
@@ -106,7 +106,7 @@ describe('tokens of the authorization server in this process', () => {
     expect((await endpoint.call(await token())).identity.groups).toEqual(['r&d']);
   });
 
-  it('have the groups of a list that holds other things, too; policies cannot read that list, as of other issuers', async () => {
+  it('have the groups of a mixed list, which policies cannot read, as from other issuers', async () => {
     await open({ groups_claim: 'teams' });
     const { identity } = await endpoint.call(await token());
     expect(identity.groups).toEqual(['dev', 'ops']);
@@ -114,7 +114,7 @@ describe('tokens of the authorization server in this process', () => {
     expect(identity.claims).toHaveProperty('groups');
   });
 
-  it('are refused at once when their login ends in this process, and within 5 seconds when it ends elsewhere', async () => {
+  it('get a 401 at once when their login ends in this process, and within 5 seconds when elsewhere', async () => {
     await open();
     const bearer = await token();
     expect((await endpoint.call(bearer)).status).toBe(200);
@@ -128,7 +128,7 @@ describe('tokens of the authorization server in this process', () => {
     expect(headers['www-authenticate']).toContain('The login behind the access token has ended');
   });
 
-  it('are refused at once when this process was told of the end', async () => {
+  it('get a 401 at once when a replica event reports the end', async () => {
     await open();
     const bearer = await token();
     expect((await endpoint.call(bearer)).status).toBe(200);
@@ -137,7 +137,7 @@ describe('tokens of the authorization server in this process', () => {
     expect((await endpoint.call(bearer)).status).toBe(401);
   });
 
-  it('are refused where the login is of another user or another client, or not named', async () => {
+  it('get a 401 if they name no login, or one of another user or client', async () => {
     await open();
     for (const wrong of [
       { sub: 'bob' },
@@ -150,7 +150,7 @@ describe('tokens of the authorization server in this process', () => {
     expect((await endpoint.call(await token())).status).toBe(200);
   });
 
-  it('are neither accepted nor refused while the storage is down; what is remembered serves on', async () => {
+  it('get a 503 during a storage outage, while cached logins remain valid', async () => {
     await open();
     const bearer = await token();
     down = true;
@@ -163,7 +163,7 @@ describe('tokens of the authorization server in this process', () => {
     expect((await endpoint.call(bearer)).status).toBe(200);
   });
 
-  it('cost one look into the storage in 5 seconds, however many come at once', async () => {
+  it('cost one storage read per 5 seconds, regardless of concurrent requests', async () => {
     await open();
     const bearer = await token();
     await Promise.all(Array.from({ length: 20 }, () => endpoint.call(bearer)));
@@ -173,7 +173,7 @@ describe('tokens of the authorization server in this process', () => {
     expect(looks).toBe(2);
   });
 
-  it('are told apart at once where they are remembered, as the same identity while nothing changes', async () => {
+  it('return the same identity at once while the cached login is unchanged', async () => {
     await open();
     const headers = ['authorization', `Bearer ${await token()}`];
     const first = await endpoint.authenticator.authenticate(headers);
@@ -188,7 +188,7 @@ describe('tokens of the authorization server in this process', () => {
     expect(changed.claims).not.toHaveProperty('department');
   });
 
-  it('tell streams whether their login is there still', async () => {
+  it('report to streams whether their login exists', async () => {
     await open();
     const identity = await endpoint.authenticator.authenticate(['authorization', `Bearer ${await token()}`]);
     expect(await endpoint.authenticator.isAlive?.(identity)).toBe(true);
@@ -200,7 +200,7 @@ describe('tokens of the authorization server in this process', () => {
     await expect(endpoint.authenticator.isAlive?.(identity)).rejects.toThrow(RequestError);
   });
 
-  it('tell streams of an end at another replica sooner than requests, which may not look again for 5 s', async () => {
+  it('report an end at another replica to streams sooner than to requests, which may reread after 5 s', async () => {
     await open();
     const headers = ['authorization', `Bearer ${await token()}`];
     const identity = await endpoint.authenticator.authenticate(headers);
@@ -215,7 +215,7 @@ describe('tokens of the authorization server in this process', () => {
     expect(looks).toBe(2);
   });
 
-  it('under a key that may come yet are answered with 503, and with 401 afterwards', async () => {
+  it('get a 503 under a key that may still arrive, and a 401 afterwards', async () => {
     await open();
     const bearer = await token({}, { ...key, jwk: { kid: 'unheard-of' } });
     lag = true;
@@ -224,15 +224,15 @@ describe('tokens of the authorization server in this process', () => {
     expect((await endpoint.call(bearer)).status).toBe(401);
   });
 
-  it('need the logins beside the keys', async () => {
+  it('require the logins beside the keys', async () => {
     await open();
     const keys = { embeddedKeys: () => ({ keys: [key.jwk] }) };
     await expect(startEndpoint({ issuer: ISSUER, embedded: true }, keys)).rejects.toThrow(/authorization server/);
   });
 });
 
-describe('what is remembered of logins', () => {
-  it('is bounded', async () => {
+describe('login cache', () => {
+  it('has a bounded size', async () => {
     let looks = 0;
     const storage = createMemoryStorage({ now: () => START });
     const counting = { ...storage, getSession: () => (looks++, Promise.resolve(undefined)) } as AuthStorage;
@@ -246,7 +246,7 @@ describe('what is remembered of logins', () => {
     expect(looks).toBe(10_002);
   });
 
-  it('never begins with what was asked before an end', async () => {
+  it('ignores a read that began before an end', async () => {
     const storage = createMemoryStorage({ now: () => START });
     let answer: (found: unknown) => void = () => undefined;
     const slow = {

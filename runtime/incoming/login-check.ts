@@ -5,21 +5,21 @@ import { ClaimsTooLarge, normaliseClaims, readGroups } from './normalise-claims.
 
 type Claims = Readonly<Record<string, KeptClaim>>;
 
-/** An identity whose token names the login that it was issued for. */
+/** An identity whose token names its login. */
 type LoggedIn = Identity & { readonly tsid: string };
 
-/** Looks at each request whether the login behind its token is there still, and adds what that login knows of the caller. */
+/** Checks at each request whether the login behind its token still exists, and adds the claims of that login. */
 export interface LoginCheck {
   /**
-   * The caller with the claims of the login; at once where that is remembered, and the same object as long as nothing changes.
-   * @throws RequestError 401 where the login has ended, 503 where nobody can tell
+   * Returns the caller with the claims of the login. A cached login is answered synchronously, with the same object while it is
+   * unchanged. @throws RequestError 401 if the login has ended, 503 if its state is unknown
    */
   admit(identity: Identity): Identity | Promise<Identity>;
-  /** Whether the login is there still, or was a second ago. It rejects where nobody can tell. */
+  /** Returns whether the login exists, or existed a second ago. Rejects if the state is unknown. */
   isAlive(identity: Identity): Promise<boolean>;
 }
 
-/** Whoever looks from time to time alone sees an end in that time and this one. Many that look together cost one look. */
+/** Milliseconds for which streams share one read. A stream detects an end within its own interval plus this time. */
 const LATELY = 1_000;
 
 /** `groupsClaim` names the claim that holds the groups. */
@@ -54,7 +54,7 @@ function isLoggedIn(identity: Identity): identity is LoggedIn {
   return identity.tsid !== undefined;
 }
 
-/** What the token itself says counts more than what the login remembers. */
+/** Adds the login's claims. The token's own claims take precedence. */
 function withClaims(
   identity: Identity,
   claims: Claims,

@@ -6,8 +6,8 @@ import { ClaimsTooLarge, keepClaims, normaliseClaims, readGroups } from './norma
 const isScalar = (value: unknown) =>
   typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
 
-describe('claims that are kept for later', () => {
-  it('say as much of groups as the token, and no more to policies', () => {
+describe('keepClaims', () => {
+  it('keeps the groups of the token, and adds no claims for policies', () => {
     const claims = { groups: ['dev', null, { id: 1 }, 'ops', 0.5], roles: [{}, ['x']], one: 'a', deep: { a: 1 } };
     const kept = keepClaims(claims);
     expect(kept).toEqual({ groups: ['dev', null, null, 'ops', null], one: 'a' });
@@ -15,7 +15,7 @@ describe('claims that are kept for later', () => {
     expect(normaliseClaims(kept)).toEqual({ one: 'a' });
   });
 
-  it('are read as the token is, whatever it says', () => {
+  it('reads as the token itself, for any claims', () => {
     const lists = fc.array(fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), lists, fc.jsonValue(), (others, groups, roles) => {
@@ -29,13 +29,13 @@ describe('claims that are kept for later', () => {
   });
 });
 
-describe('normalised claims', () => {
-  it('are strings, safe integers, booleans and lists of these', () => {
+describe('normaliseClaims', () => {
+  it('keeps strings, safe integers, booleans and lists of these', () => {
     const claims = { s: 'x', i: -3, b: false, set: ['a', 'b'], none: [] };
     expect(normaliseClaims(claims)).toEqual(claims);
   });
 
-  it('leave out what is not wholly such a value', () => {
+  it('omits a claim that is not wholly such a value', () => {
     const claims = {
       nothing: null,
       fraction: 0.5,
@@ -50,7 +50,7 @@ describe('normalised claims', () => {
     expect(normaliseClaims(claims)).toEqual({});
   });
 
-  it('hold a claim of any name without touching prototypes', () => {
+  it('keeps a claim of any name without changing prototypes', () => {
     const claims = normaliseClaims(JSON.parse('{"__proto__":"x","constructor":"y"}') as Record<string, unknown>);
     expect(Object.entries(claims)).toEqual([
       ['__proto__', 'x'],
@@ -65,11 +65,11 @@ describe('normalised claims', () => {
     ['characters of a value', { c: 'x'.repeat(8_193) }],
     ['characters of a member', { c: ['x'.repeat(8_193)] }],
     ['members', { c: Array.from({ length: 1_001 }, () => 1) }],
-  ])('refuse too many %s', (_what, claims) => {
+  ])('refuses too many %s', (_what, claims) => {
     expect(() => normaliseClaims(claims)).toThrow(ClaimsTooLarge);
   });
 
-  it('hold nothing but scalars and lists of scalars, whatever a token says', () => {
+  it('returns only scalars and lists of scalars, for any token', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (claims) => {
         for (const [name, value] of Object.entries(normaliseClaims(claims))) {
@@ -82,14 +82,14 @@ describe('normalised claims', () => {
   });
 });
 
-describe('groups', () => {
-  it('come from groups and roles together', () => {
+describe('readGroups', () => {
+  it('joins groups and roles', () => {
     expect(readGroups({ groups: ['a', 'b'], roles: ['b', 'c'] }, undefined)).toEqual(['a', 'b', 'c']);
     expect(readGroups({ groups: 'only' }, undefined)).toEqual(['only']);
     expect(readGroups({}, undefined)).toEqual([]);
   });
 
-  it('come from the named claim alone, by its name or else by its path', () => {
+  it('reads only the named claim, by its name or else by its path', () => {
     const claims = {
       groups: ['ignored'],
       'https://example.com/groups': ['x'],
@@ -102,18 +102,18 @@ describe('groups', () => {
     expect(readGroups({ 'a.b': null, a: { b: ['x'] } }, 'a.b')).toEqual(['x']);
   });
 
-  it('are refused rather than cut when there are too many', () => {
+  it('refuses too many groups instead of cutting them', () => {
     expect(() => readGroups({ a: { b: Array.from({ length: 1_001 }, (_, i) => `g${i}`) } }, 'a.b')).toThrow(
       ClaimsTooLarge,
     );
   });
 });
 
-describe('the key of a principal', () => {
+describe('identityKey', () => {
   const keyOf = (issuer: string, subject: string) =>
     buildIdentity({}, { issuer, subject, token: 't', expiresAt: 0, groupsClaim: undefined }).key;
 
-  it('is another one for every other pair of issuer and subject', () => {
+  it('differs for every other pair of issuer and subject', () => {
     const pair = fc.tuple(fc.string(), fc.string());
     fc.assert(
       fc.property(pair, pair, (one, other) => {

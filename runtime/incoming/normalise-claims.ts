@@ -8,24 +8,22 @@ const MAX_SET = 1_000;
 
 type Scalar = string | number | boolean;
 
-/** A token with more than is accepted. Cutting it would let a policy's `forbid` miss what was cut off. */
+/** The token exceeds a claim limit. Cutting it could hide a claim from a policy's `forbid`. */
 export class ClaimsTooLarge extends Error {
   override readonly name = 'ClaimsTooLarge';
 }
 
 /**
- * The claims that policies can read: String, Long (safe integers), Bool and Sets of these. A claim that is not wholly one of
- * these (null, a fraction, an object, a nested list) is left out as a whole, so that a `forbid` that reads it errs and denies.
- * @throws ClaimsTooLarge
+ * Returns the claims that policies can read: String, Long (safe integers), Bool and Sets of these. Any other claim (null, fraction,
+ * object, nested list) is omitted as a whole: a `forbid` that reads it then fails and denies. @throws ClaimsTooLarge
  */
 export function normaliseClaims(claims: Readonly<Record<string, unknown>>): Record<string, ClaimValue> {
   return eachClaim(claims, normaliseSet);
 }
 
 /**
- * Claims to be kept until somebody asks what they say: `normaliseClaims` and `readGroups` find in them what they would have found in
- * the token. What a list holds besides scalars stands in it as null.
- * @throws ClaimsTooLarge
+ * Returns claims for storage. `normaliseClaims` and `readGroups` read them as they read the token. Null replaces non-scalar items of
+ * lists. @throws ClaimsTooLarge
  */
 export function keepClaims(claims: Readonly<Record<string, unknown>>): Record<string, KeptClaim> {
   return eachClaim<KeptClaim>(claims, (values) => {
@@ -40,7 +38,7 @@ function eachClaim<Value extends KeptClaim>(
 ): Record<string, Value | Scalar> {
   const entries = Object.entries(claims);
   if (entries.length > MAX_CLAIMS) throw new ClaimsTooLarge();
-  // fromEntries defines `__proto__` as a claim like any other.
+  // fromEntries defines `__proto__` as an ordinary claim.
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
       if (name.length > MAX_NAME) throw new ClaimsTooLarge();
@@ -51,9 +49,8 @@ function eachClaim<Value extends KeptClaim>(
 }
 
 /**
- * The groups of a token: of the claim `name` (or, where a token has no such claim, at that dotted path, as in
- * `realm_access.roles`); without a name of `groups` and `roles` together.
- * @throws ClaimsTooLarge
+ * Returns the groups of a token. They come from the claim `name`, else from that dotted path, as in `realm_access.roles`. Without a name,
+ * they come from `groups` and `roles` together. @throws ClaimsTooLarge
  */
 export function readGroups(claims: Readonly<Record<string, unknown>>, name: string | undefined): readonly string[] {
   const sources = name === undefined ? [claims.groups, claims.roles] : [readPath(claims, name)];

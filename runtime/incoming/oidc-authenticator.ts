@@ -14,9 +14,8 @@ import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts';
 const REMEMBERED_TOKENS = 10_000;
 
 /**
- * Boundary 1 with bearer tokens of one issuer. A token is remembered by its hash, never past its expiry nor past the keys that
- * verified it, so that a known one costs a hash and a look-up.
- * @throws ConfigError
+ * Returns boundary 1 for bearer tokens of one issuer. It caches a token by its hash, at most until the token's expiry or a change of
+ * keys. A cached token costs one hash and one lookup. @throws ConfigError
  */
 export function createOidcAuthenticator(incoming: OidcIncoming, options: AuthenticatorOptions): Authenticator {
   const { resourceUrl, now } = options;
@@ -55,7 +54,7 @@ class OidcAuthenticator implements Authenticator {
   readonly isAlive: Authenticator['isAlive'];
   readonly #memory: TokenMemory = createTokenMemory(REMEMBERED_TOKENS);
   readonly #underWay = new Map<string, Promise<Identity>>();
-  /** The last token of each connection: to compare it costs less than to hash it. */
+  /** Last token of each connection: comparing it costs less than hashing it. */
   readonly #lastOf = new WeakMap<object, { readonly token: string; readonly digest: string }>();
 
   constructor(
@@ -104,7 +103,7 @@ class OidcAuthenticator implements Authenticator {
     this.#verifier.close();
   }
 
-  /** A token that keys have verified is good as long as they are the keys; keys that have come of age are renewed first. */
+  /** Returns the cached identity if the keys are unchanged. Renews keys that have reached their maximum age first. */
   #recheck(known: RememberedToken, token: string, digest: string): Identity | Promise<Identity> {
     const keys = this.#currentKeys();
     if (!(keys instanceof Promise)) return keys === known.keys ? known.identity : this.#verifyOnce(token, digest);
@@ -124,7 +123,7 @@ class OidcAuthenticator implements Authenticator {
     }
   }
 
-  /** The same token in many requests at once is verified once. */
+  /** Verifies a token once for all concurrent requests. */
   #verifyOnce(token: string, digest: string): Promise<Identity> {
     const started = this.#underWay.get(digest);
     if (started) return started;

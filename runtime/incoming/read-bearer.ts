@@ -1,13 +1,12 @@
 import type { Challenges } from './challenges.ts';
 
-/** Longer tokens are refused unread. Real ones with hundreds of groups stay below it. */
+/** Limit in characters. Real tokens with hundreds of groups are shorter. */
 export const MAX_TOKEN_LENGTH = 16_384;
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
- * The bearer token of a request, of the form that RFC 6750 §2.1 allows. Nothing but the one Authorization header is looked at.
- * @param rawHeaders node's flat list: name, value, name, value …
- * @throws RequestError 401
+ * Returns the bearer token of a request (RFC 6750 §2.1). Reads only the Authorization header, which must occur once. @param rawHeaders
+ * node's flat list: name, value, name, value … @throws RequestError 401
  */
 export function readBearer(rawHeaders: readonly string[], challenges: Challenges): string {
   const value = findAuthorization(rawHeaders, challenges);
@@ -19,7 +18,7 @@ export function readBearer(rawHeaders: readonly string[], challenges: Challenges
   return token;
 }
 
-/** Whether a token consists of the characters that a token may have. Asked for tokens not seen before only. */
+/** Returns whether a token has valid characters only. Called only for tokens that are not cached. */
 export function isToken(token: string): boolean {
   return TOKEN.test(token);
 }

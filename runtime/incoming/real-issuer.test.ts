@@ -12,13 +12,13 @@ import { closeServer, listen } from './testdata/fake-issuer.ts';
 const SECRET = 'a-secret-of-the-test';
 const OPAQUE = 'https://mcp.example.com/opaque';
 
-describe('with the tokens of a real OpenID provider', () => {
+describe('authenticator with a real OpenID provider', () => {
   let server: Server;
   let issuer: string;
   let folder: string;
 
   beforeAll(async () => {
-    // The provider says at length that its defaults are for development.
+    // The provider warns at length that its defaults are for development.
     for (const method of ['warn', 'info'] as const) jest.spyOn(console, method).mockReturnValue(undefined);
     folder = await mkdtemp(join(tmpdir(), 'vmcp-issuer-'));
     await writeFile(join(folder, 'secret'), SECRET);

@@ -1,35 +1,35 @@
 interface RefreshedSettings<T> {
-  /** Reads the value. The former one is passed so that an unchanged value can keep its identity. */
+  /** Reads the value. The former value is passed, so that an unchanged value keeps its identity. */
   readonly load: (former: T | undefined) => Promise<T>;
-  /** Milliseconds for which a value is used without a question. */
+  /** Milliseconds for which a value is used without a new read. */
   readonly maxAge: number;
   /** Longest pause between attempts after failures, and between two forced reloads. */
   readonly cooldown: number;
-  /** How long beyond `maxAge` a value serves while its source fails. */
+  /** Milliseconds beyond `maxAge` for which a value remains usable while its source fails. */
   readonly staleFor: number;
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A value from elsewhere that is read on demand, by one reader at a time, and outlives a failing source for a while. */
+/** A remote value that is read on demand, by one reader at a time. It survives a failing source for a while. */
 export interface Refreshed<T> {
-  /** The value as of now, without any reading. */
+  /** The current value, without a read. */
   readonly current: T | undefined;
-  /** Before this time `get` returns `current` and does nothing else. */
+  /** Before this time `get` only returns `current`. */
   readonly quietUntil: number;
-  /** Whether the last attempt to read failed. */
+  /** Whether the last read failed. */
   readonly failing: boolean;
-  /** The value, at once where it is young enough. Throws, or rejects with, the source's error when there is none to use. */
+  /** Returns the value, synchronously if it is young enough. Throws, or rejects with, the source's error if there is no usable value. */
   get(): T | Promise<T>;
-  /** Reads at once although the value is young; undefined while cooling down from the last time. */
+  /** Reads at once even if the value is young; undefined during the cooldown. */
   reload(): Promise<T> | undefined;
 }
 
 const FIRST_PAUSE = 1_000;
-/** A value is renewed behind the requests' back once it has reached this part of its age, so that none has to wait. */
+/** Part of its age at which a value is renewed in the background, so that no request waits. */
 const RENEW_AT = 0.8;
 
-/** Nothing is read before the first `get`. */
+/** Returns the value's reader. It reads nothing before the first `get`. */
 export function createRefreshed<T>(settings: RefreshedSettings<T>): Refreshed<T> {
   return new RefreshedValue(settings);
 }

@@ -6,11 +6,11 @@ export interface RememberedToken {
   readonly identity: Identity;
   /** Milliseconds since the epoch. */
   readonly until: number;
-  /** The keys that verified it; undefined for one that was introspected. */
+  /** The keys that verified the token; undefined for an introspected one. */
   readonly keys: KeySet | undefined;
 }
 
-/** Verified tokens by their hash; those not used since the last look are forgotten first. */
+/** Cache of verified tokens by their hash. It evicts tokens without recent use first. */
 export interface TokenMemory {
   get(digest: string): RememberedToken | undefined;
   set(digest: string, token: RememberedToken): void;
@@ -19,7 +19,7 @@ export interface TokenMemory {
   readonly size: number;
 }
 
-/** A memory for at most `capacity` tokens. */
+/** Returns a cache of at most `capacity` tokens. */
 export function createTokenMemory(capacity: number): TokenMemory {
   const tokens = new SecondChanceMap<string, { readonly token: RememberedToken; used: boolean }>(capacity);
   return {

@@ -16,24 +16,23 @@ import { createRefreshed, type Refreshed } from './refreshed.ts';
 import type { RememberedToken } from './token-memory.ts';
 import { acceptedTypes, verifyJwt } from './verify-jwt.ts';
 
-/** Finds out whether a token is good and whose it is, and for how long that may be remembered. */
+/** Verifies a token. Returns its caller and how long the result may be cached. */
 export interface TokenVerifier {
-  /** It rejects with a RequestError: 401, 403 or 503. */
+  /** Rejects with a RequestError: 401, 403 or 503. */
   verify(token: string): Promise<RememberedToken>;
   readonly keys: Refreshed<KeySet>;
   close(): void;
 }
 
 const DEADLINE = 5_000;
-/** How long a token may outlive its revocation at the issuer, whatever is configured. */
+/** Milliseconds for which a token may outlive its revocation at the issuer, regardless of the configuration. */
 const MAX_INTROSPECTION_CACHE = 30_000;
-/** An outage of the issuer's metadata is bridged as one of its keys is. */
+/** Milliseconds. Bridges an outage of the issuer's metadata, as for its keys. */
 const METADATA_STALE_FOR = 3_600_000;
 
 /**
- * The verifier of one issuer's tokens: JWTs here, opaque ones by introspection where a client secret is configured.
- * @param audience undefined: not checked
- * @throws ConfigError
+ * Returns the verifier of one issuer's tokens. It verifies JWTs itself, and introspects opaque tokens if a client secret is configured.
+ * @param audience undefined: not checked @throws ConfigError
  */
 export function createTokenVerifier(
   incoming: OidcIncoming,
@@ -81,7 +80,7 @@ export function createTokenVerifier(
   };
 }
 
-/** Introspection goes with the client's secret to a server of the administrator's own, hence a permission of its own. */
+/** Introspection sends the client's secret to a server of the administrator, so it has its own permission. */
 function openClients(
   incoming: OidcIncoming,
   options: AuthenticatorOptions,
@@ -147,7 +146,7 @@ function chooseIntrospection(
 
 type Admission = (token: string, claims: Readonly<Record<string, unknown>>, expiresAt: number) => Identity;
 
-/** What a good token must say besides: a subject, the one that is asked for, and the scopes. */
+/** Checks the other requirements of a token: a subject, the required audience, and the scopes. */
 function createAdmission(incoming: OidcIncoming, options: AuthenticatorOptions, challenges: Challenges): Admission {
   const { issuer, scopes, required_subject } = incoming;
   const groupsClaim = incoming.groups_claim ?? options.groupsClaim;
@@ -162,7 +161,7 @@ function createAdmission(incoming: OidcIncoming, options: AuthenticatorOptions, 
   };
 }
 
-/** Only the authorization server in this process names its logins so. */
+/** Returns the login of a token. Only the embedded authorization server names its logins so. */
 function readTsid({ tsid }: Readonly<Record<string, unknown>>, challenges: Challenges): string {
   if (typeof tsid === 'string' && tsid !== '') return tsid;
   throw challenges.invalid('unverified');
@@ -181,7 +180,7 @@ function build(
   }
 }
 
-/** The header of a signed JWT in compact form; undefined for whatever else a token may be. */
+/** Returns the header of a signed JWT in compact form; undefined for other tokens. */
 function jwtHeader(token: string): ProtectedHeaderParameters | undefined {
   if (token.split('.', 4).length !== 3) return undefined;
   try {

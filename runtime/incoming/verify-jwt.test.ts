@@ -40,7 +40,7 @@ describe('JWT access tokens', () => {
     return (JSON.parse(text) as { error_description: string }).error_description;
   };
 
-  it('accepts a good token and says whose it is', async () => {
+  it('accepts a valid token and returns its caller', async () => {
     const token = await sign(claims({ scope: 'mcp read', client_id: 'app', groups: ['dev'] }), key);
     const { status, identity } = await endpoint.call(token);
     expect(status).toBe(200);
@@ -76,7 +76,7 @@ describe('JWT access tokens', () => {
     expect(await refusal(await sign(without('iss'), key))).toBe('The access token comes from another issuer');
   });
 
-  it('refuses the audience of a sibling, and a token without one', async () => {
+  it('refuses the audience of a sibling, and a token without an audience', async () => {
     const text = 'The access token is for another audience';
     expect(await refusal(await sign(claims({ aud: 'https://mcp.example.com/other' }), key))).toBe(text);
     expect(await refusal(await sign(claims({ aud: `${RESOURCE}/` }), key))).toBe(text);
@@ -92,7 +92,7 @@ describe('JWT access tokens', () => {
     await at.close();
   });
 
-  it('checks no audience where none is known, and warns', async () => {
+  it('skips the audience check if no audience is known, and warns', async () => {
     const at = await startEndpoint({ issuer: issuer.issuer }, { resourceUrl: undefined });
     expect((await at.call(await sign(without('aud'), key))).status).toBe(200);
     expect(at.authenticator.warnings).toEqual([expect.stringContaining('audience of tokens is not checked')]);
@@ -106,7 +106,7 @@ describe('JWT access tokens', () => {
     await refusal(await sign(without('exp'), key));
   });
 
-  it('gives a clock that runs behind 30 seconds for not-before', async () => {
+  it('allows 30 seconds of clock skew for not-before', async () => {
     expect((await endpoint.call(await sign(claims({ nbf: seconds + 30 }), key))).status).toBe(200);
     expect(await refusal(await sign(claims({ nbf: seconds + 31 }), key))).toBe('The access token is not valid yet');
   });
@@ -117,7 +117,7 @@ describe('JWT access tokens', () => {
     await refusal(`${header}.${encode(claims({ sub: 'root' }))}.${signature}`);
   });
 
-  it('refuses alg none, in every spelling', async () => {
+  it('refuses alg none in any spelling', async () => {
     for (const alg of ['none', 'None', 'NONE', '']) await refusal(`${encode({ alg })}.${encode(claims())}.`);
   });
 
@@ -129,7 +129,7 @@ describe('JWT access tokens', () => {
     }
   });
 
-  it('asks for no keys on behalf of a token that no key could save', async () => {
+  it('reads no keys for a token that is invalid under any key', async () => {
     const at = await startEndpoint({ issuer: issuer.issuer });
     const before = issuer.asked.length;
     await refusal(`${encode({ alg: 'none' })}.${encode(claims())}.`, at);
@@ -139,12 +139,12 @@ describe('JWT access tokens', () => {
     await at.close();
   });
 
-  it('refuses an algorithm that is not the key’s', async () => {
+  it('refuses an algorithm that does not fit the key', async () => {
     const token = await sign(claims(), { ...stranger, jwk: { kid: 'rsa' } });
     await refusal(token);
   });
 
-  it('ignores keys that the token brings along', async () => {
+  it('ignores keys inside the token', async () => {
     const evil = await startIssuer([stranger.jwk]);
     const brought = { jwk: stranger.jwk, jku: `${evil.issuer}/jwks`, x5u: `${evil.issuer}/x5u` };
     await refusal(await sign(claims(), stranger, brought));
@@ -173,7 +173,7 @@ describe('JWT access tokens', () => {
     expect(await refusal(await sign(claims(), key, { typ }))).toBe('The token is not an access token');
   });
 
-  it.each(['nonce', 'at_hash', 'c_hash'])('refuses an ID token, known by its %s', async (name) => {
+  it.each(['nonce', 'at_hash', 'c_hash'])('refuses an ID token, identified by its %s', async (name) => {
     expect(await refusal(await sign(claims({ [name]: 'x' }), key))).toBe('The token is not an access token');
   });
 
@@ -185,7 +185,7 @@ describe('JWT access tokens', () => {
     await at.close();
   });
 
-  it('takes at+jwt only from the server in this process, and its keys without any call', async () => {
+  it('accepts only at+jwt from the embedded server, and reads its keys without any call', async () => {
     const at = await startEndpoint(
       { issuer: issuer.issuer, embedded: true },
       { embeddedKeys: () => ({ keys: [stranger.jwk] }), embeddedSessions: { claimsOf: () => ({}) } },
@@ -200,7 +200,7 @@ describe('JWT access tokens', () => {
     await at.close();
   });
 
-  it('refuses to start for an embedded server that is not there', async () => {
+  it('refuses to start if the embedded server does not exist', async () => {
     await expect(startEndpoint({ issuer: issuer.issuer, embedded: true })).rejects.toThrow(/authorization server/);
   });
 
@@ -215,7 +215,7 @@ describe('JWT access tokens', () => {
     await at.close();
   });
 
-  it('refuses a token with more claims than are accepted rather than cutting them', async () => {
+  it('refuses a token with too many claims instead of cutting them', async () => {
     const groups = Array.from({ length: 1001 }, (_, i) => `g${i}`);
     expect(await refusal(await sign(claims({ groups }), key))).toBe(
       'The access token carries more claims than are accepted',

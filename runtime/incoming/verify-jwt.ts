@@ -8,27 +8,27 @@ interface JwtRules {
   readonly issuer: string;
   /** Undefined: not checked. */
   readonly audience: string | undefined;
-  /** The `typ` values accepted, in lower case without `application/`; an empty string stands for none at all. */
+  /** Accepted `typ` values, in lower case without `application/`. An empty string stands for an absent `typ`. */
   readonly types: readonly string[];
   readonly challenges: Challenges;
   readonly now: () => number;
-  /** Whether a key that is not known may come yet. */
+  /** Returns whether an unknown key may still arrive. */
   readonly keysMayCome?: (() => boolean) | undefined;
 }
 
 interface VerifiedJwt {
   readonly claims: JWTPayload & { exp: number };
-  /** The keys it was verified with: a remembered token is good only as long as they are the keys. */
+  /** The keys that verified the token. A cached token is valid only while these keys are current. */
   readonly keys: KeySet;
 }
 
-/** For clocks that run behind the issuer's (`nbf`). `exp` has no leeway: nothing is accepted past its expiry. */
+/** Clock skew for `nbf`. `exp` has no leeway: no token is accepted past its expiry. */
 export const LEEWAY_SECONDS = 30;
 const MAX_KEYS_TRIED = 10;
-/** Claims that only ID tokens have (OpenID Connect Core 1.0 §2, §3.1.3.6). */
+/** Claims that occur only in ID tokens (OpenID Connect Core 1.0 §2, §3.1.3.6). */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash'];
 
-/** The `typ` values to accept (RFC 9068 §2.1). `JWT` and none at all are what most issuers write. */
+/** Returns the accepted `typ` values (RFC 9068 §2.1). Most issuers write `JWT` or omit `typ`. */
 export function acceptedTypes(settings: { embedded: boolean; required_typ?: string | undefined }): readonly string[] {
   if (settings.embedded) return ['at+jwt'];
   if (settings.required_typ !== undefined) return [normaliseType(settings.required_typ)];
@@ -36,8 +36,8 @@ export function acceptedTypes(settings: { embedded: boolean; required_typ?: stri
 }
 
 /**
- * Verifies a JWT access token. Keys come from the key source alone: `jku`, `x5u`, `x5c` and `jwk` in the token are not looked at.
- * @throws RequestError 401, or 503 when the keys are not to be had
+ * Verifies a JWT access token. Keys come only from the key source: `jku`, `x5u`, `x5c` and `jwk` in the token are ignored. @throws
+ * RequestError 401, or 503 if the keys are unavailable
  */
 export async function verifyJwt(
   token: string,
@@ -47,7 +47,7 @@ export async function verifyJwt(
 ): Promise<VerifiedJwt> {
   const { challenges } = rules;
   if (!rules.types.includes(normaliseType(header.typ))) throw challenges.invalid('kind');
-  // Before the keys are asked for, so that a token of no accepted kind makes nobody read a key set.
+  // This check precedes the key lookup, so that an unacceptable token causes no read of the key set.
   if (!ALGORITHMS.includes(header.alg ?? '')) throw challenges.invalid('unverified');
   const { claims, keys } = await verifyWithRenewal(token, header, rules, source);
   if (typeof claims.exp !== 'number' || !Number.isFinite(claims.exp)) throw challenges.invalid('unverified');
@@ -56,7 +56,7 @@ export async function verifyJwt(
   return { claims: { ...claims, exp: claims.exp }, keys };
 }
 
-/** A key that is not known makes one reading of the source; then it cools down and unknown keys are refused at once. */
+/** Verifies a token. An unknown key causes one read of the source; during the following cooldown, unknown keys are refused at once. */
 async function verifyWithRenewal(
   token: string,
   header: ProtectedHeaderParameters,
@@ -107,7 +107,7 @@ async function verifyWith(token: string, keys: KeySet, rules: JwtRules): Promise
   }
 }
 
-/** Without a `kid` several keys may fit. */
+/** Without a `kid`, several keys may fit. */
 async function verifyWithEach(
   fitting: errors.JWKSMultipleMatchingKeys,
   verify: (find: JWTVerifyGetKey) => Promise<JWTPayload>,
@@ -124,7 +124,7 @@ async function verifyWithEach(
   throw new errors.JWSSignatureVerificationFailed();
 }
 
-/** Tokens of the own server always name their key. */
+/** Tokens of the embedded server always name their key. */
 function mayCome({ kid }: ProtectedHeaderParameters, { keysMayCome }: JwtRules): boolean {
   return typeof kid === 'string' && keysMayCome?.() === true;
 }

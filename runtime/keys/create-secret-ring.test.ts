@@ -14,8 +14,8 @@ const deps = () => {
   return { at, now: () => at.time, random: randomBytes };
 };
 
-describe('HMAC secrets', () => {
-  it('checks what it made, and refuses every other text, MAC and length', () => {
+describe('SecretRing', () => {
+  it('verifies its own MACs, and refuses every other text, MAC and length', () => {
     const ring = createSecretRing([first, second], deps());
     const mac = ring.mac(ring.kid, 'code|abc');
     expect(ring.verify(ring.kid, 'code|abc', mac)).toBe(true);
@@ -26,7 +26,7 @@ describe('HMAC secrets', () => {
     expect(() => ring.verify('unheard-of', 'code|abc', mac)).toThrow(UnknownSecret);
   });
 
-  it('makes the same from the same secret in every process, whatever line break ends the file', () => {
+  it('derives the same keys from the same secret in every process, regardless of the final line break', () => {
     const ring = createSecretRing([first], deps());
     const other = createSecretRing([secret('elsewhere', `${'a'.repeat(32)}\r\n`)], deps());
     expect(other.kid).toBe(ring.kid);
@@ -34,26 +34,26 @@ describe('HMAC secrets', () => {
     expect(other.open(ring.seal('tokens', 'place'), 'place').plain).toBe('tokens');
   });
 
-  it('takes random bytes as they are, line breaks among them', () => {
+  it('uses random bytes unchanged, including line breaks', () => {
     const bytes = Buffer.concat([Buffer.from([0xff, 0xfe]), randomBytes(28), Buffer.from('\r\n')]);
     expect(() => createSecretRing([secret('bytes', bytes)], deps())).not.toThrow();
     expect(() => createSecretRing([secret('bytes', bytes.subarray(0, 31))], deps())).toThrow(ConfigError);
   });
 
-  it('refuses a secret of less than 32 bytes, by the name of the file and with a remedy', () => {
+  it('refuses a secret of less than 32 bytes, naming the file and the remedy', () => {
     const short = secret('secrets/short', `${'s'.repeat(31)}\n\n\n`);
     expect(() => createSecretRing([first, short], deps())).toThrow(/^secrets\/short: .*openssl rand/);
     expect(() => createSecretRing([first, short], deps())).not.toThrow(/sss/);
   });
 
-  it('names a secret without telling it, and uses one key for each purpose', () => {
+  it('names a secret without revealing it, and uses one key for each purpose', () => {
     const ring = createSecretRing([first], deps());
     expect(ring.kid).toMatch(/^[A-Za-z0-9_-]{12}$/);
     expect(ring.kid).not.toBe(createSecretRing([second], deps()).kid);
     expect(ring.mac(ring.kid, 'x')).not.toBe(ring.seal('x', '').split('.')[2]);
   });
 
-  it('seals so that neither text nor place can be changed', () => {
+  it('seals text and its context against changes', () => {
     const ring = createSecretRing([first], deps());
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), fc.nat(), (plain, aad, otherAad, at) => {
@@ -73,13 +73,13 @@ describe('HMAC secrets', () => {
     expect(ring.seal('x', 'y')).not.toBe(ring.seal('x', 'y'));
   });
 
-  it('says which rows stand under an older secret, and which under an unknown one', () => {
+  it('reports whether a row is sealed under an older or an unknown secret', () => {
     const sealed = createSecretRing([second], deps()).seal('tokens', 'place');
     expect(createSecretRing([first, second], deps()).open(sealed, 'place')).toEqual({ plain: 'tokens', stale: true });
     expect(() => createSecretRing([first], deps()).open(sealed, 'place')).toThrow(UnknownSecret);
   });
 
-  it('checks with a new first secret at once, and makes with it after 120 seconds', () => {
+  it('verifies with a new first secret at once, and signs with it after 120 seconds', () => {
     const { at, ...rest } = deps();
     const ring = createSecretRing([first], rest);
     const before = ring.kid;
@@ -100,20 +100,20 @@ describe('HMAC secrets', () => {
     expect(() => ring.open(sealed, 'y')).toThrow(UnknownSecret);
   });
 
-  it('makes with a new secret at once when no former one is left', () => {
+  it('signs with a new secret at once if no former one remains', () => {
     const ring = createSecretRing([first], deps());
     ring.update([second]);
     expect(ring.kid).toBe(createSecretRing([second], deps()).kid);
   });
 
-  it('goes on with the former secrets when a new one is too short', () => {
+  it('keeps the former secrets if a new one is too short', () => {
     const ring = createSecretRing([first], deps());
     const before = ring.status;
     expect(() => ring.update([secret('short', 'x'), first])).toThrow(ConfigError);
     expect(ring.status).toEqual(before);
   });
 
-  it('makes a secret of its own where none is configured, and says what is lost on restart', () => {
+  it('creates its own secret if none is configured, and warns about the loss on restart', () => {
     const { at, ...rest } = deps();
     const ring = createSecretRing([], rest);
     expect(ring.status.ephemeral).toBe(true);

@@ -15,7 +15,7 @@ import { createSuccession } from './succession.ts';
 
 export interface LiveSecretRing extends SecretRing {
   readonly warnings: readonly string[];
-  /** Takes another list over. @throws ConfigError, and then the former stays in force */
+  /** Applies another list. @throws ConfigError; then the former list stays in force */
   update(files: readonly KeyFile[]): void;
 }
 
@@ -40,9 +40,9 @@ const LOST =
   'The secret of codes, refresh tokens and stored upstream tokens exists in this process only: after a restart everybody has to log in again. ' +
   'Set hmacSecretRefs.';
 
-/** No files: one secret that is made here and lost with the process. @throws ConfigError */
+/** Returns a secret ring. Without files, it creates one secret that is lost with the process. @throws ConfigError */
 export function createSecretRing(files: readonly KeyFile[], { now, random }: SecretDeps): LiveSecretRing {
-  // Made when it is needed first, and kept: what was made under it stays good when a configured secret takes its place.
+  // Created on first use and kept: its signatures stay valid after a configured secret replaces it.
   let own = files.length === 0 ? derive(random(MIN_BYTES)) : undefined;
   const secrets = createSuccession(own ? [own] : files.map(loadSecret), now);
   const isEphemeral = () => secrets.making() === own;
@@ -86,7 +86,7 @@ export function createSecretRing(files: readonly KeyFile[], { now, random }: Sec
   };
 }
 
-/** Line breaks at the end of a text are not part of it, as editors and shells add them; random bytes are taken as they are. */
+/** Editors and shells add line breaks, so the final ones of a text are removed. Random bytes stay unchanged. */
 function loadSecret({ file, content }: KeyFile): Secret {
   const bytes = isUtf8(content)
     ? Buffer.from(
@@ -101,7 +101,7 @@ function loadSecret({ file, content }: KeyFile): Secret {
   );
 }
 
-/** RFC 5869: one key for each use, and a name that says nothing of them. */
+/** Derives one key for each use, and a name that reveals none of them (RFC 5869). */
 function derive(secret: Uint8Array): Secret {
   const subKey = (use: string, bytes: number) => Buffer.from(hkdfSync('sha256', secret, '', `vmcp ${use}`, bytes));
   return {

@@ -1,6 +1,6 @@
 /** A file that holds a key or a secret. */
 export interface KeyFile {
-  /** As the configuration names it. */
+  /** Name as in the configuration. */
   readonly file: string;
   readonly content: Uint8Array;
 }

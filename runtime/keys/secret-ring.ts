@@ -1,35 +1,35 @@
-/** A row that was sealed: what it holds, and whether it should be sealed again under the secret in force. */
+/** Content of a sealed row, and whether it should be sealed again under the current secret. */
 export interface Opened {
   readonly plain: string;
   readonly stale: boolean;
 }
 
 /**
- * The HMAC secrets: the first makes, all check. Sub-keys by HKDF (RFC 5869): one for MACs, one for AES-256-GCM.
- * A first secret that is newly seen checks at once and makes only 120 s later, as other replicas may see it later.
+ * HMAC secrets: the first signs, all verify. HKDF (RFC 5869) derives one sub-key for MACs and one for AES-256-GCM. A new first secret
+ * verifies at once but signs only 120 s later, as other replicas may read it later.
  */
 export interface SecretRing {
-  /** Names the secret that makes now. */
+  /** Name of the secret that signs now. */
   readonly kid: string;
-  /** Base64url of HMAC-SHA-256 under the secret `kid`. @throws UnknownSecret */
+  /** Returns base64url of HMAC-SHA-256 under the secret `kid`. @throws UnknownSecret */
   mac(kid: string, text: string): string;
-  /** Compared in constant time. @throws UnknownSecret */
+  /** Compares in constant time. @throws UnknownSecret */
   verify(kid: string, text: string, mac: string): boolean;
-  /** `kid.iv.ciphertext` in base64url; `aad` binds it to its place. */
+  /** Returns `kid.iv.ciphertext` in base64url. `aad` binds it to its context. */
   seal(plain: string, aad: string): string;
-  /** @throws UnknownSecret, or SealBroken where text or `aad` are not those that were sealed */
+  /** @throws UnknownSecret, or SealBroken if text or `aad` differ from the sealed ones */
   open(sealed: string, aad: string): Opened;
   readonly status: { readonly kids: readonly string[]; readonly making: string; readonly ephemeral: boolean };
-  /** Milliseconds since the epoch of the start or the last change: an unknown `kid` may be news from another replica for 120 s. */
+  /** Milliseconds since the epoch of the start or last change. For 120 s, another replica may use a `kid` that is unknown here. */
   readonly changedAt: number;
 }
 
-/** Made under a secret that this process does not know. */
+/** The MAC or row belongs to a secret that this process does not know. */
 export class UnknownSecret extends Error {
   override readonly name = 'UnknownSecret';
 }
 
-/** Changed, or moved to another place. */
+/** The row was changed, or moved to another context. */
 export class SealBroken extends Error {
   override readonly name = 'SealBroken';
 }

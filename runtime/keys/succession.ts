@@ -1,8 +1,8 @@
-/** Milliseconds until every replica has seen a change of the files. */
+/** Milliseconds until every replica has read a change of the files. */
 const SEEN_BY_ALL = 120_000;
 
 /**
- * Tells whether another replica may use a `kid` that this process has not read yet. Other replicas exist only behind a shared storage.
+ * Returns whether another replica may use a `kid` that this process has not read yet. Other replicas exist only with shared storage.
  * `now`: milliseconds since the epoch.
  */
 export function newsMayCome(
@@ -13,29 +13,28 @@ export function newsMayCome(
   return storage.kind === 'redis' && !status.ephemeral && now - changedAt < SEEN_BY_ALL;
 }
 
-/** One of a list of keys or secrets. */
+/** A key or secret of a list. */
 interface Successor {
   readonly kid: string;
 }
 
-/** A list of keys or secrets of which all check and one makes, and how another list takes its place. */
+/** Keys or secrets of which all verify and one signs. Handles the rotation to another list. */
 interface Succession<T extends Successor> {
   /** In the order of the configuration. */
   readonly all: readonly T[];
   readonly get: (kid: string) => T | undefined;
-  /** The one that makes now. */
+  /** Returns the one that signs now. */
   readonly making: () => T;
-  /** Of the start, or of the last change. */
+  /** Milliseconds since the epoch of the start or the last change. */
   readonly changedAt: number;
   /**
-   * The first of the list makes. One that was not in the former list checks at once and makes 120 s later, as another replica may see
-   * it later; where nothing of the former list is left, it makes at once.
-   * @returns whether anything changed
+   * Replaces the list. The first entry signs. A new entry verifies at once, and signs 120 s later, as another replica may read it later.
+   * If no former entry remains, it signs at once. @returns whether anything changed
    */
   update(next: readonly T[]): boolean;
 }
 
-/** `first` must not be empty; one that stands in a list twice counts once. `now`: milliseconds since the epoch. */
+/** `first` must not be empty; duplicates count once. `now`: milliseconds since the epoch. */
 export function createSuccession<T extends Successor>(first: readonly T[], now: () => number): Succession<T> {
   let byKid = new Map(first.map((one) => [one.kid, one]));
   let makesFrom = new Map<string, number>();

@@ -21,8 +21,8 @@ function open(...sessions: Session[]) {
   return { announcer, heard };
 }
 
-describe('a change for one principal', () => {
-  it('is told to its sessions and listeners, and to nobody else’s', async () => {
+describe('announcer', () => {
+  it('notifies only the sessions and listeners of the principal that changed', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
     const { announcer, heard } = open(alice, bob);
     const [toAlice, toBob] = [heard('alice'), heard('bob')];
@@ -35,7 +35,7 @@ describe('a change for one principal', () => {
     expect(await toBob).toEqual(new Set());
   });
 
-  it('comes together with a change for everybody, also to a session that knows of that', async () => {
+  it('combines it with a general change, also for a session that knows that change', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
     const { announcer, heard } = open(alice, bob);
     const toAlice = heard('alice');

@@ -3,42 +3,45 @@ import type { Session } from './sessions/session.ts';
 
 /** A subscription of the stateless revision. */
 interface ChangeListener {
-  /** `Identity.key` of who listens; absent: what changes for one principal alone does not concern it. */
+  /** `Identity.key` of the listener. Absent: changes for a single principal do not concern it. */
   readonly principal?: string;
-  /** The aggregated lists have changed, perhaps because backends came or went. */
+  /** Called when the aggregated lists changed, possibly because backends were added or removed. */
   changed(kinds: ReadonlySet<ListKind>): void;
-  /** The gateway ends: there will be no more changes. */
+  /** Called when the gateway stops: no more changes follow. */
   end(): void;
 }
 
 export interface Announcer {
-  /** A backend's list changed: caches are dropped now, clients told soon. `told`: this session knows already. */
+  /**
+   * Reports that a backend's list changed. Drops caches now and notifies clients soon. `told` is a session that already
+   * knows.
+   */
   listChanged(backend: string | undefined, kinds: readonly ListKind[], told?: Session): void;
-  /** The same, as a backend said in a session: other replicas may not have heard it. */
+  /** Reports a change that a backend announced in a session. Other replicas may not know it yet. */
   heardChange(backend: string, kinds: readonly ListKind[], told?: Session): void;
-  /** Whether anything has changed since then, in milliseconds of the monotonic clock. */
+  /** Returns whether anything has changed since then, in milliseconds of the monotonic clock. */
   changedSince(time: number): boolean;
-  /** Clients are told that these lists are others now, and nothing is dropped. */
+  /** Notifies clients that these lists changed, without dropping caches. */
   announce(kinds: readonly ListKind[]): void;
-  /** The same for the clients of one principal (`Identity.key`): what it sees has changed, and nobody else's lists. */
+  /** Notifies only the clients of one principal (`Identity.key`), whose lists changed. */
   announceTo(principal: string, kinds: readonly ListKind[]): void;
-  /** Until the returned function is called. */
+  /** Subscribes until the returned function is called. */
   subscribe(listener: ChangeListener): () => void;
   /** Ends all subscriptions. */
   close(): void;
 }
 
-/** Many sessions' streams tell of the same change; clients are told of it once. */
+/** Milliseconds. Streams of many sessions report the same change, and clients get one notification. */
 const GATHER = 100;
 const NONE: ReadonlySet<ListKind> = new Set();
 
 interface AnnouncerDeps {
-  /** Drops what is cached of these lists. */
+  /** Drops these lists from the caches. */
   readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
   readonly sessions: () => Iterable<Session>;
-  /** Lets other replicas know at once; absent: there are none. */
+  /** Notifies other replicas at once. Absent: there are none. */
   readonly tellOthers?: (backend: string, kinds: readonly ListKind[]) => void;
-  /** Milliseconds of the monotonic clock. */
+  /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
 }
 
@@ -54,7 +57,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     const { kinds, personal, heard } = changes;
     gathered = nothing();
     tellAgain(heard, deps);
-    // A session that is younger than the change has never seen the lists as they were.
+    // A session that is younger than the change never saw the former lists.
     for (const session of deps.sessions()) if (session.openedAt <= changedAt) tellSession(session, changes);
     for (const listener of listeners) tellListener(listener, together(kinds, personal.get(listener.principal ?? '')));
   };
@@ -100,16 +103,19 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
 
 type Kinds = ReadonlySet<ListKind>;
 
-/** What has changed since clients were told last. */
+/** Returns an empty record of changes since the last notification. */
 function nothing() {
   return {
-    /** For everybody. */
+    /** Changed for all principals. */
     kinds: new Set<ListKind>(),
-    /** Who knows of that already. */
+    /** Sessions that already know these changes. */
     told: new Set<Session>(),
-    /** For one principal alone. */
+    /** Changed for single principals. */
     personal: new Map<string, Kinds>(),
-    /** Backends of whose change others were told, and what changed there since: it is told again, as they may have asked before. */
+    /**
+     * Backends whose first change was sent to the replicas, with later changes. Later changes are sent again, as
+     * replicas may have listed in between.
+     */
     heard: new Map() as Heard,
   };
 }
@@ -120,7 +126,7 @@ function together(kinds: Kinds, more: Kinds | undefined): Kinds {
 
 type Heard = Map<string, Set<ListKind>>;
 
-/** At once of a backend's first change; what follows soon is told with the rest. */
+/** Sends the first change of a backend to other replicas at once, and collects changes that follow soon. */
 function tellOthers(heard: Heard, backend: string, kinds: readonly ListKind[], deps: AnnouncerDeps): void {
   const again = heard.get(backend);
   for (const kind of kinds) again?.add(kind);

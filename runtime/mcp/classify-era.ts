@@ -5,8 +5,8 @@ import { SESSION_REVISIONS, type Era } from './era.ts';
 export const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * Which era a message belongs to: the stateless one names its revision in `_meta` (or at least in the header), an older
- * one begins with initialize or carries a session id.
+ * Returns the era of a message. The stateless revision names itself in `_meta` or at least in the header. Older
+ * revisions begin with initialize or carry a session id.
  */
 export function classifyEra(headers: IncomingHttpHeaders, message: DecodedMessage): Era {
   if (message.meta.some(({ key }) => key === META_VERSION)) return 'stateless';

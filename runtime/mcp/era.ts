@@ -1,9 +1,12 @@
-/** `session`: revisions with initialize and a session (up to 2025-11-25). `stateless`: 2026-07-28, each request by itself. */
+/**
+ * `session`: revisions with initialize and a session (up to 2025-11-25). `stateless`: 2026-07-28, where each request
+ * stands alone.
+ */
 export type Era = 'session' | 'stateless';
 
 export const STATELESS_REVISION = '2026-07-28';
 
-/** Newest first: the first one is offered to a client that asks for a revision that nobody knows. */
+/** Newest first. A client that requests an unknown revision gets the first one. */
 export const SESSION_REVISIONS: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
 
 export const LATEST_SESSION_REVISION = '2025-11-25';

@@ -9,23 +9,26 @@ import type { Target } from './route/resolve-target.ts';
 
 export type Handler<R extends ClientRequest> = (request: R) => void | Promise<void>;
 
-/** The steps of a request in which the revisions of MCP differ. */
+/** The parts of serving a request that differ between MCP revisions. */
 export interface Framing<R extends ClientRequest> {
   readonly era: Era;
   /** Methods that only these revisions have. */
   readonly handlers: ReadonlyMap<string, Handler<R>>;
-  /** Returns on whose behalf lists are fetched. */
+  /** Returns the caller for which lists are fetched. */
   asker(request: R): Asker;
   /** Returns the lists that this client sees. */
   catalogue(request: R, asker: Asker): Catalogue;
   /** Returns the members of a list result. `entries`: the member that holds the entries. */
   renderList(request: R, list: KindCatalogue, entries: string): string;
-  /** Returns the edits of a body besides its name, such as responses that are for the gateway only. */
+  /** Returns the edits of a body besides its name, such as removed responses that are for the gateway only. */
   edits(message: DecodedRequest): readonly Edit[];
   /** Runs work that must keep the client's session alive. */
   keepAlive<T>(request: R, work: () => Promise<T>): Promise<T>;
-  /** Answers a call of an entry that stands for a backend without a login. False: nothing was answered, resolve again. */
+  /**
+   * Answers a call of an entry of a backend without a login. False: nothing was answered, and the caller must resolve
+   * again.
+   */
   answerConnect(request: R, target: Target): Promise<boolean>;
-  /** Sends the call to its backend and the answer to the client. Settles when the answer is out. */
+  /** Sends the call to its backend and the answer to the client. Settles when the answer is sent. */
   relay(request: R, call: PreparedCall): Promise<void>;
 }

@@ -26,7 +26,7 @@ const METHODS: ReadonlyMap<string, Serve> = new Map<string, Serve>([
   ['completion/complete', serveCompletion],
 ]);
 
-/** Answers one request. The revision differs in `framing` only. @throws RequestError */
+/** Answers one request. The revisions differ only in `framing`. @throws RequestError */
 export function serveRequest<R extends ClientRequest>(request: R, framing: Framing<R>): void | Promise<void> {
   const { message, rooms, identity } = request;
   const own: Handler<R> | undefined = framing.handlers.get(message.method);
@@ -36,7 +36,7 @@ export function serveRequest<R extends ClientRequest>(request: R, framing: Frami
   return own ? own(request) : serve?.(request, framing);
 }
 
-/** The steps of a call of a tool or prompt: resolve, then those of `sendNamed`. */
+/** Serves a call of a tool or prompt: resolves the name, then runs `sendNamed`. */
 function serveNamed<R extends ClientRequest>(
   kind: 'tools' | 'prompts',
   request: R,
@@ -47,12 +47,12 @@ function serveNamed<R extends ClientRequest>(
   if (typeof name !== 'string') throw invalidParams(`${message.method} needs params.name`);
   const asker = framing.asker(request);
   const target = resolveName(kind, name, framing.catalogue(request, asker), asker, rooms);
-  // Most names are known at once, and a promise more for each call costs CPU.
+  // Most names are known at once, and one more promise per call costs CPU.
   if (!(target instanceof Promise)) return sendNamed(kind, target, asker, request, framing);
   return framing.keepAlive(request, async () => sendNamed(kind, await target, asker, request, framing));
 }
 
-/** Log in at the backend's provider if that is missing, authorize, limit, webhooks, relay with the credential. */
+/** Requires the login at the backend's provider, authorizes, limits, calls webhooks, and relays with the credential. */
 function sendNamed<R extends ClientRequest>(
   kind: 'tools' | 'prompts',
   target: Target,
@@ -71,7 +71,7 @@ function sendNamed<R extends ClientRequest>(
   return withinLimits(target.backend, kind === 'tools' ? target.entry : undefined, request, send);
 }
 
-/** Answers with the login, or calls what the name leads to once the login is done. */
+/** Answers with the login, or calls the resolved target after the login. */
 async function connect<R extends ClientRequest>(
   kind: 'tools' | 'prompts',
   { entry, ...target }: Target,
@@ -108,7 +108,7 @@ function serveCompletion<R extends ClientRequest>(request: R, framing: Framing<R
   });
 }
 
-/** Answers a list: all entries that the caller may see, on one page. */
+/** Answers a list with all entries that the caller may see, on one page. */
 function serveList<R extends ClientRequest>(kind: ListKind, request: R, framing: Framing<R>): Promise<void> {
   return framing.keepAlive(request, async () => {
     const { res, message, rooms } = request;

@@ -13,9 +13,9 @@ import { sessionAsker } from './session-era/session-request.ts';
 const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 const GATHER = 100;
 
-/** Lists what there is on the gateway's own behalf, so that status can say it before any client has asked. */
+/** Lists all backends for the gateway itself, so that the status is known before the first client asks. */
 export interface Survey {
-  /** Something has changed: look again soon. */
+  /** Lists again soon, after a change. */
   look(): void;
   close(): void;
 }
@@ -65,7 +65,7 @@ export function createSurvey(rooms: () => Rooms): Survey {
   };
 }
 
-/** A session of nobody: it is in no store, and no client can name it. */
+/** Creates a session without an owner. No store has it, and no client can name it. */
 function ownSession(version: string): Session {
   const profile = {
     paramsText: ownInitialize(version),

@@ -12,9 +12,8 @@ interface AddedHeadersDeps {
 const NONE: readonly string[] = [];
 
 /**
- * Returns the headers that every request to the backend carries, as a flat list of names and values. Values from files follow
- * their file; a value that no header may have does not replace one that was usable.
- * @throws ConfigError for a file whose value no header may have
+ * Returns the headers of every request to the backend, as a flat list of names and values. Values from files follow their file. An
+ * invalid value does not replace a valid one. @throws ConfigError for a file with an invalid header value
  */
 export function addedHeaders(
   { add_plaintext_headers: texts, add_header_files: byName }: HttpBackend['header_forward'],

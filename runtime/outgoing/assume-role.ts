@@ -4,7 +4,7 @@ import { type FormAnswer, postForm } from './post-form.ts';
 
 const VERSION = '2011-06-15';
 const MAX_ANSWER = 64 * 1024;
-/** Error codes of STS that a later try may get past. */
+/** Temporary STS errors: a retry may succeed. */
 const PASSING = new Set(['IDPCommunicationError', 'ServiceUnavailable', 'Throttling', 'ThrottlingException']);
 
 export interface AwsCredentials {
@@ -26,14 +26,14 @@ interface RoleRequest {
   /** Seconds. */
   readonly duration: number;
   readonly dispatcher: Dispatcher;
-  /** Milliseconds until the whole answer must be here. */
+  /** Milliseconds for the whole answer. */
   readonly deadline: number;
   readonly now: () => number;
 }
 
 /**
- * AssumeRoleWithWebIdentity of AWS STS, which takes the token itself and no signature.
- * @throws RequestError whose cause says what was wrong, without any token
+ * Calls AssumeRoleWithWebIdentity of AWS STS, which takes the caller's token and no signature. @throws RequestError whose cause names the
+ * problem, without any token
  */
 export async function assumeRole(request: RoleRequest): Promise<AwsCredentials> {
   const { backend, dispatcher, deadline } = request;
@@ -72,7 +72,7 @@ function readCredentials(xml: string, { backend, now }: RoleRequest): AwsCredent
   return credentials;
 }
 
-/** The answer's elements have no attributes and no markup inside. */
+/** The answer's elements contain no attributes and no nested markup. */
 function textOf(xml: string, element: string): string {
   return new RegExp(`<${element}>([^<]*)</${element}>`).exec(xml)?.[1]?.trim() ?? '';
 }

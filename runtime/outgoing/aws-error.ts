@@ -11,7 +11,7 @@ const TEXTS = {
 
 export type AwsErrorCode = keyof typeof TEXTS;
 
-/** An error of this call alone, at HTTP 200. The reason goes into the cause, which is logged and never sent. */
+/** Returns an error of this call alone, at HTTP 200. The reason is the cause, which is logged and never sent. */
 export function awsError(code: AwsErrorCode, backend: string, cause: unknown): RequestError {
   const text = `The AWS account of backend ${backend} ${TEXTS[code]}.`;
   return new RequestError(

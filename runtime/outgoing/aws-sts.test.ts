@@ -83,7 +83,7 @@ const headersOf = async (
 const recordOf = (headers: CredentialHeaders): Record<string, string> =>
   Object.fromEntries(headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? '']] : [])));
 
-/** Signature Version 4 by the book, written apart from the library. */
+/** Computes Signature Version 4 by the specification, independently of the library. */
 function signature(
   headers: Record<string, string>,
   request: { verb: string; body: Buffer | undefined },
@@ -141,7 +141,7 @@ describe('AWS credentials of a caller', () => {
     expect(forms).toHaveLength(1);
   });
 
-  it('are at hand at once where they are known, also with the caller’s next token', async () => {
+  it('come from the cache at once, even with the caller’s next token', async () => {
     const credential = open();
     await headersOf(credential);
     expect(credential.headersFor(alice, POST)).not.toBeInstanceOf(Promise);
@@ -149,7 +149,7 @@ describe('AWS credentials of a caller', () => {
     expect(forms).toHaveLength(1);
   });
 
-  it('are each caller’s own, and each role’s', async () => {
+  it('differ for each caller and each role', async () => {
     const mappings = [{ claim: 'groups', matcher: 'admins', role_arn: `${ROLE}-admin` }];
     const credential = open({ role_mappings: mappings });
     const tokens = [alice, caller('bob'), { ...alice, claims: { groups: ['admins'] } }];
@@ -166,13 +166,13 @@ describe('AWS credentials of a caller', () => {
     expect(forms[1]!.get('RoleSessionName')).toBe('b-');
   });
 
-  it('are asked for once by calls at the same time', async () => {
+  it('come from one request for concurrent calls', async () => {
     const credential = open();
     await Promise.all(Array.from({ length: 20 }, () => headersOf(credential)));
     expect(forms).toHaveLength(1);
   });
 
-  it('are renewed in their last five minutes while they serve, and awaited after their end', async () => {
+  it('renew in the background in their last five minutes, and block calls after their expiry', async () => {
     const credential = open();
     await headersOf(credential);
     clock += 3_600_000 - 300_000;
@@ -193,7 +193,7 @@ describe('AWS credentials of a caller', () => {
     expect(forms).toHaveLength(3);
   });
 
-  it('are forgotten when the backend answers 401', async () => {
+  it('leave the cache when the backend answers 401', async () => {
     const credential = open();
     const first = await credential.headersFor(alice, POST);
     expect(credential.invalidate(alice, first)).toBe(true);
@@ -201,7 +201,7 @@ describe('AWS credentials of a caller', () => {
   });
 });
 
-describe('AWS credentials that are not to be had', () => {
+describe('unavailable AWS credentials', () => {
   it.each([
     ['the caller may not', (res: ServerResponse) => refuse(res, 403, 'AccessDenied'), 'aws_sts_refused'],
     ['the token is not taken', (res: ServerResponse) => refuse(res, 400, 'InvalidIdentityToken'), 'aws_sts_refused'],
@@ -215,7 +215,7 @@ describe('AWS credentials that are not to be had', () => {
     ['the answer is a page', (res: ServerResponse) => res.end('<html>hello</html>'), 'aws_sts_invalid'],
     ['they are over', (res: ServerResponse) => credentials(res, 1, -1), 'aws_sts_invalid'],
     ['an error is no error of STS', (res: ServerResponse) => res.writeHead(404).end('no'), 'aws_sts_invalid'],
-  ])('are an error of that call alone: %s', async (_case, answer, code) => {
+  ])('fail that call alone: %s', async (_case, answer, code) => {
     reply = (res) => void answer(res);
     const credential = open();
     await expect(headersOf(credential)).rejects.toMatchObject({ answer: { status: 200, code } });
@@ -224,7 +224,7 @@ describe('AWS credentials that are not to be had', () => {
     expect((await headersOf(credential))['x-amz-security-token']).toMatch(/^session-token-[23]==$/);
   });
 
-  it('are those of a caller without role or without sign-in', async () => {
+  it('include those of a caller without role or login', async () => {
     const credential = open({ fallback_role_arn: undefined });
     await expect(headersOf(credential)).rejects.toMatchObject({ answer: { code: 'aws_no_role' } });
     for (const nobody of [
@@ -235,7 +235,7 @@ describe('AWS credentials that are not to be had', () => {
     expect(forms).toHaveLength(0);
   });
 
-  it('refuses a backend without URL at the start', () => {
+  it('prevent the start of a backend without URL', () => {
     expect(() => open({}, { url: undefined })).toThrow(ConfigError);
   });
 });

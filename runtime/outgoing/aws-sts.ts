@@ -26,9 +26,8 @@ interface AssumedRole extends Exchanged {
 }
 
 /**
- * AWS Signature Version 4 over method, path and body of each request, with credentials of a role that the caller's own token
- * lets it assume. They are kept for caller and role.
- * @throws ConfigError
+ * Returns a credential that signs method, path and body of each request with AWS Signature Version 4. The caller's token authorizes the
+ * role. Role credentials are cached by caller and role. @throws ConfigError
  */
 export function awsSts(auth: AwsSts, deps: CredentialDeps): Credential {
   return new AwsStsCredential(auth, deps);
@@ -44,9 +43,9 @@ class AwsStsCredential implements Credential {
   readonly #path: string;
   readonly #roleOf: (claims: Identity['claims']) => string | undefined;
   readonly #roles: ExchangedTokens<AssumedRole>;
-  /** The last credentials of an identity, so that a hit looks at no claim. */
+  /** Last credentials of an identity, so that a cache hit reads no claim. */
   readonly #known = new WeakMap<Identity, AssumedRole>();
-  /** What headers were signed with. */
+  /** Credentials that signed these headers. */
   readonly #signers = new WeakMap<CredentialHeaders, AssumedRole>();
   readonly #dispatcher: Dispatcher;
 
@@ -135,7 +134,7 @@ class AwsStsCredential implements Credential {
     }
   }
 
-  /** RFC 9110 header names in lower case, as everywhere here; only what is named is signed. */
+  /** Signs only the named headers, in lower case (RFC 9110). */
   #sign({ verb, body, path = this.#path }: OutgoingRequest, assumed: AssumedRole): CredentialHeaders {
     const { region, service = SERVICE } = this.#auth;
     const { credentials } = assumed;
@@ -165,14 +164,14 @@ class AwsStsCredential implements Credential {
   }
 }
 
-/** AWS recommends the endpoint of the region over the global one. */
+/** Returns the endpoint of the region, which AWS recommends over the global one. */
 function regionalEndpoint(region: string): string {
   return `https://sts.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
 }
 
 const MAX_NAME = 64;
 
-/** What CloudTrail shows of the caller: `[\w+=,.@-]{2,64}`. */
+/** Returns the name of the caller in CloudTrail: `[\w+=,.@-]{2,64}`. */
 function sessionNameOf({ claims, subject }: Identity, claim: string | undefined): string {
   const value = claim !== undefined && Object.hasOwn(claims, claim) ? claims[claim] : undefined;
   const text = typeof value === 'string' && value !== '' ? value : subject;

@@ -4,12 +4,12 @@ import type { RequestError } from '#runtime/errors';
 import { exchangeError, type ExchangeErrorCode } from './exchange-error.ts';
 import type { FormAnswer } from './post-form.ts';
 
-/** RFC 6750 §2.1 b64token; the bound keeps headers within what servers accept. */
+/** RFC 6750 §2.1 b64token. The limit keeps headers within the limits of servers. */
 const BEARER = /^[A-Za-z0-9._~+/-]{1,16384}=*$/;
 const ISSUED_TYPES = new Set(['urn:ietf:params:oauth:token-type:access_token', 'urn:ietf:params:oauth:token-type:jwt']);
-/** For an opaque token whose lifetime nobody tells. */
+/** Milliseconds. Lifetime of an opaque token without `expires_in`. */
 const UNKNOWN_LIFETIME = 60_000;
-/** RFC 6749 §5.2 and RFC 8693 §2.2.2: errors that are about this server, not about the caller. */
+/** RFC 6749 §5.2 and RFC 8693 §2.2.2: errors about this server, not about the caller. */
 const OWN_ERRORS = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type']);
 
 /** RFC 8693 §2.2.1. Some servers write `expires_in` as a string. */
@@ -35,7 +35,7 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-/** What was asked for, to hold the answer against. */
+/** The requested properties, which the answer must match. */
 interface ExchangeExpectation {
   readonly backend: string;
   readonly audience: string | undefined;
@@ -44,10 +44,7 @@ interface ExchangeExpectation {
   readonly now: number;
 }
 
-/**
- * The token of a token endpoint's answer, if it is exactly what was asked for.
- * @throws RequestError
- */
+/** Returns the token of a token endpoint's answer if it matches the request. @throws RequestError */
 export function readExchangeAnswer(answer: FormAnswer, expected: ExchangeExpectation): IssuedToken {
   if (answer.status !== 200) throw refusal(answer, expected.backend);
   const success = Success.safeParse(jsonOf(answer));
@@ -66,7 +63,7 @@ export function readExchangeAnswer(answer: FormAnswer, expected: ExchangeExpecta
 function checkKind(token: Success, expected: ExchangeExpectation): void {
   if (!ISSUED_TYPES.has(token.issued_token_type)) throw invalid(expected, 'issued_token_type is no access token');
   if (token.token_type.toLowerCase() !== 'bearer') throw invalid(expected, 'token_type is not Bearer');
-  // An endpoint that hands the caller's own token back would have it sent to the backend.
+  // An endpoint that returns the caller's own token would cause it to be sent to the backend.
   if (token.access_token === expected.subjectToken) throw invalid(expected, 'the subject token itself was returned');
 }
 
@@ -77,7 +74,7 @@ function checkScope(granted: string | undefined, expected: ExchangeExpectation):
     throw invalid(expected, `granted scopes that were not asked for: ${wider.join(' ').slice(0, 256)}`);
 }
 
-/** An opaque token cannot be looked into; a JWT must be for the audience that was asked for. */
+/** Checks that a JWT is for the requested audience. Opaque tokens cannot be checked. */
 function checkAudience(claims: Claims | undefined, expected: ExchangeExpectation): void {
   if (claims === undefined || expected.audience === undefined) return;
   const audiences = typeof claims.aud === 'string' ? [claims.aud] : (claims.aud ?? []);

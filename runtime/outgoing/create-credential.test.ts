@@ -40,8 +40,8 @@ function create(document: unknown) {
   });
 }
 
-describe('credentials', () => {
-  it('sends nothing to an unauthenticated backend, the caller’s bearer least of all', () => {
+describe('createCredential', () => {
+  it('sends no credential to an unauthenticated backend, and never the caller’s bearer', () => {
     const credential = create({ type: 'unauthenticated' });
     expect(credential.headersFor(alice)).toEqual([]);
     expect(credential).toMatchObject({ authType: 'unauthenticated', perUser: false });
@@ -71,19 +71,19 @@ describe('credentials', () => {
     expect(warnings[0]).not.toMatch(/two|rotated/);
   });
 
-  it('keeps a usable value over one of blanks', () => {
+  it('keeps a usable value over a blank one', () => {
     const credential = create({ type: 'bearer_token', token_file: '/s/value' });
     files['/s/value'] = '   ';
     expect(credential.headersFor(alice)).toEqual(['authorization', 'Bearer sesame']);
     expect(warnings).toHaveLength(1);
   });
 
-  it('refuses a value of blanks', () => {
+  it('refuses a blank value', () => {
     files['/s/blank'] = ' \t ';
     expect(() => create({ type: 'bearer_token', token_file: '/s/blank' })).toThrow(/\/s\/blank is empty/);
   });
 
-  it('refuses an empty value and says so', () => {
+  it('refuses an empty value and reports it', () => {
     const document = { type: 'bearer_token', token_file: '/s/none' } as const;
     expect(() => create(document)).toThrow(/\/s\/none is empty/);
     expect(() => create(document)).toThrow(ConfigError);

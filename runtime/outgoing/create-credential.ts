@@ -20,15 +20,12 @@ const strategies: Strategies = {
   upstream_inject: upstreamInject,
   aws_sts: awsSts,
   remote_auth: (_auth, { backend }) => {
-    // It has a store to open first: remote-login/open-remote-credential.ts.
+    // remote-login/open-remote-credential.ts creates this credential, because it opens a store first.
     throw new ConfigError(`backend ${backend}: remote_auth is for backends that are reached over HTTP`);
   },
 };
 
-/**
- * Boundary 2 of one backend, from its configuration.
- * @throws ConfigError when a file holds nothing usable, or what the kind needs is not there
- */
+/** Returns boundary 2 of one backend. @throws ConfigError if a file is unusable, or a collaborator of this type is missing */
 export function createCredential<Type extends keyof AuthByType>(
   auth: AuthByType[Type] & { type: Type },
   deps: CredentialDeps,

@@ -2,49 +2,49 @@ import type { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
-/** Headers that authenticate one request to one backend: flat name, value, name, value … in lower case names. */
+/** Headers that authenticate one request to one backend: flat name, value, name, value …, with names in lower case. */
 export type CredentialHeaders = readonly string[];
 
-/** What of a request a signature covers. */
+/** The parts of a request that a signature covers. */
 export interface OutgoingRequest {
   readonly verb: 'POST' | 'GET' | 'DELETE';
   readonly body: Buffer | undefined;
-  /** Path and query, where they are not those of the backend's URL. */
+  /** Path and query, if they differ from the backend's URL. */
   readonly path?: string | undefined;
 }
 
-/** The provider at which a caller has to have logged in, of a credential that is made of the caller's stored token there. */
+/** The provider at which the caller must log in. Used by a credential that needs the caller's stored token of that provider. */
 export interface ProviderLogin {
   readonly provider: string;
-  /** Whether the caller has a token that serves now. @throws RequestError where that cannot be known */
+  /** Returns whether the caller has a valid stored token. @throws RequestError if that is unknown */
   isReady(identity: Identity): Promise<boolean>;
-  /** A URL, single use, 10 min, by which this caller and nobody else logs in there. @throws RequestError */
+  /** Returns a URL, valid once and for 10 min, at which only this caller logs in to the provider. @throws RequestError */
   linkUrl(identity: Identity): Promise<string>;
-  /** The backend answered 401 to these headers although they were renewed: the caller has to log in again. */
+  /** Returns the error for a 401 of the backend to renewed headers: the caller must log in again. */
   refused(identity: Identity, refused: CredentialHeaders): RequestError;
 }
 
 /** Boundary 2 of one backend, built once from its configuration. */
 export interface Credential {
-  /** For `/status` and the table: the kind of authentication, e.g. `tokenExchange`. */
+  /** Kind of authentication for `/status` and the table, e.g. `tokenExchange`. */
   readonly authType: string;
-  /** Whether what a backend answers may depend on who asks: then nothing that it lists is shared between callers. */
+  /** Whether a backend's answers may depend on the caller. If so, callers share none of its lists. */
   readonly perUser: boolean;
-  /** Absent: the credential needs no stored token of the caller's. */
+  /** Absent: the credential needs no stored token of the caller. */
   readonly login?: ProviderLogin;
-  /** Absent: the credential is not made of a login by who runs this. */
+  /** Absent: the credential uses no login shared by all callers. */
   readonly sharedLogin?: SharedLogin;
   /**
-   * The headers for this caller, at once where they are cached. `request` counts for credentials that sign.
-   * @throws RequestError when the credential is not to be had; LoginNeeded where the caller has to log in at `login` first
+   * Returns the headers for this caller, synchronously if cached. Signing credentials use `request`. @throws RequestError if the
+   * credential is unavailable; LoginNeeded if the caller must first log in at `login`
    */
   headersFor(identity: Identity, request?: OutgoingRequest): CredentialHeaders | Promise<CredentialHeaders>;
   /**
-   * The backend answered 401 to these headers: forget them for this caller, unless others have taken their place already.
-   * False: nothing to renew.
+   * Drops the cached headers of this caller that the backend refused with a 401, unless others have replaced them. Returns false if it
+   * cannot renew any.
    */
   invalidate(identity: Identity, refused: CredentialHeaders): boolean;
-  /** Told when what callers get is something else now; absent: nobody can tell. */
+  /** Calls the listener when the credentials of callers have changed; absent: changes are unknown. */
   onChange?(listener: () => void): void;
   close(): void;
 }

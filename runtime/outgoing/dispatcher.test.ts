@@ -30,15 +30,15 @@ async function post(url: string, options: Partial<DispatcherOptions>): Promise<s
   return (await postForm(url, form, { dispatcher, headers: {}, deadline: 3_000, maxBytes: 1000 })).body;
 }
 
-describe('connections to a URL of the administrator’s', () => {
-  it('trust the authorities of a CA bundle, and without it those of the system only', async () => {
+describe('createDispatcher', () => {
+  it('trusts the authorities of a CA bundle, and without one only those of the system', async () => {
     const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (_req, res) => res.end('secure'));
     const url = `https://127.0.0.1:${await listen(server)}/`;
     expect(await post(url, { caBundle: CERTIFICATE })).toBe('secure');
     await expect(post(url, {})).rejects.toThrow(/self-signed|unable to verify/);
   });
 
-  it('trust a CA bundle besides the usual authorities, and alone where it is the only one', async () => {
+  it('trusts a CA bundle besides the default authorities, or only the bundle', async () => {
     const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (_req, res) => res.end('secure'));
     const url = `https://127.0.0.1:${await listen(server)}/`;
     const usual = getCACertificates('default');
@@ -50,7 +50,7 @@ describe('connections to a URL of the administrator’s', () => {
     expect(await post(url, { onlyCaBundle: CERTIFICATE })).toBe('secure');
   });
 
-  it('go through the proxy of the environment, but not to its exceptions', async () => {
+  it('uses the proxy of the environment, except for its exceptions', async () => {
     const asked: string[] = [];
     const target = await listen(createServer((_req, res) => res.end('direct')));
     const proxy = createServer((req, res) => {

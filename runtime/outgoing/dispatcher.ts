@@ -3,20 +3,20 @@ import { createProxyDispatcher, isProxied, type ProxySettings } from '#lib/conne
 import { trustAlso } from '#runtime/http/trust-also';
 
 export interface DispatcherOptions {
-  /** PEM text of authorities that count besides the usual ones. */
+  /** PEM text of authorities to trust besides the default ones. */
   readonly caBundle?: string | undefined;
-  /** PEM text of the only authorities that count. */
+  /** PEM text of the only trusted authorities. */
   readonly onlyCaBundle?: string | undefined;
   readonly proxy?: ProxySettings | undefined;
   /** Milliseconds for TCP and TLS. */
   readonly connectTimeout: number;
-  /** Most connections to one origin. */
+  /** Limit of connections to one origin. */
   readonly connections: number;
-  /** false: each request has a connection of its own, so that none meets one that is being closed. */
+  /** false: each request opens a connection, so that none uses a connection that is closing. */
   readonly keepAlive?: boolean;
 }
 
-/** Connections for calls to a URL of the administrator's. Redirects are not followed: undici never does by itself. */
+/** Returns a dispatcher for calls to a URL of the administrator. undici follows no redirects. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { caBundle, onlyCaBundle, proxy, connectTimeout, connections, keepAlive = true } = options;
   const trust = onlyCaBundle === undefined ? trustAlso(caBundle) : { ca: onlyCaBundle };

@@ -15,8 +15,8 @@ const TEXTS = {
 export type ExchangeErrorCode = keyof typeof TEXTS;
 
 /**
- * What a client is told when its token cannot be exchanged: an error of this call alone, at HTTP 200, as the session and
- * the other backends are well. The reason goes into the cause, which is logged and never sent.
+ * Returns the error of a failed token exchange: an error of this call alone, at HTTP 200, as the session and the other backends still
+ * work. The reason is the cause, which is logged and never sent.
  */
 export function exchangeError(code: ExchangeErrorCode, backend: string, cause: unknown): RequestError {
   const text = `The token service of backend ${backend} ${TEXTS[code]}.`;

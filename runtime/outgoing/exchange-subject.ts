@@ -5,16 +5,16 @@ import { exchangeError } from './exchange-error.ts';
 
 /** The token that is exchanged. */
 export interface Subject {
-  /** Stays the same object for as long as the token does. */
+  /** The same object for as long as the token is the same. */
   readonly holder: Identity | UserToken;
   readonly text: string;
-  /** Names whose token it is, and which, in keys of the cache. */
+  /** Identifies user and token in cache keys. */
   readonly key: string;
-  /** Milliseconds since the epoch: what was exchanged for it is not used longer. */
+  /** Milliseconds since the epoch. Tokens exchanged for this one are not used longer. */
   readonly expiresAt: number;
 }
 
-/** The caller's own token. @throws RequestError where the caller has none, or it is over */
+/** Returns the caller's own token. @throws RequestError if the caller has none, or it has expired */
 export function ownSubject(identity: Identity, backend: string, now: number): Subject {
   const { token, expiresAt } = identity;
   if (token === undefined || now >= expiresAt) {
@@ -25,7 +25,7 @@ export function ownSubject(identity: Identity, backend: string, now: number): Su
 
 const ID_TOKEN = /(^|:)id_token$/;
 
-/** The caller's stored token of a provider: the ID token where that is what the endpoint takes. @throws RequestError */
+/** Returns the caller's stored token of a provider, or the ID token if the endpoint takes that. @throws RequestError */
 export function storedSubject(
   identity: Identity,
   token: UserToken,
@@ -36,6 +36,6 @@ export function storedSubject(
   if (text === undefined) {
     throw exchangeError('token_exchange_no_id_token', backend, new Error('the provider gave no ID token'));
   }
-  // Two users may have linked one account, and still never share what was exchanged.
+  // Two users may link one account, but never share exchanged tokens.
   return { holder: token, text, key: JSON.stringify([identity.key, text]), expiresAt: token.expiresAt ?? Infinity };
 }

@@ -15,14 +15,14 @@ interface ExchangeCall {
   readonly clientSecret: string | undefined;
   readonly subjectToken: string;
   readonly dispatcher: Dispatcher;
-  /** Milliseconds until the whole answer must be here. */
+  /** Milliseconds for the whole answer. */
   readonly deadline: number;
   readonly now: () => number;
 }
 
 /**
- * RFC 8693 §2: exchanges the caller's token for one of the backend.
- * @throws RequestError whose cause says what was wrong, without any token
+ * Exchanges the caller's token for one of the backend (RFC 8693 §2). @throws RequestError whose cause names the problem, without any
+ * token
  */
 export async function exchangeToken(auth: TokenExchange, call: ExchangeCall): Promise<IssuedToken> {
   const form = exchangeForm(auth, call);
@@ -62,7 +62,7 @@ function exchangeForm(auth: TokenExchange, { clientSecret, subjectToken }: Excha
   return form;
 }
 
-/** The short names `access_token`, `id_token`, `jwt` stand for the URIs of RFC 8693 §3. */
+/** Expands the short names `access_token`, `id_token` and `jwt` to the URIs of RFC 8693 §3. */
 function tokenTypeUri(type: string): string {
   return type.includes(':') ? type : TOKEN_TYPE + type;
 }

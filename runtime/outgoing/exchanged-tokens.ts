@@ -1,15 +1,15 @@
 import { SecondChanceMap } from '#runtime/second-chance-map';
 import type { CredentialHeaders } from './credential.ts';
 
-/** Something got by an exchange. Times are milliseconds since the epoch. */
+/** A token or credential from an exchange. Times are milliseconds since the epoch. */
 export interface Exchanged {
-  /** From here on a call asks for a successor while this one still serves. */
+  /** From this time on, a call starts a renewal and still uses the present token. */
   refreshAt: number;
-  /** From here on it is not used any more. */
+  /** From this time on, the token is not used. */
   readonly usableUntil: number;
-  /** Replaced, evicted or refused by its backend. */
+  /** Whether it was replaced, evicted or refused by its backend. */
   dropped: boolean;
-  /** Used since the last look for something to evict. */
+  /** Whether it was used since the last search for an entry to evict. */
   used: boolean;
 }
 
@@ -18,10 +18,10 @@ export interface ExchangedToken extends Exchanged {
 }
 
 const SWEEP_EVERY = 60_000;
-/** How long a failed renewal waits while the present token still serves. */
+/** Milliseconds before a failed renewal is retried while the present token is valid. */
 const RENEW_AGAIN = 5_000;
 
-/** What was exchanged, by key, bounded, and the exchanges under way: one for each key. */
+/** Bounded cache of exchanged tokens, and the pending exchanges: one for each key. */
 export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
   readonly #tokens: SecondChanceMap<string, Token>;
   readonly #flights = new Map<string, Promise<Token>>();
@@ -45,7 +45,7 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     this.#now = now;
   }
 
-  /** Tokens that are kept. */
+  /** Number of cached tokens. */
   get size(): number {
     return this.#tokens.size;
   }
@@ -55,8 +55,7 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
   }
 
   /**
-   * The token that is kept, where it still serves. Near its end this begins to get a successor, without waiting for it; a failure
-   * is tried again a little later.
+   * Returns the cached token if it is still valid. Near its expiry, this starts a renewal in the background; a failure is retried later.
    */
   serving(key: string, exchange: () => Promise<Token>): Token | undefined {
     const token = this.#tokens.get(key);
@@ -78,8 +77,8 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
   }
 
   /**
-   * Runs one exchange for this key, or joins the one under way, and keeps its token. A failure is not kept.
-   * Undefined: too many exchanges are under way.
+   * Runs one exchange for this key, or joins the pending one, and caches its token. Failures are not cached. Undefined: too many
+   * exchanges are pending.
    */
   obtain(key: string, exchange: () => Promise<Token>): Promise<Token> | undefined {
     const running = this.#flights.get(key);

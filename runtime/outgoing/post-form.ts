@@ -11,20 +11,19 @@ export interface FormAnswer {
 interface PostOptions {
   readonly dispatcher: Dispatcher;
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds until the whole answer must be here. */
+  /** Milliseconds for the whole answer. */
   readonly deadline: number;
   readonly maxBytes: number;
 }
 
-/** The answer did not come in time. */
+/** The answer exceeded the deadline. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
 /**
- * Posts a form and reads the whole answer, whatever its status; follows no redirect.
- * Tries once more where the connection broke before an answer began, as an idle one may be closed just then.
- * @throws DeadlineExceeded, AnswerTooLarge, or the connection's error
+ * Posts a form and reads the whole answer of any status. Follows no redirect. Retries once if the connection breaks before an answer, as
+ * the server may just have closed an idle one. @throws DeadlineExceeded, AnswerTooLarge, or the connection's error
  */
 export async function postForm(url: string, form: URLSearchParams, options: PostOptions): Promise<FormAnswer> {
   const signal = AbortSignal.timeout(options.deadline);

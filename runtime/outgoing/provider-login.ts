@@ -4,17 +4,17 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { CredentialDeps } from './credential-deps.ts';
 import type { CredentialHeaders, ProviderLogin } from './credential.ts';
 
-/** Stored tokens of one provider, and which of them is behind the headers that were made of it. */
+/** Stored tokens of one provider, and the token behind each of the headers built from them. */
 export interface ProviderTokens extends ProviderLogin {
   get(identity: Identity): UserToken | Promise<UserToken>;
-  /** Remembers what these headers were made of. */
+  /** Records the token that these headers were built from. */
   made(headers: CredentialHeaders, accessToken: string): void;
-  /** The access token behind these headers; undefined: they were made elsewhere. */
+  /** Returns the access token behind these headers; undefined: they have another origin. */
   behind(headers: CredentialHeaders): string | undefined;
   readonly tokens: UserTokens;
 }
 
-/** @throws ConfigError where there is no authorization server that stores tokens */
+/** @throws ConfigError if no authorization server stores tokens */
 export function providerTokens(
   kind: string,
   provider: string,

@@ -10,7 +10,7 @@ function select(document: Omit<Partial<AwsSts>, 'type'>) {
   return createRoleSelection(auth);
 }
 
-describe('the role of a caller', () => {
+describe('createRoleSelection', () => {
   it('is that of the matching mapping with the lowest priority, then the first', () => {
     const roleOf = select({
       role_mappings: [
@@ -26,7 +26,7 @@ describe('the role of a caller', () => {
     expect(roleOf({})).toBeUndefined();
   });
 
-  it('matches whole values, with * for any text and nothing else of a pattern', () => {
+  it('matches whole values, with * for any text and no other wildcard', () => {
     const roleOf = select({
       role_mappings: [
         { claim: 'email', matcher: '*@example.com', role_arn: role('example') },
@@ -42,7 +42,7 @@ describe('the role of a caller', () => {
     expect(roleOf({ team: 'a.c' })).toBe(role('dotted'));
   });
 
-  it('compares a claim or a matcher by itself with the values of role_claim, by default groups', () => {
+  it('compares a lone claim or matcher with the values of role_claim, by default groups', () => {
     const mappings = [
       { claim: 'admins', role_arn: role('admin') },
       { matcher: 'dev-*', role_arn: role('developer') },
@@ -54,7 +54,7 @@ describe('the role of a caller', () => {
     expect(select({ role_mappings: mappings, role_claim: 'roles' })({ roles: ['admins'] })).toBe(role('admin'));
   });
 
-  it('is every caller’s where a mapping asks for nothing', () => {
+  it('selects a mapping without conditions for every caller', () => {
     expect(select({ role_mappings: [{ role_arn: role('everybody') }] })({})).toBe(role('everybody'));
   });
 

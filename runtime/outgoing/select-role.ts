@@ -6,13 +6,13 @@ type Claims = Identity['claims'];
 type Mapping = AwsSts['role_mappings'][number];
 type Matches = (claims: Claims) => boolean;
 
-/** The claim whose values `claim` alone is compared with. */
+/** The claim whose values a lone `claim` is compared with. */
 const DEFAULT_ROLE_CLAIM = 'groups';
 const ROLE = /^arn:aws[a-z-]{0,16}:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
 
 /**
- * Which role a caller gets: that of the mapping with the lowest priority that matches, in the order of the configuration where
- * priorities are equal; else the role that `role_claim` names; else the fallback. Undefined: none.
+ * Returns a function that selects the caller's role. The matching mapping with the lowest priority wins; on equal priorities, the first
+ * one. Without a match, it is the role that `role_claim` names, else the fallback. Undefined: none.
  */
 export function createRoleSelection(auth: AwsSts): (claims: Claims) => string | undefined {
   const mappings = auth.role_mappings
@@ -27,8 +27,8 @@ export function createRoleSelection(auth: AwsSts): (claims: Claims) => string | 
 }
 
 /**
- * `claim` and `matcher`: a value of that claim is like the matcher, in which `*` stands for any text. `claim` alone: it is one
- * of the values of `role_claim`. `matcher` alone: a value of `role_claim` is like it. Neither: every caller.
+ * `claim` and `matcher`: a value of that claim matches, with `*` for any text. `claim` alone: it equals a value of `role_claim`.
+ * `matcher` alone: a value of `role_claim` matches. Neither: every caller matches.
  */
 function matcherOf({ claim, matcher }: Mapping, { role_claim: roleClaim }: AwsSts): Matches {
   const named = roleClaim ?? DEFAULT_ROLE_CLAIM;

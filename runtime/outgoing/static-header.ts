@@ -6,7 +6,7 @@ import type { Credential, CredentialHeaders } from './credential.ts';
 
 const NONE: CredentialHeaders = Object.freeze([]);
 
-/** No credential at all: the client's own never stands in for it. */
+/** Sends no credential, and never the client's own. */
 export const unauthenticated: Credential = {
   authType: 'unauthenticated',
   perUser: false,
@@ -29,9 +29,8 @@ interface HeaderDeps {
 }
 
 /**
- * One header with a file's value, the same for every caller; it follows the file.
- * A value that cannot stand in a header never replaces one that can.
- * @throws ConfigError for an unusable value at the start
+ * Returns a credential with one header from a file, the same for every caller; it follows the file. An invalid value never replaces a
+ * valid one. @throws ConfigError for an invalid value at the start
  */
 export function headerValue(source: HeaderSource, { backend, readSecret, log }: HeaderDeps): Credential {
   const name = source.name.toLowerCase();
@@ -57,14 +56,11 @@ export function headerValue(source: HeaderSource, { backend, readSecret, log }: 
   };
 }
 
-/**
- * Returns the value of a secret file when a header may carry it.
- * @throws ConfigError that names the file and never the value
- */
+/** Returns the value of a secret file if a header may carry it. @throws ConfigError that names the file and never the value */
 export function checkHeaderValue(value: string, file: string, backend: string): string {
   if (isHeaderValue(value)) return value;
   throw new ConfigError(`backend ${backend}: ${file} is empty or holds characters that no header may have`);
 }
 
-/** Whether a header with this value says something. */
+/** Returns whether this is a valid header value that is not blank. */
 export const isHeaderValue = (value: string): boolean => !isBlank(value) && HEADER_VALUE.test(value);

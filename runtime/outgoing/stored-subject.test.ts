@@ -89,14 +89,14 @@ describe('token exchange with a provider’s stored token', () => {
     },
   );
 
-  it('says so where the provider gave no ID token', async () => {
+  it('reports that the provider issued no ID token', async () => {
     userTokens.link('alice', 'google', 'google-of-alice');
     const headers = headersOf(open({ subject_token_type: 'id_token' }));
     await expect(headers).rejects.toMatchObject({ answer: { status: 200, code: 'token_exchange_no_id_token' } });
     expect(forms).toHaveLength(0);
   });
 
-  it('remembers the result for user and token, at once', async () => {
+  it('caches the result for user and token', async () => {
     const credential = open();
     const first = await headersOf(credential);
     expect(credential.headersFor(alice)).toBe(first);
@@ -107,14 +107,14 @@ describe('token exchange with a provider’s stored token', () => {
     expect(forms).toHaveLength(2);
   });
 
-  it('never shares it between users, not even those who have linked one account', async () => {
+  it('never shares a token between users, even if they have linked one account', async () => {
     userTokens.link('bob', 'google', 'google-of-alice');
     const credential = open();
     expect(await headersOf(credential)).toEqual(['authorization', 'Bearer exchanged-1']);
     expect(await headersOf(credential, caller('bob'))).toEqual(['authorization', 'Bearer exchanged-2']);
   });
 
-  it('has nothing for a user who has not logged in there, and no longer for one who has unlinked it', async () => {
+  it('finds no token for a user who has not logged in there, or has unlinked the account', async () => {
     const credential = open();
     await expect(headersOf(credential, caller('carol'))).rejects.toThrow(LoginNeeded);
     await headersOf(credential);
@@ -123,7 +123,7 @@ describe('token exchange with a provider’s stored token', () => {
     expect(forms).toHaveLength(1);
   });
 
-  it('exchanges anew what the backend refuses, once for all calls; then the provider needs a login', async () => {
+  it('renews a refused token once for all calls, then requires a login at the provider', async () => {
     const credential = open();
     const first = await headersOf(credential);
     expect(credential.invalidate(alice, first)).toBe(true);

@@ -114,7 +114,7 @@ async function failure(result: () => CredentialHeaders | Promise<CredentialHeade
   throw new Error('no failure');
 }
 
-describe('token exchange', () => {
+describe('tokenExchange', () => {
   it('sends the request of RFC 8693 and puts the issued token, not the caller’s, into Authorization', async () => {
     const credential = open({ scopes: ['read', 'write'] });
     expect(await credential.headersFor(caller())).toEqual(['authorization', 'Bearer exchanged-1']);
@@ -137,7 +137,7 @@ describe('token exchange', () => {
     expect(received[0]!.form.has('client_id')).toBe(false);
   });
 
-  it('names a public client in the body', async () => {
+  it('sends the id of a public client in the body', async () => {
     await open({ client_id: 'public' }).headersFor(caller());
     expect(received[0]!.form.get('client_id')).toBe('public');
     expect(received[0]!.authorization).toBeUndefined();
@@ -156,7 +156,7 @@ describe('token exchange', () => {
     expect(headers).toEqual(['x-upstream-token', 'Bearer exchanged-1']);
   });
 
-  it('answers at once, without a promise, where the token is remembered', async () => {
+  it('answers synchronously if the token is cached', async () => {
     const credential = open();
     await credential.headersFor(caller());
     expect(credential.headersFor(caller())).toEqual(['authorization', 'Bearer exchanged-1']);
@@ -164,7 +164,7 @@ describe('token exchange', () => {
     expect(outcomes).toEqual(['exchanged', 'hit']);
   });
 
-  it('never serves one caller’s token to another', async () => {
+  it('never sends one caller’s token for another', async () => {
     const credential = open();
     const [alice, bob] = await Promise.all(['a', 'b'].map(async (user) => credential.headersFor(caller(user))));
     expect(alice).not.toEqual(bob);
@@ -172,14 +172,14 @@ describe('token exchange', () => {
     expect(credential.headersFor(caller('b'))).toEqual(bob);
   });
 
-  it('keeps tokens of differently configured backends apart and shares those of equal ones', async () => {
+  it('separates tokens of backends with different settings and shares those of equal ones', async () => {
     const one = await open().headersFor(caller());
     expect(await open({ audience: 'backend-b' }).headersFor(caller())).not.toEqual(one);
     expect(await open({ scopes: ['read'] }).headersFor(caller())).not.toEqual(one);
     expect(open({}, { backend: 'copy' }).headersFor(caller())).toEqual(one);
   });
 
-  it('exchanges anew when the client secret changes', async () => {
+  it('exchanges again after a change of the client secret', async () => {
     const credential = open({ client_id: 'c', client_secret_file: '/s/client' });
     const identity = caller();
     await credential.headersFor(identity);
@@ -191,7 +191,7 @@ describe('token exchange', () => {
   it.each([
     ['client secret', '/s/client'],
     ['authorities', '/s/ca'],
-  ])('keeps the former %s when the file holds none, and says so once', async (_what, file) => {
+  ])('keeps the former %s if the file contains none, and reports it once', async (_what, file) => {
     secrets['/s/ca'] = AUTHORITY;
     const credential = open({ client_id: 'c', client_secret_file: '/s/client', ca_bundle_file: '/s/ca' });
     secrets[file] = '';
@@ -207,7 +207,7 @@ describe('token exchange', () => {
     expect(new Set(all.map((headers) => headers[1]))).toEqual(new Set(['Bearer exchanged-1']));
   });
 
-  it('refreshes in the background shortly before expiry and goes on serving meanwhile', async () => {
+  it('refreshes in the background shortly before expiry and uses the present token meanwhile', async () => {
     const credential = open();
     const identity = caller();
     await credential.headersFor(identity);
@@ -217,7 +217,7 @@ describe('token exchange', () => {
     expect(credential.headersFor(identity)).toEqual(['authorization', 'Bearer exchanged-2']);
   });
 
-  it('serves the present token while a refresh fails, and does not try again for every call', async () => {
+  it('uses the present token while a refresh fails, and does not retry for every call', async () => {
     const credential = open();
     const identity = caller();
     await credential.headersFor(identity);
@@ -237,7 +237,7 @@ describe('token exchange', () => {
     expect(await credential.headersFor(identity)).toEqual(['authorization', 'Bearer exchanged-2']);
   });
 
-  it('never uses a token past the expiry of the caller’s own', async () => {
+  it('never uses a token past the expiry of the caller’s own token', async () => {
     const credential = open();
     const identity = caller('short', START + 60_000);
     await credential.headersFor(identity);
@@ -246,7 +246,7 @@ describe('token exchange', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('takes the earlier of expires_in and the exp of an issued JWT', async () => {
+  it('uses the earlier of expires_in and the exp of an issued JWT', async () => {
     const jwt = new UnsecuredJWT({ aud: 'backend-a' }).setExpirationTime(START / 1000 + 100).encode();
     reply = (res) => issue(res, { access_token: jwt });
     const credential = open();
@@ -257,7 +257,7 @@ describe('token exchange', () => {
     expect(received).toHaveLength(2);
   });
 
-  it('exchanges once more after a backend’s 401, however many calls got it', async () => {
+  it('exchanges once more after a backend’s 401, regardless of the number of refused calls', async () => {
     const credential = open();
     const identity = caller();
     const refused = await credential.headersFor(identity);
@@ -267,20 +267,20 @@ describe('token exchange', () => {
     expect(credential.headersFor(identity)).toEqual(['authorization', 'Bearer exchanged-2']);
   });
 
-  it('refuses an anonymous caller without asking the token endpoint', async () => {
+  it('refuses an anonymous caller without a call to the token endpoint', async () => {
     const error = await failure(() => open().headersFor({ ...caller(), token: undefined }));
     expect(error.answer).toMatchObject({ code: 'token_exchange_no_subject', rpc: { code: -32603 } });
     expect(received).toHaveLength(0);
   });
 
-  it('keeps no more tokens than its bound', async () => {
+  it('caches no more tokens than its limit', async () => {
     exchanged = new ExchangedTokens({ now: () => clock, maxTokens: 3 });
     const credential = open();
     for (let user = 0; user < 10; user++) await credential.headersFor(caller(`user-${user}`));
     expect(exchanged.size).toBe(3);
   });
 
-  it('refuses more exchanges at once than its bound', async () => {
+  it('refuses more concurrent exchanges than its limit', async () => {
     exchanged = new ExchangedTokens({ now: () => clock, maxFlights: 1 });
     const credential = open();
     const first = credential.headersFor(caller('one'));
@@ -290,7 +290,7 @@ describe('token exchange', () => {
   });
 });
 
-describe('token exchange failures', () => {
+describe('failures of a token exchange', () => {
   const jwtFor = (claims: Record<string, unknown>) => new UnsecuredJWT(claims).encode();
   it.each<[string, string, Reply]>([
     ['an error of the server', 'unavailable', (res) => json(res, 500, 'oops')],
@@ -326,7 +326,7 @@ describe('token exchange failures', () => {
     ['invalid_target', 'refused', (res) => json(res, 400, { error: 'invalid_target' })],
     ['access_denied', 'refused', (res) => json(res, 403, { error: 'access_denied' })],
     ['invalid_client', 'misconfigured', (res) => json(res, 401, { error: 'invalid_client' })],
-  ])('maps %s to token_exchange_%s, keeps nothing and tells no secret', async (_case, code, answer) => {
+  ])('maps %s to token_exchange_%s, caches nothing and reveals no secret', async (_case, code, answer) => {
     reply = answer;
     const credential = open({ scopes: ['read'], client_id: 'c', client_secret_file: '/s/client' });
     const error = await failure(() => credential.headersFor(caller()));
@@ -344,13 +344,13 @@ describe('token exchange failures', () => {
   it.each<[string, Reply]>([
     ['before the answer', () => undefined],
     ['in the middle of it', (res) => res.writeHead(200, { 'content-type': 'application/json' }).write('{')],
-  ])('gives up at the deadline when the endpoint hangs %s', async (_case, answer) => {
+  ])('stops at the deadline when the endpoint hangs %s', async (_case, answer) => {
     reply = answer;
     const error = await failure(() => open({}, { exchangeDeadline: 100 }).headersFor(caller()));
     expect(error.answer.code).toBe('token_exchange_timeout');
   });
 
-  it('says that the endpoint is down', async () => {
+  it('reports that the endpoint is down', async () => {
     const credential = open();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -358,13 +358,13 @@ describe('token exchange failures', () => {
     server.listen(0, '127.0.0.1');
   });
 
-  it('tries once more where the connection breaks before an answer', async () => {
+  it('retries once if the connection breaks before an answer', async () => {
     reply = (res, _call, count) => (count === 1 ? res.socket?.destroy() : issue(res));
     expect(await open().headersFor(caller())).toEqual(['authorization', 'Bearer exchanged-2']);
   });
 });
 
-describe('token exchange configuration', () => {
+describe('configuration of a token exchange', () => {
   it.each<[string, Record<string, unknown>, RegExp]>([
     ['an empty secret', { client_id: 'c', client_secret_file: '/s/empty' }, /\/s\/empty is empty/],
     ['a bundle without authorities', { ca_bundle_file: '/s/empty' }, /\/s\/empty has no certificate/],
@@ -374,7 +374,7 @@ describe('token exchange configuration', () => {
     expect(() => open(auth)).toThrow(ConfigError);
   });
 
-  it('warns of a token endpoint without TLS on another machine', () => {
+  it('warns about a token endpoint without TLS on another machine', () => {
     open({ token_url: 'http://sts.internal/token' });
     expect(logged.join()).toMatch(/without TLS/);
   });

@@ -20,23 +20,22 @@ const DEADLINE = 5_000;
 const CONNECT_TIMEOUT = 3_000;
 const CONNECTIONS = 16;
 
-/** The values of the files that the configuration names. */
+/** Contents of the configured files. */
 interface Values {
   readonly clientSecret: string | undefined;
   readonly caBundle: string | undefined;
 }
 
-/** The configuration with values of the files that it names. */
+/** The configuration with the contents of its files. */
 interface Resolved extends Values {
-  /** Names the resolved configuration in keys of the cache. */
+  /** Identifies the resolved configuration in cache keys. */
   readonly digest: string;
   readonly dispatcher: Dispatcher;
 }
 
 /**
- * RFC 8693 with the caller's own token as subject token, or with the caller's stored token of a provider; the result is
- * remembered for configuration and subject token.
- * @throws ConfigError
+ * Returns a credential that exchanges the caller's token, or the caller's stored token of a provider (RFC 8693). The result is cached by
+ * configuration and subject token. @throws ConfigError
  */
 export function tokenExchange(auth: TokenExchange, deps: CredentialDeps): Credential {
   warnOfPlainHttp(auth, deps);
@@ -56,10 +55,10 @@ class TokenExchangeCredential implements Credential {
   readonly #auth: TokenExchange;
   readonly #deps: CredentialDeps;
   readonly #headerName: string;
-  /** The last token of an identity or a stored token, so that a hit hashes nothing. */
+  /** Last token of an identity or a stored token, so that a cache hit computes no hash. */
   readonly #known = new WeakMap<Subject['holder'], { digest: string; token: ExchangedToken }>();
   readonly #keys = new WeakMap<CredentialHeaders, string>();
-  /** The latest values, usable or not. */
+  /** The latest contents, even if unusable. */
   #seen: Values;
   #resolved: Resolved;
 
@@ -83,7 +82,7 @@ class TokenExchangeCredential implements Credential {
 
   invalidate(identity: Identity, refused: CredentialHeaders): boolean {
     const key = this.#keys.get(refused);
-    // Of many calls that were refused together, the first one renews for all.
+    // If many calls are refused together, the first one renews for all.
     if (key !== undefined && this.#deps.exchanged.get(key)?.headers === refused) this.#deps.exchanged.drop(key);
     return identity.token !== undefined;
   }
@@ -151,7 +150,7 @@ class TokenExchangeCredential implements Credential {
       const { accessToken, expiresAt } = await exchangeToken(this.#auth, call);
       const obtainedAt = now();
       const lifetime = expiresAt - obtainedAt;
-      // Never past the subject token, and not in the last moments of its own, which a call may outlast.
+      // Not past the subject token's expiry, and not in the token's own last moments, as a call takes time.
       const usableUntil = Math.min(expiresAt - Math.min(5_000, lifetime / 10), subject.expiresAt);
       count?.('exchanged');
       return {
@@ -172,7 +171,7 @@ class TokenExchangeCredential implements Credential {
     }
   }
 
-  /** What is in force; made anew when a file changed, so that no token of the old credentials serves the new ones. */
+  /** Returns the current configuration, rebuilt after a file change: tokens of the old credentials must not be used with the new ones. */
   #current(): Resolved {
     const values = this.#read();
     const { clientSecret, caBundle } = this.#seen;

@@ -28,8 +28,8 @@ function open(document: object = {}, deps: Partial<CredentialDeps> = {}) {
   });
 }
 
-describe('upstream injection', () => {
-  it('sends the caller’s own stored token in Authorization, at once and as the same headers', () => {
+describe('upstreamInject', () => {
+  it('sends the caller’s own stored token in Authorization, synchronously and as the same headers', () => {
     const credential = open();
     const headers = credential.headersFor(alice);
     expect(headers).toEqual(['authorization', 'Bearer of-alice']);
@@ -37,12 +37,12 @@ describe('upstream injection', () => {
     expect(credential).toMatchObject({ authType: 'upstreamInject', perUser: true, login: { provider: 'github' } });
   });
 
-  it('sends it in a header of its own where that is configured', () => {
+  it('sends the token in another header if configured', () => {
     const credential = open({ header_strategy: 'custom', custom_header_name: 'X-GitHub-Token' });
     expect(credential.headersFor(alice)).toEqual(['x-github-token', 'Bearer of-alice']);
   });
 
-  it('waits where the token has to be read first', async () => {
+  it('waits while the token is read', async () => {
     const credential = open();
     userTokens.forget();
     const headers = credential.headersFor(alice);
@@ -60,7 +60,7 @@ describe('upstream injection', () => {
     expect(await credential.login!.isReady(alice)).toBe(true);
   });
 
-  it('renews a token that the backend refuses, once; then the provider needs a login', () => {
+  it('renews a refused token once, then requires a login at the provider', () => {
     const credential = open();
     const first = credential.headersFor(alice) as readonly string[];
     expect(credential.invalidate(alice, first)).toBe(true);
@@ -72,16 +72,16 @@ describe('upstream injection', () => {
     expect(() => credential.headersFor(alice)).toThrow(LoginNeeded);
   });
 
-  it('has nothing to renew for headers that it did not make', () => {
+  it('renews nothing for headers that it did not build', () => {
     expect(open().invalidate(alice, ['authorization', 'Bearer elsewhere'])).toBe(false);
     expect(userTokens.renewals).toEqual([]);
   });
 
-  it('gives the URL by which this caller logs in', async () => {
+  it('returns the URL at which this caller logs in', async () => {
     expect(await open().login!.linkUrl(alice)).toMatch(/ticket=github-alice-0$/);
   });
 
-  it('does not send what no header can hold', () => {
+  it('refuses a token that no header can carry', () => {
     userTokens.link('alice', 'github', 'two\r\nlines');
     expect(() => open().headersFor(alice)).toThrow('The token that github gave cannot be sent');
   });

@@ -8,12 +8,12 @@ import { providerTokens, type ProviderTokens } from './provider-login.ts';
 
 type UpstreamInject = Extract<BackendAuth, { type: 'upstream_inject' }>;
 
-/** RFC 6750 §2.1 b64token; the bound keeps headers within what servers accept. */
+/** RFC 6750 §2.1 b64token. The limit keeps headers within the limits of servers. */
 const BEARER = /^[A-Za-z0-9._~+/-]{1,16384}=*$/;
 
 /**
- * The caller's own stored token of a provider, in Authorization or in a header of its own. Headers are made once for each token.
- * @throws ConfigError
+ * Returns a credential that sends the caller's stored token of a provider, in Authorization or another header. It builds headers once for
+ * each token. @throws ConfigError
  */
 export function upstreamInject(auth: UpstreamInject, deps: CredentialDeps): Credential {
   return new UpstreamInjectCredential(auth, deps);
@@ -42,7 +42,7 @@ class UpstreamInjectCredential implements Credential {
   }
 
   close(): void {
-    // Tokens belong to the authorization server.
+    // The authorization server owns the tokens.
   }
 
   #headersOf(token: UserToken): CredentialHeaders {

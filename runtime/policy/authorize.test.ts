@@ -35,31 +35,31 @@ function caller(more: Partial<Identity> = {}): Identity {
 }
 const tool: PolicyResource = { name: 'files_write', backend: 'files', originalName: 'write' };
 
-/** Whether alice may call the tool with these arguments. */
+/** Returns whether alice may call the tool with these arguments. */
 function allows(authorizer: Authorizer, args: unknown = {}, identity: Identity = caller()): boolean {
   return authorizer.decide(identity, 'call_tool', tool, args).allowed;
 }
 
-describe('who gets in', () => {
-  it('is every authenticated caller without policies', () => {
+describe('access', () => {
+  it('includes every authenticated caller without policies', () => {
     const open = createAuthorizer(undefined, { log: silent });
     expect(open.decide(caller(), 'call_tool', tool, {})).toEqual({ allowed: true, wouldDeny: false, policies: [] });
     expect(open.visible(caller(), 'call_tool', tool)).toBe(true);
     expect(open.readsArguments).toBe(false);
   });
 
-  it('is nobody under an empty list', () => {
+  it('excludes every caller with an empty list', () => {
     const closed = load([]);
     expect(closed.decide(caller(), 'call_tool', tool, {})).toEqual({ allowed: false, wouldDeny: false, policies: [] });
     expect(closed.visible(caller(), 'call_tool', tool)).toBe(false);
   });
 
-  it('takes a fresh id with each load', () => {
+  it('has a fresh id after each load', () => {
     expect(load([ALL]).id).not.toBe(load([ALL]).id);
     expect(createAuthorizer(undefined, { log: silent }).id).not.toBe(createAuthorizer(undefined, { log: silent }).id);
   });
 
-  it('refuses policies that do not validate, with every problem', () => {
+  it('refuses invalid policies and reports every problem', () => {
     const refused = () => load(['permit(principal);', when('1 > "a"')]);
     expect(refused).toThrow(ConfigError);
     expect(refused).toThrow(/^policies\[0\]: .*/);
@@ -74,7 +74,7 @@ describe('who gets in', () => {
   });
 });
 
-describe('the vocabulary', () => {
+describe('policy vocabulary', () => {
   it.each([
     'principal == Client::"alice"',
     'principal in Group::"staff"',
@@ -86,7 +86,7 @@ describe('the vocabulary', () => {
     'resource.name == "files_write" && resource.backend == "files" && resource.original_name == "write"',
     'resource.readOnlyHint == false && resource.destructiveHint && resource.title == "Write"',
     'context.arg_path like "/tmp/*" && context.arg_n == 3 && context.arg_force && context.arg_tags.contains("x")',
-  ])('lets policies say %s', (condition) => {
+  ])('lets policies check %s', (condition) => {
     const identity = caller({ groups: ['staff'], claims: { role: 'admin' } });
     const annotations = { readOnlyHint: false, destructiveHint: true, title: 'Write', other: 'x' };
     const args = { path: '/tmp/a', n: 3, force: true, tags: ['x', 'y'], object: {} };
@@ -96,7 +96,7 @@ describe('the vocabulary', () => {
     expect(decide(when(`!(${condition})`))).toBe(false);
   });
 
-  it('has prompts and resources', () => {
+  it('includes prompts and resources', () => {
     const policies = [
       'permit(principal, action == Action::"prompts/get", resource == Prompt::"files_ask");',
       'permit(principal, action == Action::"resources/read", resource == Resource::"file:///a") when { resource.name like "file:*" };',
@@ -110,7 +110,7 @@ describe('the vocabulary', () => {
     expect(authorizer.decide(caller(), 'read_resource', prompt, undefined).allowed).toBe(false);
   });
 
-  it('reads the groups of the configured claim', () => {
+  it('includes the groups of the configured claim', () => {
     const policy = 'permit(principal in Group::"staff", action, resource);';
     const identity = caller({ groups: ['others'], claims: { teams: ['staff', 3], team: 'staff' } });
     expect(allows(load([policy]), {}, identity)).toBe(false);
@@ -141,8 +141,8 @@ describe('the vocabulary', () => {
   });
 });
 
-describe('a policy that errs', () => {
-  it('denies where it forbids', () => {
+describe('failing policy', () => {
+  it('denies the call if it is a forbid', () => {
     const authorizer = load([
       ALL,
       `@id("limit") @advice("name a path") ${when('context.arg_path like "/etc/*"', 'forbid')}`,
@@ -157,12 +157,12 @@ describe('a policy that errs', () => {
     expect(allows(authorizer, { path: 3 })).toBe(false);
   });
 
-  it('grants nothing where it permits, and lets other policies permit', () => {
+  it('permits nothing if it is a permit, and does not affect other policies', () => {
     expect(allows(load([when('context.arg_n > 3')]))).toBe(false);
     expect(allows(load([when('context.arg_n > 3'), when('principal == Client::"alice"')]))).toBe(true);
   });
 
-  it('is counted each time and logged once, without a value of the call', () => {
+  it('counts each failure and logs one, without a value of the call', () => {
     const counted: string[] = [];
     const logged: string[] = [];
     const log: Log = { ...silent, warn: (...line) => logged.push(JSON.stringify(line)) };
@@ -193,11 +193,11 @@ describe('hostile values', () => {
     [Array.from({ length: 1_001 }, () => 'secret')],
     ['secret\ud800'],
     [{}],
-  ])('cannot slip past a forbid as %j', (x) => {
+  ])('cannot bypass a forbid as %j', (x) => {
     expect(allows(guarded, { x })).toBe(false);
   });
 
-  it('treats null as absent', () => {
+  it('count as absent if they are null', () => {
     expect(allows(guarded, { x: null })).toBe(true);
     expect(allows(load([when('!(context has arg_x)')]), { x: null })).toBe(true);
   });
@@ -213,7 +213,7 @@ describe('hostile values', () => {
     expect(allows(load([when('principal.claim_role like "*"')]), {}, caller({ claims }))).toBe(false);
   });
 
-  it('do not hide behind names of the object prototype', () => {
+  it('cannot hide behind names of the object prototype', () => {
     const authorizer = load([
       when('context has arg___proto__ || context has arg_constructor || principal has claim_toString'),
     ]);
@@ -221,11 +221,11 @@ describe('hostile values', () => {
     expect(allows(authorizer, JSON.parse('{"__proto__": "x"}'))).toBe(true);
   });
 
-  it.each([undefined, null, 'text', 3, ['a']])('finds no arguments in %j', (args) => {
+  it.each([undefined, null, 'text', 3, ['a']])('count as no arguments if they are %j', (args) => {
     expect(allows(load([when('context has arg_0 || context has arg_length')]), args)).toBe(false);
   });
 
-  it('denies names that Cedar cannot hold, without a word to others', () => {
+  it('deny calls under names that Cedar cannot represent, and no other calls', () => {
     const authorizer = load([ALL]);
     expect(allows(authorizer, {}, caller({ subject: 'a\ud800' }))).toBe(false);
     expect(authorizer.decide(caller(), 'call_tool', { ...tool, name: 'a\udc00' }, {}).allowed).toBe(false);
@@ -234,14 +234,14 @@ describe('hostile values', () => {
     expect(allows(authorizer, {}, caller({ groups: ['\ud800'] }))).toBe(true);
   });
 
-  it('evaluates the deepest and longest policies that are accepted', () => {
+  it('leave room for the deepest and longest accepted policies', () => {
     expect(allows(load([when(`context.arg_n${' + 1'.repeat(48)} == 50`)]), { n: 2 })).toBe(true);
     expect(allows(load([when(`${'context.arg_n == 1 || '.repeat(300)}context.arg_n == 2`)]), { n: 2 })).toBe(true);
   });
 });
 
 describe('lists', () => {
-  it('leave out forbids that read arguments', () => {
+  it('ignore forbids that read arguments', () => {
     const authorizer = load([
       ALL,
       when('context.arg_path like "/etc/*"', 'forbid'),
@@ -252,7 +252,7 @@ describe('lists', () => {
     expect(authorizer.visible(caller(), 'call_tool', { ...tool, name: 'b' })).toBe(false);
   });
 
-  it('count of permits that read arguments the scope and the conditions free of them', () => {
+  it('apply of permits that read arguments only the scope and the conditions without arguments', () => {
     const authorizer = load([
       `permit(principal in Group::"staff", action == Action::"call_tool", resource)
          when { context.arg_n > 3 && principal.claim_role == "admin" }
@@ -268,7 +268,7 @@ describe('lists', () => {
     expect(authorizer.visible(staff, 'get_prompt', tool)).toBe(false);
   });
 
-  it('take the whole context for arguments', () => {
+  it('treat the whole context as arguments', () => {
     const authorizer = load([when('context == {arg_x: 1}')]);
     expect(authorizer.readsArguments).toBe(true);
     expect(authorizer.visible(caller(), 'call_tool', tool)).toBe(true);
@@ -276,7 +276,7 @@ describe('lists', () => {
     expect(allows(authorizer, { x: 1, y: 2 })).toBe(false);
   });
 
-  it('hide what a policy free of arguments does not permit', () => {
+  it('hide entries that a policy without arguments does not permit', () => {
     const authorizer = load(['permit(principal == Client::"bob", action, resource);']);
     expect(authorizer.readsArguments).toBe(false);
     expect(authorizer.visible(caller(), 'call_tool', tool)).toBe(false);
@@ -284,8 +284,8 @@ describe('lists', () => {
   });
 });
 
-describe('a denial', () => {
-  it('names the policies that forbid, in their order, and none where nothing permits', () => {
+describe('denial', () => {
+  it('names the forbidding policies in their order, and none if nothing permits', () => {
     const policies = [
       ALL,
       `@id("b") @advice("ask") ${when('true', 'forbid')}`,
@@ -299,7 +299,7 @@ describe('a denial', () => {
     expect(load([when('false')]).decide(caller(), 'call_tool', tool, {}).policies).toEqual([]);
   });
 
-  it('is only recorded in audit mode', () => {
+  it('changes nothing but the record in audit mode', () => {
     const outcomes: string[] = [];
     const metrics = { decided: (outcome: string) => outcomes.push(outcome) };
     const audited = load(
@@ -323,9 +323,9 @@ describe('a denial', () => {
   });
 });
 
-describe('an engine that does not answer', () => {
-  it('is 503, counted and logged without the request', () => {
-    // The two entities close a circle of parents only together with what the token says.
+describe('failing engine', () => {
+  it('answers 503, which is counted and logged without the request', () => {
+    // The token's claims complete the cycle of parents between the two entities.
     const entities_json = JSON.stringify([
       { uid: { type: 'Group', id: 'g' }, parents: [{ type: 'Client', id: 'alice' }] },
     ]);
@@ -357,7 +357,7 @@ describe('warmUp', () => {
     expect(told).not.toEqual([]);
   });
 
-  it('leaves a failure of the engine to the requests of callers', () => {
+  it('leaves a failure of the engine to the callers’ requests', () => {
     const entities_json = JSON.stringify([{ uid: { type: 'Group', id: 'g' }, parents: [{ type: 'Client', id: '' }] }]);
     const policies = ['permit(principal in Group::"g", action, resource);'];
     const authorizer = load(policies, { entities_json }, { metrics: { engineFailed: () => undefined } });

@@ -10,14 +10,14 @@ import { policiesForLists } from './filter-list.ts';
 import { openAuthorizer } from './open-authorizer.ts';
 import type { PolicyMetrics } from './policy-metrics.ts';
 
-/** Decisions remembered of each of the two: calls, lists. Some 300 bytes each. */
+/** Limit of cached decisions, each for calls and for lists. One takes about 300 bytes. */
 const CACHE_SIZE = 20_000;
 
 export interface AuthorizerOptions {
   readonly log: Log;
-  /** Names the policy set, e.g. `server` or `backend/files`: a reload under the same name takes over its memory in Cedar. */
+  /** Names the policy set, e.g. `server` or `backend/files`. A reload under the same name reuses the set's memory in Cedar. */
   readonly name?: string;
-  /** Decisions remembered for calls, and as many for lists; 0: none. */
+  /** Limit of cached decisions, each for calls and for lists; 0: none. */
   readonly cacheSize?: number;
   readonly metrics?: Partial<PolicyMetrics>;
   /** Whether a user has the same subject at each login; absent: true. If false, policies that read the caller are refused. */
@@ -28,8 +28,8 @@ const UNNAMED =
   'policies read the principal or claims, but the primary provider does not say who a user is; give it userinfo or identity_from_token';
 
 /**
- * Loads the policies of one boundary. `authz` absent: every authenticated caller gets in; an empty list: nobody.
- * @throws ConfigError that names each policy that does not validate, and what to do
+ * Loads the policies of one boundary. `authz` absent: it admits every authenticated caller; an empty list: no caller. @throws ConfigError
+ * that names each invalid policy and the remedy
  */
 export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Authorizer {
   if (authz === undefined) return openAuthorizer();

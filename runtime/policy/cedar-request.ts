@@ -13,32 +13,32 @@ import type { ValueClassifier } from './value-class.ts';
 
 type Values = Readonly<Record<string, PolicyValue>>;
 
-/** What policies can read of a caller. */
+/** The facts about a caller that policies can read. */
 export interface Caller {
-  /** Whether Cedar can hold the name: it knows no broken Unicode. */
+  /** Whether Cedar can represent the name: it rejects invalid Unicode. */
   readonly speakable: boolean;
-  /** Identifies the class of the caller: callers with the same key get the same decisions. */
+  /** Identifies the class of the caller. Callers with the same key get the same decisions. */
   readonly key: string;
   readonly uid: TypeAndId;
-  /** Those of its groups that policies or user entities name. */
+  /** The caller's groups that policies or user entities name. */
   readonly groups: readonly string[];
   /** `claim_<name>` of each mentioned claim. */
   readonly attributes: Values;
-  /** The claims in the context: all, where the context is used as a whole. */
+  /** The claims in the context; all claims if a policy uses the context as a whole. */
   readonly context: Values;
 }
 
-/** What policies can read of a tool, prompt or resource. */
+/** The facts about a tool, prompt or resource that policies can read. */
 export interface Target {
   readonly speakable: boolean;
-  /** Names its class: resources with the same key get the same decisions. */
+  /** Identifies the class of the resource. Resources with the same key get the same decisions. */
   readonly key: string;
   readonly id: string;
   readonly backend: string;
   readonly attributes: Values;
 }
 
-/** What policies can read of a call's arguments. */
+/** The arguments of a call that policies can read. */
 interface CallArguments {
   readonly key: string;
   readonly context: Values;
@@ -46,11 +46,11 @@ interface CallArguments {
 
 interface CallerSettings {
   readonly mentions: Mentions;
-  /** The claim that holds the groups for this policy set; absent: those of the identity. */
+  /** The claim that holds the groups for this policy set; absent: the groups of the identity. */
   readonly groupsClaim: string | undefined;
   /** The result of `findNamedIds`. */
   readonly ids: ReadonlySet<string>;
-  /** One for each mentioned claim. */
+  /** One classifier for each mentioned claim. */
   readonly classifiers: readonly ValueClassifier[];
 }
 
@@ -78,7 +78,7 @@ function readGroups(
   return [...new Set(named.filter((group) => group.isWellFormed()))].sort();
 }
 
-/** Attributes are passed as far as policies mention them: a resource itself is compared by its uid alone. */
+/** Reads a resource. Only mentioned attributes are passed; a comparison of the resource itself needs only its uid. */
 export function readTarget(resource: PolicyResource, mentions: Mentions, classify: ResourceClassifier): Target {
   const { name, backend } = resource;
   const { resourceAttributes } = mentions;
@@ -99,7 +99,7 @@ function offerAttributes({ name, backend, originalName, annotations }: PolicyRes
 
 const NO_ARGUMENTS: CallArguments = { key: '', context: {} };
 
-/** @param args the parsed arguments; anything but an object holds none */
+/** @param args the parsed arguments; any value but an object counts as no arguments */
 export function readArguments(args: unknown, mentions: Mentions): CallArguments {
   if (mentions.args.length === 0 && !mentions.wholeContext) return NO_ARGUMENTS;
   const given = isRecord(args) ? args : {};
@@ -124,7 +124,7 @@ function readValues(from: Readonly<Record<string, unknown>>, names: readonly str
   return values;
 }
 
-/** Builds the questions of one policy set, whose user's own entities are added where the request leads to them. */
+/** Returns the request builder of one policy set. It adds the user's entities that the request references. */
 export function createRequestBuilder(entities: readonly UserEntity[], mentions: Mentions) {
   const own = new Map(entities.map((entity) => [writeUid(entity.uid), entity]));
   return (action: PolicyAction, caller: Caller, target: Target, call: CallArguments): CedarRequest => {
@@ -148,7 +148,7 @@ export function createRequestBuilder(entities: readonly UserEntity[], mentions: 
   };
 }
 
-/** An entity of the request, with what the user's own entity of that uid adds. */
+/** Returns an entity of the request, merged with the user's entity of the same uid. */
 function merge(
   own: ReadonlyMap<string, UserEntity>,
   uid: TypeAndId,

@@ -23,37 +23,36 @@ import { createMemory } from './remember-decisions.ts';
 import { createResourceClassifier } from './resource-class.ts';
 import { createValueClassifiers } from './value-class.ts';
 
-/** One policy set in force. */
+/** One active policy set. */
 interface DeciderSettings {
-  /** Names the set in memory; see `loadPolicies`. */
+  /** Identifies the set in Cedar; see `loadPolicies`. */
   readonly name: string;
   readonly policies: readonly ParsedPolicy[];
   readonly entities: readonly UserEntity[];
   readonly groupsClaim: string | undefined;
-  /** Decisions that are remembered. */
+  /** Limit of cached decisions. */
   readonly cacheSize: number;
   readonly log: Log;
   readonly metrics: Partial<PolicyMetrics>;
 }
 
 interface Decider {
-  /** @throws RequestError 503 when Cedar does not answer */
+  /** @throws RequestError 503 if Cedar fails */
   readonly decide: (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
-  /** Resources of one class get the same decisions. Compared by identity. */
+  /** Returns the class of a resource: members get the same decisions. Compare classes by identity. */
   readonly classOf: (resource: PolicyResource) => object;
-  /** Evaluates one request about the resource. Nothing is remembered, counted or logged. */
+  /** Evaluates one request about the resource, without caching, counting or logging. */
   readonly warmUp: (action: PolicyAction, resource: PolicyResource) => void;
 }
 
-/** Limits the groups of the sample caller. With them, Cedar also compiles conditions behind a group. */
+/** Limits the groups of the sample caller. With groups, Cedar also compiles conditions behind a group. */
 const WARM_GROUPS = 8;
 
 const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
 
 /**
- * Decides requests by one policy set. A decision that was made before for everything that the policies can read of a request
- * is remembered.
- * @throws PolicyEngineFailed while loading
+ * Returns a decider for one policy set. It caches each decision by all values that the policies can read. @throws PolicyEngineFailed
+ * while loading
  */
 export function createDecider(settings: DeciderSettings): Decider {
   const { cacheSize, entities, groupsClaim, metrics, policies } = settings;
@@ -61,7 +60,7 @@ export function createDecider(settings: DeciderSettings): Decider {
   const ids = findNamedIds(policies, entities);
   const buildRequest = createRequestBuilder(entities, mentions);
   const memory = createMemory<Decision>(cacheSize);
-  // Identities and list entries live as long as their token and list; what was read of them is kept no longer.
+  // Identities and list entries live as long as their token and list, and so do these cache entries.
   const callers = new WeakMap<Identity, Caller>();
   const callerOfClass = createClassMemory<Caller>(cacheSize);
   const targets = new WeakMap<PolicyResource, Target>();
@@ -102,21 +101,21 @@ export function createDecider(settings: DeciderSettings): Decider {
     try {
       loaded.evaluate(buildRequest(action, sample, classOf(resource), readArguments(undefined, mentions)));
     } catch {
-      // A caller's request reports the failure.
+      // A later caller's request reports the failure.
     }
   };
   return { decide, classOf, warmUp };
 }
 
-/** Returns a caller with groups and claims that the policies name. */
+/** Returns a sample caller with groups and claims that the policies name. */
 function sampleIdentity(ids: ReadonlySet<string>, claims: readonly string[]) {
   const values = Object.fromEntries(claims.map((claim) => [claim, '']));
   return { subject: '', groups: [...ids].slice(0, WARM_GROUPS), claims: values };
 }
 
 /**
- * Returns the same caller or resource for all members of a class, so that Cedar evaluates the class once. Names and claims may be long,
- * so the memory refers to them weakly.
+ * Returns the same caller or resource for all members of a class, so that Cedar evaluates the class once. References are weak, as names
+ * and claims may be long.
  */
 function createClassMemory<T extends Caller | Target>(cacheSize: number): (read: T) => T {
   const classes = createMemory<WeakRef<T>>(cacheSize);
@@ -135,7 +134,7 @@ function remember<K extends object, V>(known: WeakMap<K, V>, key: K, value: V): 
 
 function createAnswerer(settings: DeciderSettings, loaded: LoadedPolicies): (request: CedarRequest) => Decision {
   const { log, metrics, policies } = settings;
-  // Cedar names policies in no fixed order; here they keep that of the configuration.
+  // Cedar returns policies in no fixed order; this restores the order of the configuration.
   const find = (keys: readonly string[]): ParsedPolicy[] => policies.filter(({ key }) => keys.includes(key));
   const reportErrors = createErrorReport(log, metrics);
 
@@ -143,7 +142,7 @@ function createAnswerer(settings: DeciderSettings, loaded: LoadedPolicies): (req
     const { decision, diagnostics } = evaluate(() => loaded.evaluate(request), settings);
     const failed = find(diagnostics.errors.map(({ policyId }) => policyId));
     reportErrors(failed);
-    // Cedar skips a policy that errs; a `forbid` must not be got rid of that way.
+    // Cedar skips a failing policy. A failing `forbid` must still deny.
     const failedForbids = failed.filter(({ effect }) => effect === 'forbid').map(({ key }) => key);
     const allowed = decision === 'allow' && failedForbids.length === 0;
     const deciding = find([...diagnostics.reason, ...failedForbids]);
@@ -156,7 +155,7 @@ function explain({ id, advice }: ParsedPolicy): { id: string; advice?: string } 
   return advice === undefined ? { id } : { id, advice };
 }
 
-/** Fails closed: without an answer nobody gets in. */
+/** Fails closed: if Cedar fails, the call is denied. */
 function evaluate<T>(ask: () => T, { log, metrics, name }: DeciderSettings): T {
   try {
     return ask();
@@ -168,7 +167,7 @@ function evaluate<T>(ask: () => T, { log, metrics, name }: DeciderSettings): T {
   }
 }
 
-/** Each policy is logged once, each error counted. Cedar's own words may hold values of the call: they are not logged. */
+/** Logs each policy once and counts each error. Cedar's message may contain values of the call, so it is not logged. */
 function createErrorReport(log: Log, metrics: Partial<PolicyMetrics>): (failed: readonly ParsedPolicy[]) => void {
   const logged = new Set<string>();
   return (failed) => {

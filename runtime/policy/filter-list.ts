@@ -4,9 +4,8 @@ import { readsArguments } from '#crds/policy/mentions';
 import type { ParsedPolicy } from '#crds/policy/parse';
 
 /**
- * The policies that decide what a list shows, where no arguments are there yet: `forbid`s that read arguments are left out,
- * and of `permit`s that read them only scope and the conditions free of them count. So a list may show too much, but whatever
- * a call is allowed is shown: each `permit` asks for less here, and each `forbid` forbids the same or is gone.
+ * Returns the policies for lists, which have no arguments yet. It drops `forbid`s that read arguments. It reduces `permit`s that read
+ * arguments to their scope and the conditions without arguments. A list may thus show too much, but it shows every call that is allowed.
  */
 export function policiesForLists(policies: readonly ParsedPolicy[]): readonly ParsedPolicy[] {
   return policies.flatMap((policy) => {
@@ -17,7 +16,7 @@ export function policiesForLists(policies: readonly ParsedPolicy[]): readonly Pa
   });
 }
 
-/** `when { a && b }` is two conditions, and so is `unless { a || b }`: those that read arguments are left out. */
+/** Returns the conditions without arguments. `when { a && b }` counts as two conditions, and so does `unless { a || b }`. */
 function freeOfArguments(clause: Clause): Clause[] {
   if (!readsArguments(clause.body)) return [clause];
   const links = flattenChain(clause.body, clause.kind === 'when' ? '&&' : '||').filter((link) => !readsArguments(link));

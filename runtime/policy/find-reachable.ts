@@ -2,8 +2,8 @@ import type { TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 import { referencesOf, writeUid, type UserEntity } from '#crds/policy/entities';
 
 /**
- * The user's own entities that an evaluation can come to: from the entities of the request, and from those that policies
- * name. The others would only cost time.
+ * Returns the user's entities that an evaluation can reach from the entities of the request and of the policies. The others would only
+ * cost time.
  */
 export function findReachable(
   start: readonly UserEntity[],

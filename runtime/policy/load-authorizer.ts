@@ -4,9 +4,8 @@ import type { Authorizer } from './authorizer.ts';
 import { openAuthorizer } from './open-authorizer.ts';
 
 /**
- * Loads the policies of one boundary; Cedar itself is loaded when the first policies are. `authz` absent: every
- * authenticated caller gets in.
- * @throws ConfigError that names each policy that does not validate
+ * Loads the policies of one boundary. Cedar itself is loaded with the first policies. `authz` absent: it admits every authenticated
+ * caller. @throws ConfigError that names each invalid policy
  */
 export async function loadAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Promise<Authorizer> {
   if (authz === undefined) return openAuthorizer();

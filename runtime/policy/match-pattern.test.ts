@@ -30,7 +30,7 @@ function cedarMatches(policy: string, name: string): boolean {
 }
 
 describe('createPatternMatcher', () => {
-  it('matches what Cedar matches', () => {
+  it('matches the same texts as Cedar', () => {
     fc.assert(
       fc.property(
         fc.array(pieces, { maxLength: 6 }),

@@ -1,6 +1,6 @@
 import type { PatternElem } from '@cedar-policy/cedar-wasm/nodejs';
 
-/** Compiles the pattern of Cedar's `like`. The time to match is linear in the wildcards, as no match is tried twice. */
+/** Compiles the pattern of Cedar's `like`. Matching is linear in the number of wildcards, as it never backtracks. */
 export function createPatternMatcher(pattern: readonly PatternElem[]): (text: string) => boolean {
   const [first = '', ...rest] = splitAtWildcards(pattern);
   const last = rest.pop();
@@ -18,7 +18,7 @@ export function createPatternMatcher(pattern: readonly PatternElem[]): (text: st
   };
 }
 
-/** The literal texts before, between and after the wildcards. Cedar's JSON form has one element for each character. */
+/** Returns the literal texts before, between and after the wildcards. Cedar's JSON form has one element for each character. */
 function splitAtWildcards(pattern: readonly PatternElem[]): readonly string[] {
   let part = '';
   const parts: string[] = [];

@@ -2,8 +2,8 @@ import { referencesOf, type UserEntity } from '#crds/policy/entities';
 import type { ParsedPolicy } from '#crds/policy/parse';
 
 /**
- * Returns the id of every entity that policies or user entities name, of whatever type. Cedar compares entities by their uid only and
- * cannot read a uid as text, so policies cannot tell apart two callers, groups, resources or backends that have none of these ids.
+ * Returns the id of every entity of any type that policies or user entities name. Cedar compares entities only by uid and cannot read a
+ * uid as text. Policies therefore cannot distinguish two callers, groups, resources or backends without one of these ids.
  */
 export function findNamedIds(policies: readonly ParsedPolicy[], entities: readonly UserEntity[]): ReadonlySet<string> {
   const ids = new Set(entities.flatMap((entity) => [...referencesOf(entity)].map(({ id }) => id)));
@@ -11,7 +11,7 @@ export function findNamedIds(policies: readonly ParsedPolicy[], entities: readon
   return ids;
 }
 
-/** Adds the id of every entity in a policy's JSON form, wherever it stands. */
+/** Adds the id of every entity in a policy's JSON form, at any depth. */
 function collectIds(json: unknown, ids: Set<string>): void {
   if (typeof json !== 'object' || json === null) return;
   if ('id' in json && typeof json.id === 'string') ids.add(json.id);

@@ -1,11 +1,11 @@
 type Scalar = string | number | boolean;
 
-/** A value that is there but that policies cannot read. Every operator errs on it, and it equals no other value. */
+/** A present value that policies cannot read. Every operator fails on it, and it equals no other value. */
 interface Unreadable {
   readonly unreadable: string;
 }
 
-/** What Cedar gets of a claim or an argument. No object of the caller's ever reaches it, so neither do its escapes. */
+/** Form in which Cedar gets a claim or an argument. Objects of the caller, with their JSON escapes, never reach Cedar. */
 export type PolicyValue = Scalar | readonly Scalar[] | Unreadable;
 
 const MAX_SET = 1_000;
@@ -16,10 +16,9 @@ function isScalar(value: unknown): value is Scalar {
 }
 
 /**
- * A claim or an argument as String, Long, Bool or Set of these; undefined where it is absent or null. Whatever else it is
- * (a fraction, a number that JavaScript cannot hold exactly, an object, a nested or very long list, broken Unicode) stays
- * there as an unreadable value: were it dropped, a `forbid` that asks `has` first would let it pass.
- * @param name what the value is called: keeps two unreadable values from being equal
+ * Returns a claim or an argument as String, Long, Bool or Set of these; undefined if absent or null. Other values (fraction, unsafe
+ * number, object, nested or very long list, invalid Unicode) become an unreadable value. If they were dropped, a `forbid` that first
+ * checks `has` would allow the call. @param name name of the value: keeps two unreadable values from being equal
  */
 export function normaliseValue(name: string, value: unknown): PolicyValue | undefined {
   if (value === undefined || value === null) return undefined;

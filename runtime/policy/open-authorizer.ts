@@ -3,7 +3,7 @@ import type { Authorizer, Decision } from './authorizer.ts';
 
 const ALLOWED: Decision = { allowed: true, wouldDeny: false, policies: [] };
 
-/** Lets every authenticated caller in: there are no policies. */
+/** Returns an authorizer without policies: it admits every authenticated caller. */
 export function openAuthorizer(): Authorizer {
   return {
     id: randomUUID(),

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { policyToJson, type PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
 import type { CedarRequest, loadPolicies as LoadPolicies } from './policy-engine.ts';
 
-/** The part of the global that the compiler's library for Node leaves out. */
+/** The part of the global that TypeScript's library for Node omits. */
 interface WebAssemblyGlobal {
   Instance: new (...made: unknown[]) => { exports: Record<string, { buffer?: ArrayBuffer }> };
 }
@@ -30,7 +30,7 @@ describe('Cedar’s memory', () => {
   beforeAll(async () => {
     const wasm = Reflect.get(globalThis, 'WebAssembly') as WebAssemblyGlobal;
     const { Instance } = wasm;
-    // A module that was loaded before would have its instance already.
+    // A module that is already loaded would keep its instance.
     jest.resetModules();
     wasm.Instance = class extends Instance {
       constructor(...made: unknown[]) {
@@ -59,7 +59,7 @@ describe('Cedar’s memory', () => {
     expect(bytes()).toBe(before);
   });
 
-  it('holds a bounded number of policy sets, however many names there were', () => {
+  it('contains a bounded number of policy sets, regardless of the number of names', () => {
     const sets = Array.from({ length: 520 }, (_, i) => loadPolicies(`backend/${i}`, only(`t${i}`)));
     const before = bytes();
     for (let i = 520; i < 1_040; i += 1) loadPolicies(`backend/${i}`, only(`t${i}`));
@@ -69,7 +69,7 @@ describe('Cedar’s memory', () => {
     ).toBe(true);
   });
 
-  it('keeps an older set of the same name apart while both are asked', () => {
+  it('separates an older set of the same name while both are in use', () => {
     const older = loadPolicies('server', only('a'));
     const newer = loadPolicies('server', only('b'));
     for (let round = 0; round < 3; round += 1) {
@@ -80,14 +80,14 @@ describe('Cedar’s memory', () => {
     }
   });
 
-  it('goes on with the set in force when a later one does not load', () => {
+  it('keeps the former set if a later one does not load', () => {
     const inForce = loadPolicies('server', only('a'));
     const broken = { p: { ...only('a').p, effect: 'maybe' } } as unknown as Record<string, PolicyJson>;
     expect(() => loadPolicies('server', broken)).toThrow(expect.objectContaining({ name: 'PolicyEngineFailed' }));
     expect(inForce.evaluate(request('a')).decision).toBe('allow');
   });
 
-  it('says that Cedar failed, whichever way it does', () => {
+  it('reports each kind of Cedar failure', () => {
     const set = loadPolicies('server', only('a'));
     const failed = expect.objectContaining({ name: 'PolicyEngineFailed' });
     expect(() => set.evaluate({ ...request('a'), context: { x: null } })).toThrow(failed);

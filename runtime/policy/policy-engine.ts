@@ -8,7 +8,7 @@ import {
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { BACKEND, CLIENT, GROUP, RESOURCE_TYPES } from '#crds/policy/vocabulary';
 
-/** One question to Cedar. */
+/** One authorization request to Cedar. */
 export interface CedarRequest {
   readonly principal: TypeAndId;
   readonly action: TypeAndId;
@@ -23,7 +23,7 @@ export interface LoadedPolicies {
   evaluate(request: CedarRequest): Response;
 }
 
-/** Cedar did not answer. Its words may hold values of the request: never log them. */
+/** Cedar failed. Its message may contain values of the request: never log it. */
 class PolicyEngineFailed extends Error {
   override readonly name = 'PolicyEngineFailed';
 }
@@ -36,9 +36,8 @@ interface Slot {
 }
 
 /**
- * Cedar keeps parsed policy sets by id inside its one WebAssembly instance and never lets one go, so ids are used again: one
- * for each policy set of the configuration, whatever it holds at the time, and a bounded number in all. This map mirrors that
- * store; it says whose policies lie under an id now.
+ * Cedar stores parsed policy sets by id in its single WebAssembly instance and never frees them. Ids are therefore reused: each policy
+ * set of the configuration keeps one id, and their number is bounded. This map mirrors the store and names the present owner of each id.
  */
 const slots = new Map<string, Slot>();
 
@@ -58,10 +57,8 @@ function spareSlot(): Slot {
 }
 
 /**
- * Hands a policy set to Cedar.
- * @param name of the policy set in the configuration; a later set of this name takes its place in memory, and an earlier one
- *   that is still asked goes on with its own policies, slowly
- * @throws PolicyEngineFailed
+ * Loads a policy set into Cedar. @param name of the policy set in the configuration. A later set of this name replaces it in memory; an
+ * earlier one still works, but slowly. @throws PolicyEngineFailed
  */
 export function loadPolicies(name: string, policies: Readonly<Record<string, PolicyJson>>): LoadedPolicies {
   const owner = Symbol(name);
@@ -81,7 +78,7 @@ export function loadPolicies(name: string, policies: Readonly<Record<string, Pol
     if (answer.type === 'success') return answer.response;
     throw new PolicyEngineFailed(answer.errors.map(({ message }) => message).join('; '));
   };
-  // The first evaluations of a process compile Cedar, some 15 ms: no caller waits for that.
+  // The first evaluations of a process compile Cedar, about 15 ms. Doing so here spares callers the wait.
   for (let warm = 0; warm < WARM_UP; warm++) evaluate(SAMPLE);
   return { evaluate };
 }

@@ -1,11 +1,11 @@
-/** What the policy room counts. */
+/** Counters of policy decisions. */
 export interface PolicyMetrics {
-  /** A call was decided. */
+  /** Counts a decided call. */
   decided(outcome: 'allowed' | 'denied' | 'would_deny'): void;
-  /** A decision was looked for in memory, for calls and for lists. */
+  /** Counts a cache lookup, for calls and for lists. */
   lookedUp(remembered: boolean): void;
-  /** A policy erred while it was evaluated: a `permit` grants nothing then, a `forbid` denies. */
+  /** Counts a failed policy: a failed `permit` permits nothing, a failed `forbid` denies. */
   policyErred(effect: 'permit' | 'forbid'): void;
-  /** Cedar gave no answer; the caller got 503. */
+  /** Counts a failure of Cedar, which gave the caller a 503. */
   engineFailed(): void;
 }

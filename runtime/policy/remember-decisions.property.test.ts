@@ -26,19 +26,19 @@ function expectCedarsAnswers(source: PolicySource, asked: readonly Question[], c
 
 const cacheSizes = fc.constantFrom(4, 1_000);
 
-describe('a remembered decision', () => {
-  it('is the one that Cedar makes, and whatever is allowed is visible', () => {
+describe('cached decision', () => {
+  it('equals the decision of Cedar, and every allowed entry is visible', () => {
     fc.assert(fc.property(sources, questions, cacheSizes, expectCedarsAnswers), { seed: 7_301, numRuns: 60 });
   });
 
-  it('confuses no two resources that policies tell apart', () => {
+  it('differs for two resources that policies distinguish', () => {
     fc.assert(fc.property(resourceSources, resourceQuestions, cacheSizes, expectCedarsAnswers), {
       seed: 7_303,
       numRuns: 150,
     });
   });
 
-  it('confuses no two callers that policies tell apart', () => {
+  it('differs for two callers that policies distinguish', () => {
     fc.assert(fc.property(callerSources, callerQuestions, cacheSizes, expectCedarsAnswers), {
       seed: 7_307,
       numRuns: 200,

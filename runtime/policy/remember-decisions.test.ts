@@ -15,8 +15,8 @@ const collect = runInNewContext('gc') as () => void;
 
 const log: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-describe('a remembered decision', () => {
-  it('is looked up and not made again, whoever else asked it', () => {
+describe('cached decision', () => {
+  it('comes from the cache for every caller of the class', () => {
     const lookups: boolean[] = [];
     const metrics = { lookedUp: (remembered: boolean) => lookups.push(remembered) };
     const text = 'permit(principal, action, resource) when { context.arg_n > 3 && principal.claim_role == "x" };';
@@ -39,10 +39,10 @@ describe('a remembered decision', () => {
   });
 });
 
-describe('the classes of callers and resources', () => {
+describe('classes of callers and resources', () => {
   const rest = { issuer: '', clientId: undefined, scopes: [], groups: [], token: undefined, expiresAt: Infinity };
 
-  it('hold no claims and no URIs longer than their callers and requests are there', async () => {
+  it('contain claims and URIs no longer than their callers and requests exist', async () => {
     const policies = ['permit(principal, action, resource) when { principal.claim_uris.contains(resource.name) };'];
     const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' };
     const authorizer = createAuthorizer(authz, { log });
@@ -62,7 +62,7 @@ describe('the classes of callers and resources', () => {
     expect((await heapAfter(105, 155)) - before).toBeLessThan(3_000_000);
   });
 
-  it('keep claims apart whose names differ in broken Unicode only', () => {
+  it('separate claims whose names differ only in invalid Unicode', () => {
     const policies = [
       'permit(principal, action, resource) when { principal has "claim_\ufffd" || {c: context}.c has claim_a };',
     ];
@@ -78,13 +78,13 @@ describe('the classes of callers and resources', () => {
   });
 });
 
-describe('callers whom policies do not tell apart', () => {
+describe('callers that policies do not distinguish', () => {
   const policies = [
     'permit(principal in Group::"staff", action, resource);',
     'forbid(principal == Client::"mallory", action, resource) unless { principal.claim_level > 3 };',
   ];
 
-  it('share decisions, and no others do', () => {
+  it('share decisions, and other callers do not', () => {
     let asked = 0;
     const metrics = { lookedUp: (remembered: boolean) => (asked += Number(!remembered)) };
     const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' };
@@ -130,8 +130,8 @@ describe('callers with claims of their own', () => {
   });
 });
 
-describe('the key of a decision', () => {
-  it('is another one for other values, wherever they stand', () => {
+describe('key of a decision', () => {
+  it('differs for different values at any position', () => {
     const text = fc.constantFrom('', 'a', 'b', '\n', '"', ',', '["a"]', 'null', '#', 'a'.repeat(600));
     const parts = fc.tuple(
       fc.array(text, { maxLength: 3 }),
@@ -156,8 +156,8 @@ describe('the key of a decision', () => {
   });
 });
 
-describe('the memory', () => {
-  it('never holds more than its bound, and forgets first what was not asked for', () => {
+describe('createMemory', () => {
+  it('never exceeds its capacity, and evicts entries without recent use first', () => {
     const memory = createMemory<number>(10);
     memory.set('kept', 0);
     for (let i = 1; i <= 1_000; i += 1) {
@@ -169,7 +169,7 @@ describe('the memory', () => {
     expect(memory.get('k1')).toBeUndefined();
   });
 
-  it('remembers nothing where nothing may be remembered', () => {
+  it('caches nothing with capacity 0', () => {
     const memory = createMemory<number>(0);
     memory.set('a', 1);
     expect(memory.get('a')).toBeUndefined();

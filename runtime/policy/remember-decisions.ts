@@ -1,12 +1,12 @@
-/** A bounded memory of values by key: those not asked for lately are forgotten first, in two generations. */
+/** Bounded cache of values by key. It evicts entries without recent use first, in two generations. */
 interface Memory<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
-  /** Entries held now; never more than twice the capacity's half, rounded up. */
+  /** Number of entries; at most twice half the capacity, rounded up. */
   readonly size: number;
 }
 
-/** @param capacity how many values are held at most; 0 remembers nothing */
+/** @param capacity limit of values; 0 caches nothing */
 export function createMemory<T>(capacity: number): Memory<T> {
   const generation = Math.ceil(capacity / 2);
   let recent = new Map<string, T>();

@@ -1,6 +1,6 @@
 import type { Decision, PolicyAction } from './authorizer.ts';
 
-/** The last decision about one caller and one target: asked again with the same arguments, it needs no key. */
+/** Last decision for one caller and one target: the same arguments again need no key. */
 interface LastDecision {
   readonly action: PolicyAction;
   /** Key of the arguments. */
@@ -8,7 +8,7 @@ interface LastDecision {
   readonly decision: Decision;
 }
 
-/** One decision for each caller and target, kept for as long as both are. */
+/** One decision for each caller and target, kept for as long as both exist. */
 interface PairMemory<Caller, Target> {
   get(caller: Caller, target: Target): LastDecision | undefined;
   set(caller: Caller, target: Target, last: LastDecision): void;

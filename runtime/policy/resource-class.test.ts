@@ -4,7 +4,7 @@ import type { PolicySource, Question } from './testdata/policy-questions.ts';
 
 const TOOLS = 2_000;
 
-/** Policies of the kinds that people write: groups, claims, single tools, names, hints, arguments, backends. */
+/** Policies of the usual kinds: groups, claims, single tools, names, hints, arguments, backends. */
 const POLICIES = [
   'permit(principal in Group::"engineering", action, resource in Backend::"b0");',
   'permit(principal, action, resource == Tool::"b1_tool_7");',
@@ -53,7 +53,7 @@ function countEvaluations(texts: string[]): { readonly list: (subject: string) =
 }
 
 describe('classes of resources', () => {
-  it('let 2,000 tools under ten policies cost at most 50 evaluations for each principal', () => {
+  it('limit 2,000 tools under ten policies to 50 evaluations for each principal', () => {
     const { list, shown } = countEvaluations(POLICIES);
     expect(list('alice')).toBeLessThanOrEqual(50);
     expect(new Set(shown).size).toBeGreaterThan(TOOLS / 2);
@@ -64,7 +64,7 @@ describe('classes of resources', () => {
     expect(list('bob')).toBeLessThanOrEqual(50);
   });
 
-  it('hold one tool each where policies compare the whole name with a claim', () => {
+  it('contain one tool each if policies compare the whole name with a claim', () => {
     const { list } = countEvaluations([
       'permit(principal, action, resource) when { resource.name == principal.claim_department };',
     ]);

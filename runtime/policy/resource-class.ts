@@ -4,15 +4,15 @@ import type { PolicyResource } from './authorizer.ts';
 import type { PolicyValue } from './normalise-value.ts';
 import { createValueClassifiers } from './value-class.ts';
 
-/** Returns the values that name the class of a resource, from the resource and the attributes that policies mention. */
+/** Returns the values that identify the class of a resource, from the resource and the attributes that policies mention. */
 export type ResourceClassifier = (
   resource: PolicyResource,
   attributes: Readonly<Record<string, PolicyValue>>,
 ) => readonly unknown[];
 
 /**
- * Puts resources that no policy can tell apart into one class: those that have none of the named `ids`, and the same parents and
- * classes of attributes.
+ * Puts resources that no policy can distinguish into one class: they have none of the named `ids`, the same parents, and the same classes
+ * of attributes.
  */
 export function createResourceClassifier(
   policies: readonly ParsedPolicy[],

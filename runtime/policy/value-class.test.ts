@@ -23,13 +23,13 @@ describe('createValueClassifiers', () => {
     expect(classesOf('principal.claim_a > 5 && context.claim_a <= 9', [3, 4, 5, 6, 8, 9, 10])).toBe(5);
   });
 
-  it('joins sets that hold the same literals, and keeps apart those that hold others besides', () => {
+  it('joins sets with the same literals, and separates sets with other elements besides', () => {
     const sets = [[], ['x'], ['x', 'x'], ['x', 'z'], ['other', 'x'], ['z'], ['other']];
     expect(classesOf('principal.claim_a.contains("x")', sets)).toBe(4);
     expect(classesOf('["x", "z"].containsAll(principal.claim_a)', sets)).toBe(6);
   });
 
-  it('keeps values of different types apart', () => {
+  it('separates values of different types', () => {
     const values = ['1', 1, true, ['1'], [1], { unreadable: 'claim_a' }, undefined];
     expect(classesOf('principal.claim_a == "x"', values)).toBe(6);
     expect(classesOf('principal.claim_a.contains(1)', values)).toBe(7);
@@ -42,7 +42,7 @@ describe('createValueClassifiers', () => {
     '(if context.arg_b then principal.claim_a else "x") == "y"',
     'resource.name == principal.claim_a',
     'Client::"a".claim_a == "x"',
-  ])('keeps all values apart in %s', (condition) => {
+  ])('separates all values in %s', (condition) => {
     expect(classesOf(condition, ['x', 'y', 'z', ''])).toBe(4);
   });
 });

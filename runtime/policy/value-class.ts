@@ -5,13 +5,10 @@ import { readAccess, readComparison, type Literal } from '#crds/policy/read-comp
 import { createPatternMatcher } from './match-pattern.ts';
 import type { PolicyValue } from './normalise-value.ts';
 
-/**
- * Returns the class of a value. Values with equal results have the same type, and each comparison in the policies
- * has the same outcome for them.
- */
+/** Returns the class of a value. Values of one class have the same type and the same outcome for each comparison in the policies. */
 export type ValueClassifier = (value: PolicyValue | undefined) => unknown;
 
-/** Everything that policies ask about one attribute, as long as `isReadWhole` is false. */
+/** All comparisons of one attribute in the policies, as long as `isReadWhole` is false. */
 interface AttributeTests {
   readonly literals: Set<Literal>;
   readonly patterns: (readonly PatternElem[])[];
@@ -21,8 +18,8 @@ interface AttributeTests {
 type Tests = Map<string, AttributeTests>;
 
 /**
- * Creates one classifier for each of the attributes of the variables. If policies only compare an attribute with literals, its
- * class is the outcomes. Otherwise its class is its value.
+ * Creates one classifier for each of the attributes of the variables. If policies only compare an attribute with literals, the outcomes
+ * are its class. Otherwise its value is its class.
  */
 export function createValueClassifiers(
   policies: readonly ParsedPolicy[],
@@ -47,7 +44,7 @@ function visit(expr: Expr, variables: readonly Var[], tests: Tests): void {
   for (const operand of operands) visit(operand, variables, tests);
 }
 
-/** Adds what `readComparison` reads, and `like`. @returns false for any other expression */
+/** Adds a `like`, or a comparison that `readComparison` reads. @returns false for any other expression */
 function addTest(expr: Expr, variables: readonly Var[], tests: Tests): boolean {
   const { head, operands } = viewExpression(expr);
   const [matched] = head.kind === 'like' ? operands.map(readAccess) : [];

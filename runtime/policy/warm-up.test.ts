@@ -7,7 +7,7 @@ const { createAuthorizer } = await import('./authorize.ts');
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-it('evaluates the policies at the warm-up, with a group and a claim that they name', () => {
+it('evaluates the policies during the warm-up, with a group and a claim that they name', () => {
   const policies = ['permit(principal in Group::"ops", action, resource) when { principal.claim_level == "high" };'];
   const authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies, entities_json: '[]' } as const;
   const authorizer = createAuthorizer(authz, { log: silent });

@@ -6,7 +6,7 @@ import type { Limit } from './limit.ts';
 
 type Bucket = NonNullable<RateLimiting['shared']>;
 
-/** The limits of one place: of the server, or of one backend. */
+/** Limits of the server or of one backend. */
 interface Limits {
   readonly general: readonly Limit[];
   readonly byTool: ReadonlyMap<string, readonly Limit[]>;
@@ -14,10 +14,10 @@ interface Limits {
 
 const NONE: Limits = { general: [], byTool: new Map() };
 
-/** Which limits a request has to pass. */
+/** Finds the limits of a request. */
 export class LimitTable {
   readonly all: readonly Limit[];
-  /** Those that count each user alone, whatever is asked for. */
+  /** Limits of the server per user, independent of the requested backend and tool. */
   readonly ofUsers: readonly Limit[];
   readonly #server: Limits;
   readonly #backends: ReadonlyMap<string, Limits>;
@@ -35,27 +35,27 @@ export class LimitTable {
     this.ofUsers = this.#server.general.filter(({ perUser }) => perUser);
   }
 
-  /** Advertised names that limits of the server have. */
+  /** Advertised names of the tools that the server limits. */
   get tools(): readonly string[] {
     return [...this.#server.byTool.keys()];
   }
 
-  /** Of a request that goes to this backend, and is no call of a tool. */
+  /** Returns the limits of a request to this backend that calls no tool. */
   ofBackend(name: string): readonly Limit[] {
     return this.#general.get(name) ?? this.#server.general;
   }
 
-  /** Of one request that goes to all of these. */
+  /** Returns the limits of one request to all of these backends. */
   ofBackends(names: readonly string[]): readonly Limit[] {
     return [...this.#server.general, ...names.flatMap((name) => this.#backends.get(name)?.general ?? [])];
   }
 
-  /** Of a call of this tool. Found once for each entry of a list. */
+  /** Returns the limits of a call of this tool. The result is cached for each list entry. */
   ofTool(entry: CatalogueEntry): readonly Limit[] {
     const known = this.#tools.get(entry);
     if (known) return known;
     const general = this.ofBackend(entry.backend);
-    // Each place has its own names: the server those that clients see, an MCPServer those that it shows by itself.
+    // The server's limits use advertised tool names; those of an MCPServer use the names that it shows by itself.
     const own = this.#server.byTool.get(entry.name) ?? [];
     const ofBackend = this.#backends.get(entry.backend)?.byTool.get(entry.originalName) ?? [];
     const limits = own.length + ofBackend.length === 0 ? general : [...general, ...own, ...ofBackend];
@@ -68,7 +68,7 @@ function limitsOfBackend({ name, rate_limiting: settings, tools_override: overri
   if (!settings) return NONE;
   const { general, byTool } = limitsOf(settings, ['backend', name]);
   const originals = new Map(Object.entries(overrides).map(([original, own]) => [own.name ?? original, original]));
-  // A name that its tool has no longer is nobody's: taken for the tool, its limits would take the place of those that are.
+  // Ignores a tool's former name: otherwise its limits would replace those under the tool's present name.
   const isLeft = (tool: string) => !originals.has(tool) && Object.hasOwn(overrides, tool);
   const shown = [...byTool].filter(([tool]) => !isLeft(tool));
   return { general, byTool: new Map(shown.map(([tool, limits]) => [originals.get(tool) ?? tool, limits])) };
@@ -94,12 +94,12 @@ function limitsOf({ rules, shared, per_user: perUser, tools }: RateLimiting, pla
   return { general, byTool };
 }
 
-/** A bucket of tokens is a limit like any other; nothing says that it may be passed unasked. */
+/** A token bucket is an ordinary limit; it fails closed, as it has no setting for store failures. */
 function limitOf({ max_tokens: requests, refill_period: period }: Bucket, scope: Limit['scope']): Omit<Limit, 'id'> {
   return { requests, period, scope, perUser: scope === 'user', onStoreFailure: 'closed' };
 }
 
-/** Of two that count the same the stricter one holds: counted twice, each request would cost two. */
+/** Two limits with the same count would charge each request twice, so only the stricter one applies. */
 function addStricter(group: Limit[], limit: Limit): void {
   const at = group.findIndex(({ id }) => id === limit.id);
   const same = group[at];

@@ -4,15 +4,15 @@ import type { z } from 'zod';
 type Rule = z.infer<typeof RateLimitRule>;
 
 /**
- * So many requests may come at once; what was counted drains evenly, a full count in the period. So a refused request counts
- * nothing, and no wait is longer than the period.
+ * Limit of a leaky bucket: `requests` may arrive in a burst, and a full count drains evenly in the period. A refused request is not
+ * counted, and no wait exceeds the period.
  */
 export interface Limit {
-  /** Tells it from every other one of the server. It is the same after a reload as long as the same is counted. */
+  /** Identifies the limit within the server. It survives a reload that does not change the counted requests. */
   readonly id: string;
-  /** What a refused client, audit and metrics are told. */
+  /** Scope in the error, the audit and the metrics. */
   readonly scope: Rule['scope'];
-  /** Each user is counted alone. */
+  /** Whether each user has a separate count. */
   readonly perUser: boolean;
   readonly requests: number;
   /** Milliseconds. */
@@ -20,9 +20,9 @@ export interface Limit {
   readonly onStoreFailure: Rule['onStoreFailure'];
 }
 
-/** Why a request is not let through. */
+/** Reason to refuse a request. */
 export interface Refusal {
   readonly limit: Limit;
-  /** Milliseconds until there is room again, if nobody else takes it. */
+  /** Milliseconds until a request may pass, if no other request comes first. */
   readonly wait: number;
 }

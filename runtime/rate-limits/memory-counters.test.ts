@@ -7,7 +7,7 @@ const limit = (id: string, more: Partial<Limit> = {}): Limit => ({
   ...more,
 });
 
-/** A clock that a test sets, counters by it, and how many of so many requests pass. */
+/** Returns a clock, counters that use it, and a function that counts how many of a number of requests pass. */
 function arrange() {
   const clock = { now: 5 };
   const counters = new MemoryCounters(() => clock.now);
@@ -44,7 +44,7 @@ describe('MemoryCounters', () => {
     expect(counters.take([one, user], 'ann')).toEqual({ limit: user, wait: 4900 });
   });
 
-  it('counts each user alone under a per-user limit, and reads the clock once a request', () => {
+  it('counts each user separately under a per-user limit, and reads the clock once per request', () => {
     const { counters, passed } = arrange();
     const each = [limit('each', { perUser: true })];
     expect([passed(5, each, 'ann'), passed(5, each, 'bob'), passed(5, each, 'ann')]).toEqual([2, 2, 0]);
@@ -70,7 +70,7 @@ describe('MemoryCounters', () => {
     expect([passed(9, [more]), passed(9, [each])]).toEqual([5, 2]);
   });
 
-  it('counts a bounded number of users and forgets the idle ones first', () => {
+  it('counts a bounded number of users and evicts idle ones first', () => {
     const { counters, passed } = arrange();
     const each = Array.from({ length: 200 }, (_, at) => limit(`each ${at}`, { perUser: true }));
     counters.retain(each);
@@ -84,13 +84,13 @@ describe('MemoryCounters', () => {
     expect(passed(1, [first], 'idle')).toBe(1);
   });
 
-  it('bounds the users over all limits, however many limits a reload brings', () => {
+  it('bounds the users over all limits, regardless of the number of limits', () => {
     const { counters, passed } = arrange();
     const each = Array.from({ length: 400 }, (_, at) => limit(`each ${at}`, { perUser: true, requests: 1 }));
     const [first] = each as [Limit];
     const come = (users: number) => {
       let known = 0;
-      // The last first, as who is new takes the place of one of those before.
+      // In reverse order, because a new user evicts an earlier one.
       for (let user = users - 1; user >= 0; user--) known += 1 - passed(1, [first], `user ${user}`);
       return known;
     };

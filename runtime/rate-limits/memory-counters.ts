@@ -4,24 +4,24 @@ import type { Counters } from './counters.ts';
 import type { Limit, Refusal } from './limit.ts';
 
 /**
- * Users that are counted, over all limits, which have equal shares: so a crowd at one cannot take the place of users at another. Who
- * comes beyond makes room for one who was not seen for long. Some 150 bytes each.
+ * Limit of counted users over all limits, in equal parts, so that users of one limit cannot evict those of another. A new user evicts an
+ * idle one. One takes about 150 bytes.
  */
 const MAX_USERS = 200_000;
 
-/** `used` is for SecondChanceMap. */
+/** SecondChanceMap requires `used`. */
 class UsedBucket extends TokenBucket {
   used = false;
 }
 
-/** Counts in this process. */
+/** Counts requests in this process. */
 export class MemoryCounters implements Counters {
   readonly #now: () => number;
   readonly #shared = new Map<string, UsedBucket>();
   readonly #users = new Map<string, SecondChanceMap<string, UsedBucket>>();
   #usersPerLimit = MAX_USERS;
 
-  /** @param now milliseconds of a clock that never steps back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number) {
     this.#now = now;
   }

@@ -5,18 +5,18 @@ import { LimitTable } from './limit-table.ts';
 import { MemoryCounters } from './memory-counters.ts';
 import { RateLimits, type RateLimitsDeps } from './rate-limits.ts';
 
-/** The limits of a configuration, and where they are counted; the next configuration goes on counting there if it can. */
+/** The limits of a configuration and their counters. The next configuration reuses the counters if possible. */
 export interface OpenRateLimits {
-  /** Undefined: there is no limit. */
+  /** Undefined: no limits. */
   readonly room: RateLimits | undefined;
   readonly counters: Counters | undefined;
-  /** What the counters were made of. */
+  /** Settings of the counters. */
   readonly made: string | undefined;
-  /** It is in force: what others counted is not kept. */
+  /** Puts the limits in force and drops the counts of all others. */
   takeOver(): void;
-  /** Counters that the next does not go on with. The caller closes them, when requests that began with them are over. */
+  /** Returns the counters that the next configuration does not reuse. The caller closes them after their last request. */
   leave(next: OpenRateLimits): Counters | undefined;
-  /** It is not wanted after all: the other goes on. */
+  /** Discards the new limits if they are not applied; the former ones stay. */
   abandon(before: OpenRateLimits): void;
   close(): void;
 }
@@ -27,7 +27,7 @@ interface OpenDeps extends Pick<RateLimitsDeps, 'now' | 'log' | 'count'> {
 
 type LimitsConfig = Pick<RunConfig, 'rate_limiting' | 'backends' | 'session_storage'>;
 
-/** Where nothing is limited. */
+/** No limits. */
 export const NO_LIMITS: OpenRateLimits = {
   room: undefined,
   counters: undefined,
@@ -39,8 +39,8 @@ export const NO_LIMITS: OpenRateLimits = {
 };
 
 /**
- * Several replicas share their sessions in a Redis, and there they count.
- * @throws ConfigError where an address is malformed or a file cannot be read
+ * Opens the limits. Replicas that share sessions in Redis also count there. @throws ConfigError if an address is malformed or a file is
+ * unreadable
  */
 export async function openRateLimits(
   config: LimitsConfig,
@@ -65,7 +65,7 @@ export async function openRateLimits(
   };
 }
 
-/** What Redis needs is loaded with it. */
+/** Loads the Redis client only if it is needed. */
 async function openCounters(storage: RunConfig['session_storage'], { readSecret, now }: OpenDeps): Promise<Counters> {
   if (storage.type !== 'redis') return new MemoryCounters(now);
   const { openRedisCounters } = await import('./storage/redis-counters.ts');

@@ -7,7 +7,7 @@ import { RateLimits } from './rate-limits.ts';
 
 const ignore = () => undefined;
 
-/** Limits of which each user has two in 10 s, by a clock that a test sets; `asked`: how often it was asked whether there is room. */
+/** Returns limits of two requests per user in 10 s and a test clock. `asked`: number of calls to the counters. */
 function arrange() {
   const clock = { now: 5 };
   const now = () => clock.now;
@@ -33,11 +33,11 @@ function arrange() {
   return { clock, limits, asked };
 }
 
-describe('requests that are denied', () => {
-  it('ask no further once their caller has used up what users have, until there is room again', () => {
+describe('denied requests', () => {
+  it('stop calling the counters while their caller is over the per-user limit', () => {
     const { clock, limits, asked } = arrange();
     for (let one = 0; one < 100; one++) limits.charge(ANONYMOUS);
-    // Two that pass, and the one that learns that there is no more.
+    // Two calls pass, and the third one reports the exhausted limit.
     expect(asked.times).toBe(3);
     expect(() => limits.check(ANONYMOUS)).toThrow('Too many requests: try again in 5 s');
     clock.now += 5_000;

@@ -8,7 +8,7 @@ import type { Limit, Refusal } from './limit.ts';
 import type { LimitTable } from './limit-table.ts';
 import { notCounted, rateLimited } from './refusals.ts';
 
-/** `refused`: there is no room. The others could not be counted: `passed_uncounted`, `refused_uncounted`. */
+/** `refused`: the limit is exhausted. The others could not be counted: `passed_uncounted`, `refused_uncounted`. */
 export type LimitOutcome = 'refused' | 'passed_uncounted' | 'refused_uncounted';
 
 export interface RateLimitsDeps {
@@ -20,7 +20,7 @@ export interface RateLimitsDeps {
   readonly count: (scope: Limit['scope'], outcome: LimitOutcome) => void;
 }
 
-/** Users whose next request is refused without a question. */
+/** Limit of cached users whose next request is refused without a call to the counters. */
 const MAX_REFUSED = 10_000;
 
 interface Refused {
@@ -28,7 +28,7 @@ interface Refused {
   readonly until: number;
 }
 
-/** The rate limits in force. What goes on to a backend is counted, once it is known that its caller may ask for it. */
+/** Active rate limits. They count requests to backends after authorization. */
 export class RateLimits {
   readonly #deps: RateLimitsDeps;
   readonly #refused = new BoundedMap<string, Refused>(MAX_REFUSED);
@@ -38,42 +38,35 @@ export class RateLimits {
     this.#deps = deps;
   }
 
-  /**
-   * Whoever has used up what users have is refused before anything is looked up for them.
-   * @throws RateLimited
-   */
+  /** Refuses a user who is over a per-user limit, before any other lookup. @throws RateLimited */
   check({ key }: Identity): void {
     const refusal = this.#refusalOf(key);
     if (refusal) throw this.#refuse(refusal);
   }
 
-  /**
-   * Counts a request that is about to go to this backend; `tool`: it calls that one. Without a promise where nobody has to be
-   * asked.
-   * @throws RateLimited
-   */
+  /** Counts a request to this backend; `tool`: the called tool. Synchronous if no Redis is involved. @throws RateLimited */
   take({ key }: Identity, backend: string, tool: CatalogueEntry | undefined): void | Promise<void> {
     const { table } = this.#deps;
     return this.#take(tool ? table.ofTool(tool) : table.ofBackend(backend), key);
   }
 
-  /** Counts one request that is about to go to all of these backends. @throws RateLimited */
+  /** Counts one request to all of these backends. @throws RateLimited */
   takeForAll({ key }: Identity, backends: readonly string[]): void | Promise<void> {
     return this.#take(this.#deps.table.ofBackends(backends), key);
   }
 
-  /** A request that is denied costs its caller what a good one would, and nobody else anything. */
+  /** Counts a denied request at its caller's limits, as an allowed one, but not at limits of other users. */
   charge({ key }: Identity): void {
     const limits = this.#deps.table.ofUsers;
-    // Who has used up their own is counted no further by any of them, so nobody need be asked.
+    // A user over the limit is not counted further, so the counters are not called.
     if (limits.length === 0 || this.#refusalOf(key)) return;
     const taken = this.#deps.counters.take(limits, key);
-    // Where nobody can tell nothing is lost: it was denied.
+    // If the counters fail, the request is denied anyway.
     if (taken instanceof Promise) taken.then((refusal) => this.#note(refusal, key)).catch(() => undefined);
     else this.#note(taken, key);
   }
 
-  /** Limits that concern no tool, each with what to do. `tools`: all there are; undefined: nobody knows. */
+  /** Returns a problem and its remedy for each limit of an unknown tool. `tools`: all tools; undefined: unknown. */
   findUnknown(tools: readonly CatalogueEntry[] | undefined): string[] {
     if (tools === undefined) return [];
     const names = new Set(tools.map(({ name }) => name));
@@ -102,11 +95,11 @@ export class RateLimits {
     if (refusal) throw this.#refuse(this.#note(refusal, key));
   }
 
-  /** @throws RateLimited where one of the limits is closed then */
+  /** @throws RateLimited if one of the limits fails closed */
   #passUncounted(limits: readonly Limit[], error: unknown): void {
     if (!(error instanceof StorageUnavailable)) throw error;
     const { log, count } = this.#deps;
-    // Said once, until it works again: requests may come by the thousand.
+    // Logged once per outage: there may be thousands of requests.
     if (!this.#isFailing) log.warn('requests cannot be counted', { reason: error.message });
     this.#isFailing = true;
     const closed = limits.find(({ onStoreFailure }) => onStoreFailure === 'closed');
@@ -115,7 +108,7 @@ export class RateLimits {
     if (closed) throw notCounted(closed, error);
   }
 
-  /** What refuses whatever this user asks for now. */
+  /** Returns the refusal that applies to every request of this user. */
   #refusalOf(key: string): Refusal | undefined {
     const refused = this.#refused.get(key);
     if (!refused) return undefined;
@@ -130,7 +123,7 @@ export class RateLimits {
     return rateLimited(refusal);
   }
 
-  /** What holds for whatever this user asks for next. */
+  /** Caches a refusal that applies to every request of this user. */
   #note<R extends Refusal | undefined>(refusal: R, key: string): R {
     if (refusal && this.#deps.table.ofUsers.includes(refusal.limit))
       this.#refused.set(key, { limit: refusal.limit, until: this.#deps.now() + refusal.wait });

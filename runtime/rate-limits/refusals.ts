@@ -1,15 +1,15 @@
 import { RequestError } from '#runtime/errors';
 import type { Limit, Refusal } from './limit.ts';
 
-/** As HTTP has it: JSON-RPC keeps its own codes for itself, and MCP those below -32000. */
+/** HTTP's code: JSON-RPC reserves its own codes, and MCP those below -32000. */
 const TOO_MANY_REQUESTS = 429;
 const INTERNAL_ERROR = -32603;
 /** Seconds. */
 const STORE_RETRY = 1;
 
-/** A request that a rate limit did not let through. */
+/** A request that a rate limit refused. */
 export class RateLimited extends RequestError {
-  /** Which kind of limit, for the audit. */
+  /** Scope of the limit, for the audit. */
   readonly scope: Limit['scope'];
   constructor(scope: Limit['scope'], ...of: ConstructorParameters<typeof RequestError>) {
     super(...of);
@@ -17,7 +17,9 @@ export class RateLimited extends RequestError {
   }
 }
 
-/** RFC 6585 §4. Who has no headers, as clients of the HTTP+SSE transport, reads the seconds in the error. */
+/**
+ * Returns the error of a refused request (RFC 6585 §4). Clients without access to headers, as on HTTP+SSE, read the seconds in the error.
+ */
 export function rateLimited({ limit: { scope }, wait }: Refusal): RateLimited {
   const retryAfter = Math.max(1, Math.ceil(wait / 1000));
   return new RateLimited(scope, {
@@ -29,7 +31,7 @@ export function rateLimited({ limit: { scope }, wait }: Refusal): RateLimited {
   });
 }
 
-/** Nobody can tell whether there is room, and the limit says that then there is none. */
+/** Returns the error of a request that could not be counted, under a limit that fails closed. */
 export function notCounted({ scope }: Limit, cause: unknown): RateLimited {
   return new RateLimited(
     scope,

@@ -3,7 +3,7 @@ import type { Answer } from '#runtime/authserver/handler';
 import { listenOn } from '#runtime/http/listen-on';
 
 const PATH = '/callback';
-/** `localhost` may be either, and a browser asks both. */
+/** `localhost` may resolve to either, and a browser tries both. */
 const ADDRESSES = ['127.0.0.1', '::1'];
 
 type Receive = (callback: URL) => Promise<Answer>;
@@ -14,13 +14,13 @@ interface Listening {
   timer: NodeJS.Timeout;
 }
 
-/** Ports that administrators wrote for the callback of a login: open only while one is under way. */
+/** Configured ports for the callback of a login. A port is open only during a login. */
 export class CallbackPorts {
   readonly #open = new Map<number, Listening>();
 
   /**
-   * Listens for `timeout` milliseconds, or until a callback came.
-   * @returns the redirect URI: that with which clients of such logins are registered. @throws ConfigError: the port is taken
+   * Listens for `timeout` milliseconds, or until a callback arrives. @returns the redirect URI with which the client is registered.
+   * @throws ConfigError: the port is in use
    */
   async open(port: number, timeout: number, receive: Receive): Promise<string> {
     const close = () => this.#close(port);
@@ -42,7 +42,7 @@ export class CallbackPorts {
 
   async #receive(port: number, callback: URL): Promise<Answer | undefined> {
     const answer = await this.#open.get(port)?.receive(callback);
-    // What belongs to no login ends none.
+    // A request that belongs to no login does not close the port.
     if (answer?.status === 200) this.#close(port);
     return answer;
   }
@@ -71,7 +71,7 @@ async function listenHere(port: number, receive: (url: URL) => Promise<Answer | 
       await listenOn(server, address, port);
       open.push(server);
     } catch (error) {
-      // A machine without IPv6 has the one address only.
+      // A machine without IPv6 has only the first address.
       if (address === ADDRESSES[0]) throw error;
     }
   }

@@ -9,14 +9,14 @@ import type { RemoteHttp } from './remote-http.ts';
 const Url = z.url().max(2048);
 const Texts = z.array(z.string().max(256)).max(1000).optional();
 
-/** RFC 9728 §2, as far as a client needs it. */
+/** RFC 9728 §2: the members that a client needs. */
 const ResourceDocument = z.object({
   resource: Url,
   authorization_servers: z.array(Url).min(1).max(100),
   scopes_supported: Texts,
 });
 
-/** RFC 8414 §2, as far as a client needs it. */
+/** RFC 8414 §2: the members that a client needs. */
 const ServerDocument = z.object({
   issuer: z.string().max(2048),
   authorization_endpoint: Url,
@@ -31,13 +31,13 @@ const ServerDocument = z.object({
 });
 type ServerDocument = z.infer<typeof ServerDocument>;
 
-/** The authorization server of a remote server, and what is asked of it. */
+/** The authorization server of a remote server, and the parameters of its requests. */
 export interface RemoteServer {
   readonly metadata: ServerDocument;
-  /** Nobody has said which issuer it is: its answers cannot be held to one. */
+  /** False: no source named the issuer, so it cannot be checked in answers. */
   readonly isIssuerKnown: boolean;
   readonly scopes: readonly string[];
-  /** RFC 8707. */
+  /** Resource indicator (RFC 8707). */
   readonly resource: string;
 }
 
@@ -52,8 +52,8 @@ interface Place {
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /**
- * Where tokens of a remote server are had: as it is written, else as the server's own challenge says it (RFC 9728), and the metadata
- * of the issuer that it names (RFC 8414). @throws UpstreamUnavailable whose message says what to do
+ * Finds the authorization server of a remote server. The configuration comes first, then the server's challenge (RFC 9728) and the
+ * metadata of its issuer (RFC 8414). @throws UpstreamUnavailable whose message names the remedy
  */
 export async function findServer(auth: RemoteAuth, place: Place): Promise<RemoteServer> {
   const { issuer, authorize_url: authorizeUrl, token_url: tokenUrl, scopes } = auth;
@@ -83,7 +83,7 @@ export async function findServer(auth: RemoteAuth, place: Place): Promise<Remote
   };
 }
 
-/** Where a server offers it, a login is to outlast its first access token. */
+/** Requests offline access if the server offers it, so that a login outlasts its first access token. */
 function withRefresh(scopes: readonly string[], { scopes_supported: supported = [] }: ServerDocument): string[] {
   return [...new Set([...scopes, ...supported.filter((scope) => scope === 'offline_access')])];
 }
@@ -99,7 +99,7 @@ function checkPkce(
   );
 }
 
-/** The browser is sent there: with a state and a challenge that nobody on the way may read, and to nothing that is no page. */
+/** Requires a secure URL: the browser sends a state and a challenge there, which must not be readable in transit. */
 function checkPage(url: string, { name }: Place): void {
   if (urlIsSecure.holds(url)) return;
   throw new UpstreamUnavailable(`${name}: its authorization endpoint is not https (${new URL(url).protocol})`);
@@ -111,7 +111,10 @@ interface Told {
   readonly resource: string;
 }
 
-/** What the remote server itself says: in its challenge, at its well-known places, or as servers of MCP 2025-03-26 do by being the issuer. */
+/**
+ * Asks the remote server for its issuer: in its challenge, then at its well-known URLs. Servers of MCP 2025-03-26 are themselves the
+ * issuer.
+ */
 async function askServer(place: Place): Promise<Told> {
   const challenge = await fetchChallenge(place);
   for (const url of resourcePlaces(place.url, challenge)) {
@@ -139,7 +142,7 @@ async function fetchChallenge({ name, url, http }: Place): Promise<Challenge | u
   return readChallenge(typeof challenge === 'string' ? challenge : undefined);
 }
 
-/** RFC 9728 §3.1: the path of the resource comes after; many servers have one document for all of them. */
+/** RFC 9728 §3.1 inserts the path of the resource; many servers have one document for all paths. */
 function resourcePlaces(url: string, challenge: Challenge | undefined): string[] {
   const { origin, pathname } = new URL(url);
   const named = challenge?.resourceMetadata === undefined ? [] : [challenge.resourceMetadata];
@@ -147,7 +150,7 @@ function resourcePlaces(url: string, challenge: Challenge | undefined): string[]
   return [...new Set([...named, origin + WELL_KNOWN + path, origin + WELL_KNOWN])];
 }
 
-/** RFC 9728 §3.3: a document about another resource would have tokens made for that one. */
+/** Refuses a document about another resource (RFC 9728 §3.3): its tokens would be for that resource. */
 function checkResource(resource: string, { name, url }: Place): void {
   const [named, own] = [new URL(resource), new URL(url)];
   const path = named.pathname.replace(/\/$/, '');
@@ -162,7 +165,7 @@ async function fetchMetadata(issuer: string, place: Place): Promise<ServerDocume
   for (const url of metadataPlaces(issuer)) {
     const document = await fetchDocument(url, ServerDocument, place);
     if (document === undefined) continue;
-    // RFC 8414 §3.3; a slash at the end makes no other issuer of a host.
+    // RFC 8414 §3.3. A final slash does not change the issuer.
     if (document.issuer === issuer || document.issuer === `${issuer}/` || `${document.issuer}/` === issuer)
       return document;
     const what = `${place.name}: ${new URL(issuer).host} calls itself another issuer: compare remoteAuth.issuer byte for byte`;
@@ -174,7 +177,7 @@ async function fetchMetadata(issuer: string, place: Place): Promise<ServerDocume
   );
 }
 
-/** Undefined: there is no such document at this place. */
+/** Returns the document; undefined if it does not exist at this URL. */
 async function fetchDocument<T>(url: string, schema: z.ZodType<T>, { http }: Place): Promise<T | undefined> {
   const { status, text } = await http.call(url, { method: 'GET', headers: { accept: 'application/json' } });
   if (status !== 200) return undefined;

@@ -3,7 +3,7 @@ import { rememberServer } from './known-server.ts';
 
 const HOUR = 3_600_000;
 
-/** Answers with the number of the look-up; those of `fails` fail. */
+/** Returns the number of each lookup; lookups in `fails` fail. */
 function remembering(fails: number[] = []) {
   let time = 0;
   let looks = 0;
@@ -19,17 +19,17 @@ function remembering(fails: number[] = []) {
   return { get, looks: () => looks, pass: (milliseconds: number) => (time += milliseconds) };
 }
 
-/** Everything that waits for nothing but promises has happened. */
+/** Settles after all pending promises. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('what is found', () => {
-  it('is looked up once for all who ask', async () => {
+describe('rememberServer', () => {
+  it('looks the server up once for all callers', async () => {
     const { get, looks } = remembering();
     expect(await Promise.all([get(), get(), get()])).toEqual([1, 1, 1]);
     expect([await get(), looks()]).toEqual([1, 1]);
   });
 
-  it('serves while it is looked up again after an hour', async () => {
+  it('uses the cached server during the renewal after an hour', async () => {
     const { get, looks, pass } = remembering();
     await get();
     pass(HOUR + 1);
@@ -38,7 +38,7 @@ describe('what is found', () => {
     expect(await get()).toBe(2);
   });
 
-  it('serves where it cannot be looked up again', async () => {
+  it('keeps the cached server if the renewal fails', async () => {
     const { get, pass } = remembering([2]);
     await get();
     pass(HOUR + 1);
@@ -47,7 +47,7 @@ describe('what is found', () => {
     expect(await get()).toBe(1);
   });
 
-  it('is not looked up at once after a failure, and is after two seconds', async () => {
+  it('retries a failed lookup after two seconds, not at once', async () => {
     const { get, looks, pass } = remembering([1]);
     await expect(get()).rejects.toThrow('look-up 1');
     await expect(get()).rejects.toThrow('look-up 1');

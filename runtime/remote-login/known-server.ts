@@ -1,9 +1,9 @@
-/** Milliseconds after which it is looked up again, while the present one serves. */
+/** Milliseconds after which the lookup is renewed, while the present result remains in use. */
 const MAX_AGE = 3_600_000;
-/** After a failure nobody is asked again so soon. */
+/** Milliseconds after a failure without another lookup. */
 const COOL_DOWN = 2_000;
 
-/** What was found is remembered, and found again in time; of many who ask at once, one asks. `now`: milliseconds since the epoch. */
+/** Caches the result of a lookup and renews it. Concurrent callers share one lookup. `now`: milliseconds since the epoch. */
 export function rememberServer<T>(find: () => Promise<T>, now: () => number): () => Promise<T> {
   let found: { readonly value: T; readonly at: number } | undefined;
   let last: { readonly flight: Promise<T>; readonly until: number } | undefined;
@@ -18,7 +18,7 @@ export function rememberServer<T>(find: () => Promise<T>, now: () => number): ()
       throw error;
     }
   };
-  /** One that is under way, or has just failed, is everybody's. */
+  /** All callers share a lookup that is pending or has just failed. */
   const look = (): Promise<T> => {
     if (!last || now() >= last.until) last = { flight: begin(), until: Infinity };
     return last.flight;

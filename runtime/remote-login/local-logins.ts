@@ -5,9 +5,9 @@ import { LoginFailed, type SharedLogin } from './shared-login.ts';
 import { loginDonePage, loginFailedPage, noSuchLoginPage } from './show-outcome.ts';
 
 interface LocalLoginsDeps {
-  /** Where the private port is reached on this machine, without a path. */
+  /** Returns the origin of the private port on this machine. */
   readonly origin: () => string;
-  /** The login of a backend, if it has one. */
+  /** Returns the login of a backend, if it has one. */
   readonly find: (backend: string) => SharedLogin | undefined;
   readonly log: Log;
 }
@@ -15,8 +15,8 @@ interface LocalLoginsDeps {
 const CALLBACK = 'callback';
 
 /**
- * Logins at remote servers on one machine, by whoever runs it: they begin at a URL that only the status tells, and come back to
- * the private port, or to the port that is written.
+ * Logins at remote servers by the person who runs this machine. They begin at a secret URL in the status, and return to the private port
+ * or to the configured port.
  */
 export class LocalLogins {
   readonly #deps: LocalLoginsDeps;
@@ -26,7 +26,7 @@ export class LocalLogins {
     this.#deps = deps;
   }
 
-  /** Where the login of a backend begins. */
+  /** Returns the URL at which the login of a backend begins. */
   urlOf({ name, ticket }: SharedLogin): string {
     return `${this.#deps.origin()}/login/${name}/${ticket}`;
   }

@@ -20,7 +20,7 @@ interface RemoteDeps {
   /** Name of the backend. */
   readonly backend: string;
   readonly url: string;
-  /** PEM of authorities that count besides the usual ones. */
+  /** PEM of authorities to trust besides the default ones. */
   readonly ca: string | undefined;
   readonly files: Pick<SecretFiles, 'read' | 'readBytes'>;
   readonly proxy: ProxySettings | undefined;
@@ -30,7 +30,7 @@ interface RemoteDeps {
   readonly now: () => number;
 }
 
-/** The credential of a backend at which somebody who runs this logs in. @throws ConfigError */
+/** Returns the credential of a backend whose login an administrator does. @throws ConfigError */
 export async function openRemoteCredential(auth: RemoteAuth, deps: RemoteDeps): Promise<RemoteCredential> {
   const { backend: name, url, ca, files, proxy, record, log, now } = deps;
   const given = giveClient(auth, deps);
@@ -40,7 +40,7 @@ export async function openRemoteCredential(auth: RemoteAuth, deps: RemoteDeps): 
   const server = rememberServer(() => findServer(auth, { name, url, http }), now);
   const holder = async (at: RemoteServer) => {
     const former = await store.holder();
-    // The secret of a given client is read anew.
+    // Rereads the secret of a configured client.
     return former?.registered ? former : former && { ...(given(at) ?? former), issuer: former.issuer };
   };
   const provider = new RemoteProvider({
@@ -70,7 +70,7 @@ export async function openRemoteCredential(auth: RemoteAuth, deps: RemoteDeps): 
   return new RemoteCredential({ backend: name, store, tokens, login, log, close });
 }
 
-/** @throws ConfigError: the secret of the client is empty */
+/** @throws ConfigError if the secret of the client is empty */
 function giveClient(
   { client_id: clientId, client_secret_file: file }: RemoteAuth,
   { backend, files }: RemoteDeps,

@@ -1,10 +1,10 @@
-/** What a challenge says of where a token is to be had (RFC 6750 §3, RFC 9728 §5.1). */
+/** Parameters of a Bearer challenge that lead to a token (RFC 6750 §3, RFC 9728 §5.1). */
 export interface Challenge {
   readonly resourceMetadata: string | undefined;
   readonly scopes: readonly string[] | undefined;
 }
 
-/** `name=value` or `name="value"`, as RFC 9110 §11.2 has parameters. */
+/** Parameters `name=value` or `name="value"` (RFC 9110 §11.2). */
 const PARAMETER = /([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
 const LONGEST = 8192;
 
@@ -18,7 +18,7 @@ export function readChallenge(header: string | undefined): Challenge | undefined
   return { resourceMetadata: parameters.get('resource_metadata'), scopes: scopes.length > 0 ? scopes : undefined };
 }
 
-/** By name in lower case; the first of a name counts. */
+/** Returns parameters by name in lower case. On duplicate names, the first one wins. */
 function parametersOf(text: string): Map<string, string> {
   const found = [...text.matchAll(PARAMETER)].map(([, name = '', quoted, plain = '']) => {
     return [name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain] as const;

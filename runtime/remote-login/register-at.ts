@@ -7,7 +7,7 @@ import type { RemoteHttp } from './remote-http.ts';
 
 type Method = RemoteClient['token_endpoint_auth_method'];
 
-/** RFC 7591 §3.2.1, as far as it is needed. */
+/** RFC 7591 §3.2.1: the members that vmcp needs. */
 const Registered = z.object({
   client_id: z.string().min(1).max(2048),
   client_secret: z.string().max(8192).optional(),
@@ -17,7 +17,7 @@ const Registered = z.object({
 
 const METHODS: readonly Method[] = ['none', 'client_secret_basic', 'client_secret_post'];
 
-/** How a client of this server authenticates itself; RFC 8414 §2: by Basic where it does not say. */
+/** Returns how a client authenticates at this server. RFC 8414 §2: Basic if the server does not say. */
 export function authMethodOf({ metadata }: RemoteServer, hasSecret: boolean): Method {
   const supported = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   const fits = METHODS.filter((method) => (method === 'none') !== hasSecret);
@@ -31,7 +31,7 @@ interface Registration {
   readonly http: RemoteHttp;
 }
 
-/** Registers vmcp at an authorization server. @throws UpstreamUnavailable whose message says what to do */
+/** Registers vmcp at an authorization server. @throws UpstreamUnavailable whose message names the remedy */
 export async function registerAt(
   server: RemoteServer,
   { name, redirectUri, http }: Registration,
@@ -71,7 +71,7 @@ function readClient(text: string, wanted: Method): Omit<RemoteClient, 'issuer'> 
     client_id,
     token_endpoint_auth_method: method,
     ...(method !== 'none' && { client_secret }),
-    // RFC 7591 §3.2.1: 0 stands for never.
+    // RFC 7591 §3.2.1: 0 means that it never expires.
     ...(ends > 0 && { secret_ends_at: ends * 1000 }),
   };
 }

@@ -8,11 +8,11 @@ import { RemoteLoginNeeded } from './remote-login-needed.ts';
 import { SHARED, type RemoteStore } from './remote-store.ts';
 import type { SharedLogin } from './shared-login.ts';
 
-/** Issuer of the one identity that all callers have at the remote server: no token names it. */
+/** Issuer of the single identity of all callers at the remote server. No token contains it. */
 export const SHARED_ISSUER = 'vmcp:remote-login';
 const SHARED_IDENTITY: Identity = { ...ANONYMOUS, issuer: SHARED_ISSUER, subject: SHARED, token: '' };
 
-/** How often it is looked whether somebody has logged in by another process. */
+/** Milliseconds between checks for a login by another process. */
 const LOOK_EVERY = 2_000;
 
 interface CredentialParts {
@@ -24,7 +24,7 @@ interface CredentialParts {
   readonly close: () => Promise<void>;
 }
 
-/** The token of a login at a remote server, the same for every caller. */
+/** Sends the token of a login at a remote server, the same for every caller. */
 export class RemoteCredential implements Credential {
   readonly authType = 'remoteAuth';
   readonly perUser = false;
@@ -88,7 +88,7 @@ export class RemoteCredential implements Credential {
     return new RemoteLoginNeeded(this.#parts.backend, { cause: error });
   }
 
-  /** Another process, or another replica, may be the one at which somebody logs in. */
+  /** The login may happen at another process or another replica. */
   #awaitLogin(): void {
     if (!this.#isClosed) this.#timer ??= setInterval(() => void this.#look(), LOOK_EVERY).unref();
   }

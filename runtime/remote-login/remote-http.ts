@@ -17,28 +17,28 @@ const MAX_BYTES = 524_288;
 interface RemoteHttpOptions {
   /** Name of the backend, for messages. */
   readonly name: string;
-  /** URLs of the administrator's: their hosts may be private addresses. */
+  /** Configured URLs, whose hosts may have private addresses. */
   readonly written: readonly string[];
-  /** PEM of authorities that count besides the usual ones. */
+  /** PEM of authorities to trust besides the default ones. */
   readonly ca: string | undefined;
   readonly proxy: ProxySettings | undefined;
 }
 
-/** Calls that a login at a remote server takes. */
+/** HTTP calls of a login at a remote server. */
 export interface RemoteHttp {
-  /** Whatever the status. @throws UpstreamUnavailable */
+  /** Accepts any status. @throws UpstreamUnavailable */
   call(url: string, call: UpstreamCall): Promise<UpstreamAnswer>;
   close(): Promise<void>;
 }
 
 /**
- * Calls to URLs of the administrator's, and to those that a remote server names: these must be https (or on this machine), and never
- * lead to a private address, unless it is a host that the administrator wrote. Bounded in time and size, no redirect followed.
+ * Returns a client for configured URLs and for URLs that a remote server names. The latter must be https or on loopback. They may have a
+ * private address only if the administrator configured the host. Time and size are limited, and no redirect is followed.
  */
 export function createRemoteHttp({ name, written, ca, proxy }: RemoteHttpOptions): RemoteHttp {
   const hosts = new Set(written.map((url) => new URL(url).hostname));
   const connect = { timeout: CONNECT_TIMEOUT, ...trustAlso(ca) };
-  // A code or refresh token must not be sent twice because an idle connection was closed just then.
+  // A code or refresh token must not be sent twice because an idle connection was just closed.
   const pool = { pipelining: 0 };
   const known = isProxied(proxy) ? createProxyDispatcher(connect, proxy, pool) : new Agent({ ...pool, connect });
   let strangers: Dispatcher | undefined;
@@ -49,7 +49,7 @@ export function createRemoteHttp({ name, written, ca, proxy }: RemoteHttpOptions
     const dispatcher = hosts.has(target.hostname) ? known : stranger();
     const options = { method, signal, dispatcher, headers: { 'user-agent': 'vmcp', ...headers } };
     const answer = await request(target, { ...options, ...(body !== undefined && { body }) });
-    // An MCP server may answer with a stream that does not end: who asks it for a challenge needs its head only.
+    // An MCP server may answer with an endless stream, but the challenge is in the headers.
     const isStream = String(answer.headers['content-type']).startsWith('text/event-stream');
     if (isStream) answer.body.destroy();
     const text = isStream ? '' : await readAnswer(answer.body as AsyncIterable<Buffer>, MAX_BYTES);
@@ -78,7 +78,7 @@ function publicDispatcher(connect: buildConnector.BuildOptions, proxy: ProxySett
     : new Agent({ pipelining: 0, connect: checked });
 }
 
-/** An address in the URL itself never passes the look-up, so it is checked here. */
+/** Checks a URL's scheme and literal address: a literal address skips the name lookup with its check. */
 function checkTarget(name: string, url: string, hosts: ReadonlySet<string>): URL {
   const target = URL.parse(url);
   const refuse = (what: string): never => {

@@ -1,6 +1,6 @@
 import { RequestError } from '#runtime/errors';
 
-/** Nobody who runs this has logged in at the remote server. No caller can help. */
+/** An administrator must log in at the remote server. The caller cannot do so. */
 export class RemoteLoginNeeded extends RequestError {
   constructor(backend: string, options?: ErrorOptions) {
     super(

@@ -17,15 +17,15 @@ interface ProviderParts {
   readonly name: string;
   readonly http: RemoteHttp;
   readonly server: () => Promise<RemoteServer>;
-  /** The client that the tokens were given to. */
+  /** Returns the client that received the tokens. */
   readonly holder: (server: RemoteServer) => Promise<RemoteClient | undefined>;
-  /** What vmcp is registered as is not known there any more. */
+  /** Drops the registration, which the authorization server no longer knows. */
   readonly forgetClient: () => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** A code that came back, and what it is redeemed with. */
+/** A returned code and the parameters to redeem it. */
 interface Redeeming {
   readonly callback: URL;
   readonly state: string;
@@ -34,7 +34,7 @@ interface Redeeming {
   readonly client: RemoteClient;
 }
 
-/** The authorization server of a remote server, as the renewal of stored tokens asks it. */
+/** The authorization server of a remote server, as an upstream provider for the renewal of stored tokens. */
 export class RemoteProvider implements UpstreamProvider {
   readonly name: string;
   readonly #parts: ProviderParts;
@@ -48,10 +48,10 @@ export class RemoteProvider implements UpstreamProvider {
   async redeem({ callback, state, verifier, redirectUri, client }: Redeeming): Promise<UpstreamTokens> {
     const server = await this.#parts.server();
     this.#checkIssuer(server, client);
-    // What openid-client takes the redirect URI from.
+    // openid-client derives the redirect URI from this URL.
     const current = new URL(redirectUri);
     current.search = callback.search;
-    // RFC 9207: whose answer it is can be told only where the issuer is known.
+    // RFC 9207: the `iss` parameter can be checked only if the issuer is known.
     if (!server.isIssuerKnown) current.searchParams.delete('iss');
     const checks = { expectedState: state, ...(verifier !== undefined && { pkceCodeVerifier: verifier }) };
     const answer = await this.#run('token', () =>
@@ -92,7 +92,7 @@ export class RemoteProvider implements UpstreamProvider {
     return Promise.reject(new UpstreamUnavailable(`${this.name}: its logins are finished elsewhere`));
   }
 
-  /** The tokens are no user's. */
+  /** The tokens belong to no user. */
   identify(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
@@ -101,7 +101,7 @@ export class RemoteProvider implements UpstreamProvider {
     return this.#parts.http.close();
   }
 
-  /** A remote server that names another issuer meanwhile must not get there what was made at the former one (RFC 9700 §4.4). */
+  /** If a remote server changes its issuer, the new issuer must not receive codes and tokens of the former one (RFC 9700 §4.4). */
   #checkIssuer({ metadata: { issuer } }: RemoteServer, client: RemoteClient): void {
     if (client.issuer === issuer) return;
     throw new UpstreamRefused(`${this.name}: its authorization server is another one now: log in again`);
@@ -139,7 +139,7 @@ export class RemoteProvider implements UpstreamProvider {
   }
 }
 
-/** Without members that are not there, as openid-client has it. */
+/** Returns the metadata without undefined members, as openid-client requires. */
 function serverOf({
   issuer,
   token_endpoint,
@@ -162,7 +162,7 @@ function authenticationOf({
   return method === 'client_secret_post' ? oidc.ClientSecretPost(secret) : oidc.ClientSecretBasic(secret);
 }
 
-/** A registration that the server does not know any more is mended by the next login, which registers anew. */
+/** Returns whether the server no longer knows the registration. The next login registers again. */
 function isClientForgotten(error: unknown, { registered }: RemoteClient): boolean {
   return registered !== undefined && error instanceof UpstreamUnavailable && error.status === 401;
 }

@@ -13,18 +13,18 @@ import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import type { SecretRing } from '#runtime/keys/secret-ring';
 import { RemoteClient } from './registered-client.ts';
 
-/** Whose the tokens are: all callers of the MCPServer. No user has such a name. */
+/** Owner of the tokens: all callers of the MCPServer. No user has this name. */
 export const SHARED = 'shared';
-/** Refresh tokens that nobody has used for so long are of no use any more. */
+/** Milliseconds of non-use after which refresh tokens are useless. */
 const LIFESPAN = 10 * 365 * 24 * 3_600_000;
 const MAX_PENDING = 100;
 
-/** A login that is under way; sealed into its row. */
+/** A pending login, sealed in its row. */
 const PendingLogin = z.object({
   verifier: z.string(),
   redirect_uri: z.string(),
   client: RemoteClient,
-  /** Hash of the cookie of the browser that began it; empty: whoever had the link. */
+  /** Hash of the cookie of the browser that began the login; empty: any browser with the link. */
   browser: z.string(),
 });
 type PendingLogin = z.infer<typeof PendingLogin>;
@@ -38,28 +38,28 @@ interface StoreDeps {
   readonly now: () => number;
 }
 
-/** What is kept of the login at one remote server: tokens, client, and logins under way, all of it sealed. */
+/** Sealed storage of the login at one remote server: tokens, client, and pending logins. */
 export interface RemoteStore {
   readonly storage: AuthStorage;
   readonly secrets: SecretRing;
   /**
-   * Names the records. It follows from all that decides to whom tokens are sent and from whom they came: after a change of that
-   * nobody finds the former ones.
+   * Key of the records. It covers all settings about sender and receiver of the tokens: after a change of them, the former records are
+   * not found.
    */
   readonly id: string;
-  /** As what vmcp is registered. */
+  /** Returns the registered client. */
   registered(): Promise<RemoteClient | undefined>;
   keepRegistered(client: RemoteClient): Promise<void>;
   forgetRegistered(): Promise<void>;
-  /** To which client the tokens were given: another may have been registered since. */
+  /** Returns the client that received the tokens; the registered client may be a newer one. */
   holder(): Promise<RemoteClient | undefined>;
   keepTokens(tokens: UpstreamTokens, holder: RemoteClient): Promise<void>;
-  /** Nobody is logged in any more. */
+  /** Removes the tokens: the login has ended. */
   forgetTokens(): Promise<void>;
-  /** Whether there are tokens that nobody has refused. */
+  /** Returns whether there are tokens that the server has not refused. */
   hasTokens(): Promise<boolean>;
   keepPending(state: string, pending: PendingLogin, lifespan: number): Promise<void>;
-  /** At most once. Undefined: there is no such login here, or another browser began it, whose it stays. */
+  /** Returns a pending login and removes it. Undefined: no such login, or another browser began it, for which it is kept. */
   takePending(state: string, browser: string): Promise<PendingLogin | undefined>;
   close(): Promise<void>;
 }
@@ -169,12 +169,12 @@ class SealedStore implements RemoteStore {
     return { account: undefined, sealed, expires_at: expiresAt, linked_at: linkedAt, state: 'linked', version: 0 };
   }
 
-  /** In one step. */
+  /** Stores all rows in one step. */
   async #keep(links: Record<string, LinkRow>): Promise<void> {
     await this.storage.finishLogin({ sub: SHARED, links, code: undefined, lifespan: LIFESPAN });
   }
 
-  /** Undefined: sealed under a secret that is gone, or moved here. */
+  /** Returns the content; undefined if its secret is gone, or the row belongs elsewhere. */
   #unsealed(sealed: string, aad: string): unknown {
     try {
       return JSON.parse(this.secrets.open(sealed, aad).plain);

@@ -19,9 +19,9 @@ interface LoginParts {
   readonly http: RemoteHttp;
   readonly provider: RemoteProvider;
   readonly server: () => Promise<RemoteServer>;
-  /** The client of the administrator's, with its secret as it is now; undefined: there is none. */
+  /** Returns the configured client with its current secret; undefined: none is configured. */
   readonly given: (server: RemoteServer) => RemoteClient | undefined;
-  /** The tokens are others now. */
+  /** Called after a change of the tokens. */
   readonly changed: () => void;
   readonly record: (event: AuditEvent) => void;
   readonly log: Log;
@@ -29,24 +29,24 @@ interface LoginParts {
   readonly now: () => number;
 }
 
-/** Who logs in. */
+/** The person who logs in. */
 export interface Person {
-  /** Hash of the cookie that the callback has to bring; empty: whoever has the link. */
+  /** Hash of the cookie that the callback must contain; empty: any browser with the link. */
   readonly browser: string;
   readonly subjects: AuditEvent['subjects'];
 }
 
 const ON_THIS_MACHINE: Person = { browser: '', subjects: undefined };
 
-/** Why a login did not come about, in words for whoever does it. */
+/** A failed login. The message is for the person who logs in. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
 }
 
-/** The one login at a remote server that serves all callers, done by a person who runs this. */
+/** The single login at a remote server for all callers, done by an administrator. */
 export class SharedLogin {
   readonly name: string;
-  /** Part of the URL at which it begins on this machine: nobody else can begin it. */
+  /** Secret part of the start URL on this machine, so that only its holder can begin the login. */
   readonly ticket = newId();
   readonly #parts: LoginParts;
 
@@ -55,7 +55,7 @@ export class SharedLogin {
     this.#parts = parts;
   }
 
-  /** Subjects of users who may begin and end it at a page; empty: that is done on this machine. */
+  /** Subjects of users who may begin and end the login at a page; empty: logins are done on this machine. */
   get administrators(): readonly string[] {
     return this.#parts.auth.administrators;
   }
@@ -65,12 +65,12 @@ export class SharedLogin {
     return this.#parts.store.hasTokens();
   }
 
-  /** Port at which the callback is to be received; undefined: wherever. */
+  /** Port that receives the callback; undefined: any. */
   get callbackPort(): number | undefined {
     return this.#parts.auth.callback_port;
   }
 
-  /** Milliseconds that a login may take. */
+  /** Milliseconds in which a login must finish. */
   get timeout(): number {
     return this.#parts.auth.timeout;
   }
@@ -80,9 +80,7 @@ export class SharedLogin {
     return a.length === b.length && timingSafeEqual(a, b);
   }
 
-  /**
-   * Where to send the browser. @throws LoginFailed, StorageUnavailable
-   */
+  /** Begins a login. Returns the URL for the browser. @throws LoginFailed, StorageUnavailable */
   async begin(redirectUri: string, { browser, subjects }: Person = ON_THIS_MACHINE): Promise<string> {
     const { auth, store, record } = this.#parts;
     try {
@@ -97,7 +95,7 @@ export class SharedLogin {
     }
   }
 
-  /** Takes what the browser brings back. @throws LoginFailed, StorageUnavailable */
+  /** Handles the callback of the browser. @throws LoginFailed, StorageUnavailable */
   async finish(callback: URL, { browser, subjects }: Person = ON_THIS_MACHINE): Promise<void> {
     const { store, provider, auth, record, log, changed } = this.#parts;
     const [state = '', ...more] = callback.searchParams.getAll('state');
@@ -119,7 +117,7 @@ export class SharedLogin {
     changed();
   }
 
-  /** Nobody is logged in there any more: other processes see it within 5 s. @throws StorageUnavailable */
+  /** Ends the login. Other processes detect this within 5 s. @throws StorageUnavailable */
   async end({ subjects }: Person): Promise<void> {
     const { store, record, log, changed } = this.#parts;
     await store.forgetTokens();
@@ -128,7 +126,7 @@ export class SharedLogin {
     changed();
   }
 
-  /** Given, or registered before for this place, or registered now. */
+  /** Returns the configured client, else the one registered for this redirect URI, else a newly registered one. */
   async #clientFor(server: RemoteServer, redirectUri: string): Promise<RemoteClient> {
     const { auth, store, http, name, now, given } = this.#parts;
     const own = given(server);

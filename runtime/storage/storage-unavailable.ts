@@ -1,4 +1,4 @@
-/** The storage did not answer, or not in time: nothing is known. It becomes 503, never an answer that says no. */
+/** The storage did not answer in time, so the result is unknown. The answer is 503, never a denial. */
 export class StorageUnavailable extends Error {
   override readonly name = 'StorageUnavailable';
 }

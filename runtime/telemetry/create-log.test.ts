@@ -13,8 +13,8 @@ function open(level: LogLevel) {
   return { log: createLog(level, stream), lines };
 }
 
-describe('log', () => {
-  it('writes one JSON object a line', () => {
+describe('createLog', () => {
+  it('writes one JSON object per line', () => {
     const { log, lines } = open('info');
     log.info('two\nlines', { backend: 'a', count: 3 });
     expect(lines()).toEqual([
@@ -22,7 +22,7 @@ describe('log', () => {
     ]);
   });
 
-  it('leaves out what is below its level, and follows a change of it', () => {
+  it('omits messages below its level, and follows a change of the level', () => {
     const { log, lines } = open('warn');
     log.info('no');
     log.setLevel('debug');
@@ -30,7 +30,7 @@ describe('log', () => {
     expect(lines().map(({ message }) => message)).toEqual(['yes']);
   });
 
-  it('shows an error with its private causes', () => {
+  it('writes an error with its private causes', () => {
     const { log, lines } = open('info');
     const cause = new Error('connect refused', { cause: Object.assign(new Error('inner'), { code: 'ECONNREFUSED' }) });
     log.warn('failed', { error: new RequestError({ status: 200, code: 'x', text: 'public' }, { cause }) });
@@ -45,7 +45,7 @@ describe('log', () => {
     });
   });
 
-  it('never shows a secret: by the member’s name, by its form, in errors, at any depth', () => {
+  it('redacts secrets by member name and by form, in errors and at any depth', () => {
     const { log, lines } = open('debug');
     log.error('token Bearer s3cret-s3cret', {
       headers: { authorization: 's3cret', 'x-api-key': ['s3cret'] },
@@ -55,7 +55,7 @@ describe('log', () => {
     expect(JSON.stringify(lines())).not.toContain('s3cret');
   });
 
-  it('bounds what it is given: circles, depth, length, lists, bytes', () => {
+  it('limits its input: cycles, depth, length, lists, bytes', () => {
     const { log, lines } = open('info');
     const circle: Record<string, unknown> = {};
     circle.self = circle;

@@ -5,14 +5,14 @@ import type { Log } from './log.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** The log of one process; its level follows a reload. */
+/** Log of one process; a reload may change its level. */
 export interface ProcessLog extends Log {
   setLevel(level: LogLevel): void;
 }
 
 /**
- * JSON lines `{time, level, message, …fields}` on a stream, which is standard error in main.ts. Secrets are blotted out,
- * also in errors and their causes.
+ * Returns a log that writes JSON lines `{time, level, message, …fields}` to a stream; main.ts passes standard error. Secrets are
+ * redacted, also in errors and their causes.
  */
 export function createLog(level: LogLevel, stream: Writable): ProcessLog {
   const logger = winston.createLogger({

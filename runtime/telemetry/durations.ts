@@ -1,9 +1,9 @@
-/** Upper bounds in seconds: from what a gateway adds by itself to calls of ten minutes. */
+/** Upper bounds in seconds: from the overhead of the gateway to calls of ten minutes. */
 const BOUNDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
 ] as const;
 
-/** Durations of one kind, counted in buckets in place: noting one allocates nothing and costs some ten nanoseconds. */
+/** Histogram of durations of one kind. Recording allocates nothing and costs about ten nanoseconds. */
 export class Durations {
   readonly #counts = new Float64Array(BOUNDS.length + 1);
   #sum = 0;
@@ -16,7 +16,7 @@ export class Durations {
     this.#sum += seconds;
   }
 
-  /** Lines of the Prometheus text format for one combination of labels, e.g. `backend="a"`. */
+  /** Renders the Prometheus lines for one combination of labels, e.g. `backend="a"`. */
   render(name: string, labels: string): string[] {
     const lines: string[] = [];
     let count = 0;

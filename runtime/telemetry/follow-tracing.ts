@@ -6,23 +6,23 @@ import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { Trail } from '#runtime/trail';
 import type { TracingDeps, Tracing } from '#runtime/telemetry/tracing/create-tracing';
 
-/** Traces as the configuration in force asks for them: most ask for none. */
+/** Traces as the current configuration requires; without tracing, it does nothing. */
 export interface FollowedTracing {
   readonly begun: (trail: Trail, message: DecodedMessage) => void;
   readonly finished: (trail: Trail, milliseconds: number) => void;
-  /** Why no spans are sent, where the configuration asks for them. */
+  /** Why configured spans are not sent. */
   readonly warnings: readonly string[];
-  /** Makes what another configuration needs. */
+  /** Builds the tracing of another configuration. */
   prepare(next: RunConfig): Promise<{ commit(): void; abandon(): void }>;
-  /** Tries again to send spans where a file kept it from that. */
+  /** Retries to send spans after a file prevented it. */
   filesChanged(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Milliseconds in which a request that was under way at a reload may end and still have its span. */
+/** Milliseconds in which requests that were pending at a reload may finish and still get their span. */
 const GRACE = 60_000;
 
-/** Spans that cannot be sent keep nothing from being served: they protect nothing. */
+/** Follows the tracing configuration. A failure of tracing does not stop requests, as tracing protects nothing. */
 export async function followTracing(config: RunConfig, deps: TracingDeps): Promise<FollowedTracing> {
   let inForce = config;
   let { tracing, problem } = await openTracing(config, deps);
@@ -68,7 +68,7 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
   };
 }
 
-/** What spans are made by. */
+/** Returns the settings that determine the spans. */
 function tracedBy({ server, telemetry_config: settings }: RunConfig): string {
   return JSON.stringify([server, settings]);
 }
@@ -79,7 +79,7 @@ interface Opened {
   readonly problem: string | undefined;
 }
 
-/** Loaded where traces are on. */
+/** Loads the tracing modules only if traces are enabled. */
 async function openTracing(config: RunConfig, deps: TracingDeps): Promise<Opened> {
   if (!config.telemetry_config.tracingEnabled) return { tracing: undefined, problem: undefined };
   const { createTracing } = await import('./tracing/create-tracing.ts');

@@ -1,4 +1,4 @@
-/** Structured log of the runtime. Fields never hold tokens, codes or secrets. */
+/** Structured log of the runtime. Fields never contain tokens, codes or secrets. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;

@@ -5,8 +5,8 @@ const MAX_ITEMS = 100;
 const MAX_TEXT = 4096;
 
 /**
- * A value as it may stand in the log: bounded in depth and size, errors with their private causes; members with a
- * secret's name and tokens that can be told by their form are blotted out.
+ * Returns a value for the log, limited in depth and size. Errors keep their private causes. Members with a secret's name and recognisable
+ * tokens are redacted.
  */
 export function loggable(value: unknown, depth = 0): unknown {
   switch (typeof value) {
@@ -41,12 +41,12 @@ function members(value: object, depth: number): Record<string, unknown> {
   return shown;
 }
 
-/** Errors of other realms (a worker, a test's sandbox) are no instances of this one's Error. */
+/** Errors of other realms (a worker, a test's sandbox) are not instances of this realm's Error. */
 function isError(value: object): value is Error {
   return value instanceof Error || ('stack' in value && 'message' in value && typeof value.message === 'string');
 }
 
-/** What was foreseen has no stack: its message says all. */
+/** Expected errors need no stack: their message is sufficient. */
 function partsOf(error: Error): Record<string, unknown> {
   const { name, message, cause } = error;
   const code = 'code' in error ? error.code : undefined;

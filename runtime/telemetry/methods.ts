@@ -1,4 +1,4 @@
-/** What requests are called in metrics and traces; any other method is the caller's own text. */
+/** Methods in metrics and traces. Any other method is text of the caller. */
 export const METHODS: ReadonlySet<string> = new Set([
   ...['initialize', 'ping', 'server/discover', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
   ...['resources/list', 'resources/read', 'resources/templates/list', 'resources/subscribe', 'resources/unsubscribe'],

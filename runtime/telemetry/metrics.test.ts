@@ -8,7 +8,7 @@ beforeEach(() => {
   metrics = createMetrics({ version: '1.2.3', namespace: 'default', server: 'demo' });
 });
 
-/** Samples whose name begins with `vmcp_`, e.g. `vmcp_sessions 3`. */
+/** Returns the samples whose name begins with `vmcp_`, e.g. `vmcp_sessions 3`. */
 async function samples(): Promise<string[]> {
   return (await metrics.render()).text.split('\n').filter((line) => line.startsWith('vmcp_'));
 }
@@ -40,7 +40,7 @@ describe('metrics', () => {
     );
   });
 
-  it('count what they are asked for again, not twice', async () => {
+  it('report the same counts when they are read again', async () => {
     metrics.requestDone('ping', 'success', 200, 1);
     await samples();
     expect(await samples()).toContain('vmcp_requests_total{method="ping",outcome="success",status="2xx"} 1');
@@ -68,14 +68,14 @@ describe('metrics', () => {
     );
   });
 
-  it('give no series to what a client makes up', async () => {
+  it('create no series for names that a client invents', async () => {
     for (let call = 0; call < 1000; call++) metrics.requestDone(`evil/${call}"} 1\n`, 'failure', 400, 1);
     const lines = await samples();
     expect(lines.filter((line) => line.includes('evil'))).toEqual([]);
     expect(lines).toContain('vmcp_requests_total{method="other",outcome="failure",status="4xx"} 1000');
   });
 
-  it('follow the configured backends and forget those that are gone', async () => {
+  it('follow the configured backends and drop removed ones', async () => {
     metrics.backendDone('a', 'success', 200, 1);
     metrics.backendDone('b', 'error', 200, 1);
     metrics.exchanged('a', 'exchanged');
@@ -101,7 +101,7 @@ describe('metrics', () => {
     expect(lines).toContain('vmcp_backend_requests_total{backend="a",outcome="success",status="2xx"} 1');
   });
 
-  it('count caches, policies, reloads and audit events, and read gauges when asked', async () => {
+  it('count caches, policies, reloads and audit events, and read gauges on demand', async () => {
     metrics.lookedUp('verified_tokens', true);
     metrics.exchanged('a', 'hit');
     metrics.authRequestDone('/oauth/token', 400);
@@ -136,7 +136,7 @@ describe('metrics', () => {
     );
   });
 
-  it('tell the rows of the authorization server, and none while its storage does not answer', async () => {
+  it('report the rows of the authorization server, and none while its storage fails', async () => {
     watch();
     const ofRows = async () => (await samples()).filter((line) => line.startsWith('vmcp_auth_rows'));
     expect(await ofRows()).toEqual(['vmcp_auth_rows{kind="sessions"} 4', 'vmcp_auth_rows{kind="links"} 5']);
@@ -144,7 +144,7 @@ describe('metrics', () => {
     expect(await ofRows()).toEqual([]);
   });
 
-  it('are valid text: each family is announced once, and the process is among them', async () => {
+  it('render valid text that announces each family once and includes the process metrics', async () => {
     metrics.requestDone('ping', 'success', 200, 1);
     const { contentType, text } = await metrics.render();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);

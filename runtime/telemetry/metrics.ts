@@ -14,34 +14,34 @@ import { classOf, type Outcome, RequestSeries } from './request-series.ts';
 
 type CacheName = 'policy_decisions' | 'verified_tokens' | 'exchanged_tokens';
 
-/** Counts in memory, made into the Prometheus text format when it is asked for. */
+/** In-memory counters, rendered in the Prometheus text format on demand. */
 export interface Metrics {
-  /** A request is over. Methods that MCP does not know are counted as `other`. */
+  /** Counts a finished request. Methods unknown to MCP count as `other`. */
   requestDone(method: string, outcome: Outcome, status: number, milliseconds: number): void;
-  /** A request that went to this backend is over. */
+  /** Counts a finished request to this backend. */
   backendDone(backend: string, outcome: Outcome, status: number, milliseconds: number): void;
-  /** A call got no answer from its backend. */
+  /** Counts a call without an answer of its backend. */
   backendFailed(backend: string, reason: string): void;
-  /** An endpoint of the authorization server has answered; `endpoint` is a path of its table, never what a client sent. */
+  /** Counts an answer of the authorization server. `endpoint` is a path of its route table, never client input. */
   authRequestDone(endpoint: string, status: number): void;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
-  /** A request was refused by a limit of this kind, or could not be counted by one. */
+  /** Counts a request that a limit refused or could not count. */
   readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
-  /** A session was ended so that another could be opened. */
+  /** Counts a session that was evicted for another one. */
   readonly sessionEvicted: (reason: Eviction['reason']) => void;
   lookedUp(cache: CacheName, hit: boolean): void;
   reloaded(what: 'config' | 'policy', outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
-  /** Counted up by the audit log itself. */
+  /** The audit log increments these. */
   readonly audit: AuditCounts;
-  /** Counted up by the queue of spans. */
+  /** The span queue increments these. */
   readonly spans: SpanCounts;
   watch(sources: MetricSources): void;
   render(): Promise<{ contentType: string; text: string }>;
 }
 
-/** Metrics of one process. `labels` go into `vmcp_info`. */
+/** Returns the metrics of one process. `labels` become labels of `vmcp_info`. */
 export function createMetrics(labels: { version: string; namespace: string; server: string }): Metrics {
   const registry = new Registry();
   const byMethod = new Map<string, RequestSeries>();
@@ -102,7 +102,7 @@ function seriesOf(all: Map<string, RequestSeries>, label: string): RequestSeries
   return series;
 }
 
-/** A backend that is configured no longer leaves no series behind. */
+/** Drops the series of backends that are no longer configured. */
 function forget(byBackend: Map<string, RequestSeries>, counts: LabelledCounts, present: ReadonlySet<string>): void {
   for (const backend of byBackend.keys()) if (!present.has(backend)) byBackend.delete(backend);
   counts.retain('token_exchanges', present);

@@ -21,7 +21,7 @@ describe('redaction', () => {
     'code_verifier',
     'authCode',
     'credentials',
-  ])('takes %s for the name of a secret', (name) => expect(isSecretName(name)).toBe(true));
+  ])('treats %s as the name of a secret', (name) => expect(isSecretName(name)).toBe(true));
 
   it.each([
     'progressToken',
@@ -33,7 +33,7 @@ describe('redaction', () => {
     'authorizationServer',
     'path',
     'next_page_token',
-  ])('does not take %s for the name of a secret', (name) => expect(isSecretName(name)).toBe(false));
+  ])('does not treat %s as the name of a secret', (name) => expect(isSecretName(name)).toBe(false));
 
   it.each([
     ['Authorization: Bearer abcdefgh.ijk', 'Authorization: Bearer [redacted]'],

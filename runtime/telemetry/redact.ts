@@ -1,9 +1,9 @@
 export const REDACTED = '[redacted]';
 
-/** Names of members whose value is a secret, as they are written in headers, OAuth messages and configurations. */
+/** Names of members with a secret value, in headers, OAuth messages and configurations. */
 const SECRET_NAME =
   /(authorization|cookie|password|passwd|passphrase|secret|credentials?|assertion|api[-_]?key|access[-_]?key|private[-_]?key|code[-_]?verifier|(^|[-_])auth[-_]?code|token)s?$/i;
-/** What ends like a secret's name and holds none. */
+/** Names with the ending of a secret's name that are not secret. */
 const PUBLIC_NAME = /^(progress|page|next[-_]?page|continuation|max|prompt|completion|total)[-_]?tokens?$/i;
 
 const AUTH_SCHEME = /\b(bearer|basic|dpop)( +)[A-Za-z0-9._~+/=-]{8,}/gi;
@@ -11,14 +11,14 @@ const JWT = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){1,4}/g;
 const QUERY =
   /([?&#](?:access_token|refresh_token|id_token|token|code|client_secret|secret|password|api_?key|sig|signature)=)[^&#\s"']+/gi;
 
-/** Whether a member of this name holds a secret. */
+/** Returns whether a member of this name contains a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !PUBLIC_NAME.test(name);
 }
 
-/** A text without the tokens that can be told by their form: after an authentication scheme, JWTs, in a query. */
+/** Redacts recognisable tokens in a text: after an authentication scheme, JWTs, and in a query. */
 export function redactText(text: string): string {
-  // Each form has one of these in it; most texts have none, and searching for a character is cheap.
+  // Each form contains one of these; most texts contain none, and searching for a character is cheap.
   if (!text.includes(' ') && !text.includes('=') && !text.includes('eyJ')) return text;
   return text.replace(AUTH_SCHEME, `$1$2${REDACTED}`).replace(JWT, REDACTED).replace(QUERY, `$1${REDACTED}`);
 }

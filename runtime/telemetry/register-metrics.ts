@@ -4,15 +4,15 @@ import type { LabelledCounts } from './labelled-counts.ts';
 import type { SpanCounts } from './span-counts.ts';
 import type { RequestSeries } from './request-series.ts';
 
-/** What gauges read when they are asked. Names of backends come from the configuration alone. */
+/** Sources that gauges read on demand. Names of backends come only from the configuration. */
 export interface MetricSources {
   readonly sessions: () => number;
   readonly streams: () => number;
   readonly running: () => number;
-  /** Bytes that are kept of answers, how many may be, and readers of backends that wait for some of them. */
+  /** Bytes of buffered answers, their limit, and the number of backend readers that wait for memory. */
   readonly buffered: () => { readonly bytes: number; readonly limit_bytes: number; readonly waiting: number };
   readonly backends: () => readonly BackendGauges[];
-  /** Rows of the authorization server by kind; undefined: there is none, or its storage does not answer. */
+  /** Rows of the authorization server by kind; undefined: there is none, or its storage fails. */
   readonly authRows: () => Promise<Readonly<Record<string, number>> | undefined>;
 }
 
@@ -56,7 +56,7 @@ const CALL_GAUGES: readonly (readonly [name: string, help: string, row: (backend
   ],
 ];
 
-/** Name, what it says, what is counted, and its labels. */
+/** Name, help text, counted events, and labels. */
 const LABELLED: readonly (readonly [name: string, help: string, counted: string, one: string, two?: string])[] = [
   ['vmcp_auth_requests_total', 'Answers of the authorization server.', 'auth_requests', 'endpoint', 'status'],
   [

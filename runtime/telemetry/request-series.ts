@@ -10,12 +10,12 @@ function placeOf(status: number): number {
   return Math.min(Math.max(Math.trunc(status / 100), 1), CLASSES.length) - 1;
 }
 
-/** Class of an HTTP status, as `4xx`. */
+/** Returns the class of an HTTP status, e.g. `4xx`. */
 export function classOf(status: number): string {
   return CLASSES[placeOf(status)] ?? '5xx';
 }
 
-/** Requests of one method, or to one backend, by outcome and class of the HTTP status, and how long they took. */
+/** Counts of requests with one method, or to one backend, by outcome and class of the HTTP status, and their durations. */
 export class RequestSeries {
   readonly durations = new Durations();
   readonly #counts = new Float64Array(OUTCOMES.length * CLASSES.length);
@@ -26,7 +26,7 @@ export class RequestSeries {
     this.durations.note(milliseconds);
   }
 
-  /** Every combination that occurred. */
+  /** Iterates over all combinations with a count. */
   *counts(): Generator<{ outcome: Outcome; status: string; count: number }> {
     for (const [index, count] of this.#counts.entries()) {
       const outcome = OUTCOMES[Math.trunc(index / CLASSES.length)];

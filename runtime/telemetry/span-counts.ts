@@ -1,6 +1,6 @@
-/** What became of spans; counted up in place. */
+/** Counts of spans by their result, incremented in place. */
 export interface SpanCounts {
   exported: number;
-  /** There was no room for them, or the collector did not take them. */
+  /** Spans that exceeded the queue, or that the collector refused. */
   dropped: number;
 }

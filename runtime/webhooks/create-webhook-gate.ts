@@ -9,11 +9,11 @@ import { deniedByWebhook, webhookFailed } from './refusals.ts';
 import { renderQuestion } from './render-question.ts';
 import type { WebhookCall, WebhookGate } from './webhook-call.ts';
 
-/** How a question ended; `failed`: without a verdict. */
+/** Outcome of a webhook call; `failed`: without a verdict. */
 export type WebhookOutcome = 'allowed' | 'denied' | 'failed';
 
 interface GateDeps {
-  /** Of the VirtualMCPServer, or of the MCPServer by itself. */
+  /** The VirtualMCPServer, or a stand-alone MCPServer. */
   readonly server: { readonly namespace: string; readonly name: string };
   readonly readSecret: (file: string) => string;
   readonly proxy: ProxySettings | undefined;
@@ -23,7 +23,7 @@ interface GateDeps {
   readonly count: (webhook: string, outcome: WebhookOutcome) => void;
 }
 
-/** The webhooks of one MCPServer. @throws ConfigError */
+/** Returns the webhooks of one MCPServer. @throws ConfigError */
 export function createWebhookGate(settings: Backend['webhooks'], deps: GateDeps): WebhookGate {
   const webhooks = settings.map((one) => new Webhook(one, deps));
   const failing = new Set<Webhook>();
@@ -54,7 +54,7 @@ async function checkOne(webhook: Webhook, call: WebhookCall, failing: Set<Webhoo
   if (!verdict.allowed) throw deniedByWebhook(name, verdict);
 }
 
-/** Said once, until it decides again: calls may come by the thousand. */
+/** Logs once per outage: there may be thousands of calls. */
 function noteFailing(webhook: Webhook, error: unknown, failing: Set<Webhook>, { log }: GateDeps): void {
   if (failing.has(webhook)) return;
   failing.add(webhook);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Longest message of a webhook that a client reads. */
+/** Characters of a webhook's message that a client gets. */
 const MESSAGE = 1000;
 
-/** One line of bounded length: clients show it to people. */
+/** Text as one line of limited length, as clients show it to people. */
 const Shown = z.string().transform((text) =>
   text
     .replaceAll(/\p{Cc}+/gu, ' ')
@@ -11,9 +11,9 @@ const Shown = z.string().transform((text) =>
     .toWellFormed(),
 );
 
-/** What a webhook answers. What else it says is not looked at. */
+/** Verdict of a webhook. Other members of the answer are ignored. */
 const Verdict = z.object({
-  /** Of the question; absent: taken for the one that was asked on this connection. */
+  /** Id of the question; absent: it answers the question on this connection. */
   uid: z.string().optional(),
   allowed: z.boolean(),
   message: Shown.optional(),
@@ -21,7 +21,7 @@ const Verdict = z.object({
 });
 export type Verdict = z.infer<typeof Verdict>;
 
-/** An answer that decides nothing. Its message names what is wrong, never what came. */
+/** An answer without a verdict. The message names the problem and quotes no part of the answer. */
 export class NoVerdict extends Error {
   override readonly name = 'NoVerdict';
 }

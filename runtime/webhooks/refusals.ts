@@ -4,7 +4,7 @@ import type { Verdict } from './read-verdict.ts';
 const DENIED = 403;
 const INTERNAL_ERROR = -32603;
 
-/** A call that its webhooks do not let through. */
+/** A call that a webhook refused. */
 export class WebhookRefusal extends RequestError {
   /** Name of the webhook, for the audit. */
   readonly webhook: string;
@@ -14,7 +14,7 @@ export class WebhookRefusal extends RequestError {
   }
 }
 
-/** A webhook refused the call, as a policy would. */
+/** Returns the error of a call that a webhook denied, as for a policy. */
 export function deniedByWebhook(webhook: string, { message, reason }: Verdict): WebhookRefusal {
   const said = message === undefined || message === '' ? '' : `: ${message}`;
   return new WebhookRefusal(webhook, {
@@ -25,7 +25,7 @@ export function deniedByWebhook(webhook: string, { message, reason }: Verdict): 
   });
 }
 
-/** A webhook that has to be asked did not decide. */
+/** Returns the error of a call whose required webhook failed. */
 export function webhookFailed(webhook: string, cause: unknown): WebhookRefusal {
   return new WebhookRefusal(
     webhook,

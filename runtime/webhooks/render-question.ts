@@ -2,14 +2,14 @@ import type { WebhookCall } from './webhook-call.ts';
 
 const VERSION = 'v1';
 
-/** Which question this is, and when it is asked. */
+/** Id and time of a question. */
 export interface Asked {
   readonly uid: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
 }
 
-/** The body of a question: who calls which tool with what. The caller's token is never in it. */
+/** Renders the body of a question: caller, tool and arguments. It never contains the caller's token. */
 export function renderQuestion(call: WebhookCall, server: { namespace: string; name: string }, asked: Asked): string {
   const { identity, workload, tool, originalName, args, revision, clientName, clientVersion } = call;
   const { subject, issuer, clientId, groups, claims } = identity;

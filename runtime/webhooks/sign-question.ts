@@ -4,8 +4,8 @@ const TIMESTAMP_HEADER = 'x-vmcp-timestamp';
 const SIGNATURE_HEADER = 'x-vmcp-signature';
 
 /**
- * Headers that prove who asks, and when: HMAC-SHA256 of `<seconds since the epoch>.<body>` under the shared secret. A receiver
- * that refuses old timestamps cannot be shown a question again.
+ * Returns headers that prove sender and time: HMAC-SHA256 of `<seconds since the epoch>.<body>` under the shared secret. A receiver that
+ * refuses old timestamps is protected against replays.
  */
 export function signQuestion(body: string, secret: string, at: number): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000));

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** Settings of a webhook that answers so. */
+/** Returns the settings of a webhook with these answers. */
 async function serve(answer: RequestListener, more = {}) {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -28,7 +28,7 @@ const silent: Log = { debug: () => undefined, info: () => undefined, warn: () =>
 const deps = { readSecret: () => 'secret', proxy: undefined, log: silent };
 const question = { uid: 'u', at: 0, body: '{}' };
 
-it('a question whose connection is closed is asked once more, and no oftener', async () => {
+it('repeats a question once if its connection is closed', async () => {
   let asked = 0;
   let closes = 1;
   const settings = await serve((request, response) => {
@@ -44,7 +44,7 @@ it('a question whose connection is closed is asked once more, and no oftener', a
   expect(asked).toBe(2);
 });
 
-it('signs with its former secret when the file is emptied, so that no check is left out', async () => {
+it('signs with its former secret when the file is emptied, so that it skips no check', async () => {
   const signatures: unknown[] = [];
   const settings = await serve(
     ({ headers }, response) => {
@@ -68,7 +68,7 @@ it('signs with its former secret when the file is emptied, so that no check is l
   expect(told).toEqual([['changed secret of a webhook cannot be used; the former stays', { webhook: 'dlp', reason }]]);
 });
 
-it('of more questions than may wait for one webhook none is asked', async () => {
+it('refuses questions over the limit of one webhook', async () => {
   const webhook = new Webhook(await serve(() => undefined), deps);
   const waiting = Array.from({ length: 1000 }, () => webhook.ask(question).catch(() => 'ended'));
   await expect(webhook.ask(question)).rejects.toThrow('too many questions wait for it');
@@ -77,7 +77,7 @@ it('of more questions than may wait for one webhook none is asked', async () => 
   await expect(webhook.ask(question)).rejects.not.toThrow('too many');
 });
 
-it('a webhook that fails is told once, until it decides again', async () => {
+it('logs a failing webhook once, until it decides again', async () => {
   let status = 500;
   const settings = await serve((_, response) => response.writeHead(status).end('{"allowed":true}'), {
     failure_policy: 'ignore',

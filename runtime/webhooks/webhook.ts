@@ -16,13 +16,13 @@ type Settings = Backend['webhooks'][number];
 
 const MAX_ANSWER = 64 * 1024;
 const CONNECTIONS = 64;
-/** Questions of one webhook at a time: more are not asked. */
+/** Limit of concurrent questions to one webhook. */
 const MAX_UNDER_WAY = 1000;
 
 const CLOSED: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 interface WebhookDeps {
-  /** Current content of a file that the configuration names; cheap to call. */
+  /** Returns the current content of a configured file. Cheap to call. */
   readonly readSecret: (file: string) => string;
   readonly proxy: ProxySettings | undefined;
   readonly log: Log;
@@ -32,7 +32,7 @@ interface Question extends Asked {
   readonly body: string;
 }
 
-/** Asks one webhook, over connections that stay open. */
+/** Calls one webhook over persistent connections. */
 export class Webhook {
   readonly name: string;
   readonly failurePolicy: Settings['failure_policy'];
@@ -41,7 +41,7 @@ export class Webhook {
   readonly #dispatcher: Dispatcher;
   #underWay = 0;
 
-  /** @throws ConfigError when a file cannot be read, or holds nothing */
+  /** @throws ConfigError if a file is unreadable or empty */
   constructor(settings: Settings, deps: WebhookDeps) {
     this.name = settings.name;
     this.failurePolicy = settings.failure_policy;
@@ -56,7 +56,7 @@ export class Webhook {
     this.#underWay++;
     try {
       const signal = AbortSignal.timeout(this.#settings.timeout);
-      // An idle connection may be closed just as the question goes out; asked again it is the same question.
+      // An idle connection may be closed as the question is sent. The retry has the same id.
       const answer = await this.#send(question, signal).catch((error: unknown) => {
         if (signal.aborted || !CLOSED.has(codeOf(error))) throw error;
         return this.#send(question, signal);
@@ -85,7 +85,10 @@ export class Webhook {
   }
 }
 
-/** An emptied file does not replace the former secret, so that requests stay signed. @throws ConfigError for an empty file */
+/**
+ * Returns the current secret. An emptied file does not replace the former secret, so that requests stay signed. @throws ConfigError for
+ * an empty file
+ */
 function followSecret({ hmac_secret_file: file, name }: Settings, { readSecret, log }: WebhookDeps) {
   if (file === undefined) return () => undefined;
   return lastUsable({
@@ -102,7 +105,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** @throws ConfigError for authorities, a certificate or a key that no connection can use */
+/** @throws ConfigError for unusable authorities, certificate or key */
 function createConnections({ name, timeout, tls }: Settings, { readSecret, proxy }: WebhookDeps): Dispatcher {
   const file = (name: string | undefined) => (name === undefined ? undefined : readSecret(name));
   const { ca_bundle_file: bundle, client_cert_file: certificate, client_key_file: privateKey } = tls ?? {};

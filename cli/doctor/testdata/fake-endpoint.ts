@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a request looks like to the fake. */
+/** A request to the fake endpoint. */
 interface Asked {
   method: string;
   path: string;
@@ -16,7 +16,7 @@ export interface Said {
   body?: string;
 }
 
-/** Answers in place of the good one; undefined: as usual. */
+/** Returns an answer instead of the correct one; undefined: the correct one. */
 export type Flaw = (asked: Asked, origin: string, usual: Said) => Said | undefined;
 
 export const json = (value: unknown, status = 200): Said => ({
@@ -94,7 +94,7 @@ async function read(request: IncomingMessage): Promise<Asked> {
   return { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, body };
 }
 
-/** An endpoint with an authorization server, both as clients want them, but for one flaw. */
+/** Serves an endpoint and an authorization server that meet all requirements, except for one flaw. */
 export async function serveFakeEndpoint(
   flaw: Flaw = () => undefined,
 ): Promise<{ origin: string; registered: () => number; close: () => void }> {

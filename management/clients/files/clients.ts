@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the configuration files of a person's programs are. */
+/** Home folder of a user, with the environment that locates configuration files. */
 export interface Home {
   platform: NodeJS.Platform;
   /** Home directory. */
@@ -9,32 +9,32 @@ export interface Home {
   environment: NodeJS.ProcessEnv;
 }
 
-/** Of who started this program. */
+/** Returns the home folder of the user who started this program. */
 export function homeOf(environment: NodeJS.ProcessEnv): Home {
   return { platform: process.platform, path: environment.HOME ?? homedir(), environment };
 }
 
-/** How a configuration file is written. `jsonc`: JSON with comments and trailing commas. */
+/** Format of a configuration file. `jsonc`: JSON with comments and trailing commas. */
 export type Format = 'json' | 'jsonc' | 'toml' | 'yaml';
 
-/** An MCP client: where it reads which servers there are, and how one is written there. */
+/** MCP client: location and format of its list of servers. */
 export interface McpClient {
   id: string;
   name: string;
   format: Format;
   file: (home: Home) => string;
-  /** The table in which each server has an entry under its name. */
+  /** Table with an entry for each server, by name. */
   table: string;
   entry: (name: string, url: string) => Record<string, unknown>;
-  /** Member of the entry that holds the URL. */
+  /** Field of the entry that holds the URL. */
   url: string;
-  /** A command of the client's own that does the same. */
+  /** Command of the client itself with the same effect. */
   command?: (name: string, url: string) => string;
-  /** What the user has to do then. */
+  /** Next step of the user. */
   after: string;
 }
 
-/** Folder of configurations: %APPDATA%, ~/Library/Application Support, or as the XDG specification says. */
+/** Returns the configuration folder: %APPDATA%, ~/Library/Application Support, or the XDG folder. */
 function configFolder({ platform, path, environment }: Home): string {
   if (platform === 'win32') return environment.APPDATA ?? join(path, 'AppData', 'Roaming');
   if (platform === 'darwin') return join(path, 'Library', 'Application Support');

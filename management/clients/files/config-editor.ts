@@ -1,35 +1,35 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** A file that is not what its client would read: it is not touched. */
+/** Malformed configuration file, which vmcp does not change. */
 export class UnreadableConfig extends Error {
   override readonly name = 'UnreadableConfig';
 }
 
 export type Values = Record<string, unknown>;
 
-/** How the configuration files of one format are read and changed. */
+/** Reads and edits configuration files of one format. */
 export interface Editor {
-  /** The values of a text. @throws UnreadableConfig */
+  /** Parses a text. @throws UnreadableConfig */
   read(text: string): Values;
-  /** The text with this entry in this table; all else stays as it is, comments too. */
+  /** Returns the text with this entry in this table. Everything else stays, comments included. */
   put(text: string, table: string, name: string, entry: Values): string;
-  /** The text without this entry, and without its table where that is empty then and holds no comment. */
+  /** Returns the text without this entry, and without its table if that is empty and has no comment. */
   drop(text: string, table: string, name: string): string;
-  /** An entry by itself, ready to paste. */
+  /** Renders one entry as text to paste. */
   print(table: string, name: string, entry: Values): string;
 }
 
 const Table = z.record(z.string(), z.unknown());
 
-/** A table of a file. @throws UnreadableConfig where it is something else */
+/** Returns the value as a table. @throws UnreadableConfig if it is none */
 export function tableOf(value: unknown, what: string): Values {
   const { data } = Table.safeParse(value);
   if (data) return data;
   throw new UnreadableConfig(`${what} is no table of values`);
 }
 
-/** Whether two tables hold the same, in whatever order. Dates and long numbers count by their text. */
+/** Returns whether two tables are equal, in any order. Dates and long numbers are compared as text. */
 export function sameValues(a: Values, b: Values): boolean {
   const plain = (value: Values): unknown =>
     JSON.parse(
@@ -38,25 +38,28 @@ export function sameValues(a: Values, b: Values): boolean {
   return isDeepStrictEqual(plain(a), plain(b));
 }
 
-/** Values with this entry. */
+/** Returns the values with this entry. */
 export function withEntry(values: Values, table: string, name: string, entry: unknown): Values {
   return { ...values, [table]: { ...tableOf(values[table] ?? {}, table), [name]: entry } };
 }
 
-/** Values without this entry. An empty table goes, too. */
+/** Returns the values without this entry, and without its table if that is empty. */
 export function withoutEntry(values: Values, table: string, name: string): Values {
   const rest = Object.entries(tableOf(values[table] ?? {}, table)).filter(([one]) => one !== name);
   const others = Object.entries(values).filter(([one]) => one !== table);
   return Object.fromEntries(rest.length === 0 ? others : [...others, [table, Object.fromEntries(rest)]]);
 }
 
-/** Values without this table where it is empty. */
+/** Returns the values without this table if it is empty. */
 export const withoutEmpty = (values: Values, table: string): Values =>
   isDeepStrictEqual(values[table], {})
     ? Object.fromEntries(Object.entries(values).filter(([one]) => one !== table))
     : values;
 
-/** The first text that is right; one that cannot be made or read is passed over. @throws UnreadableConfig where none is */
+/**
+ * Returns the first correct result; skips results that cannot be created or parsed.
+ * @throws UnreadableConfig if none is correct
+ */
 export function firstThat(
   isRight: (text: string) => boolean,
   ...changes: readonly (() => string | undefined)[]
@@ -72,5 +75,5 @@ export function firstThat(
   throw new UnreadableConfig('it is written in a way that cannot be changed safely');
 }
 
-/** How the lines of a text end. */
+/** Returns the line ending of a text. */
 export const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');

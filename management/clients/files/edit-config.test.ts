@@ -5,8 +5,8 @@ import { dropEntry, EDITORS, entryIn, putEntry } from './edit-config.ts';
 
 const URL = 'http://127.0.0.1:4483/mcp';
 
-describe('an entry in a configuration of somebody else', () => {
-  it('goes into JSON with comments and trailing commas, and all of these stay', () => {
+describe('putEntry', () => {
+  it('adds to JSON with comments and trailing commas, and keeps these', () => {
     const before = `// mine
 {
     "theme": "dark", // at night
@@ -24,7 +24,7 @@ describe('an entry in a configuration of somebody else', () => {
     expect(entryIn(after, 'jsonc', 'context_servers', 'tools')).toEqual({ url: URL });
   });
 
-  it('goes into TOML as a table at the end, and not a byte before it changes', () => {
+  it('appends a table to TOML without any other change', () => {
     const before = `# codex
 model = "m" # the model
 
@@ -38,14 +38,14 @@ args = [
     expect(after).toBe(`${before}\n[mcp_servers."my.tools"]\nurl = "${URL}"\n`);
   });
 
-  it('goes into TOML whose table is written inline', () => {
+  it('adds to an inline table in TOML', () => {
     const after = putEntry('mcp_servers = { a = { command = "x" } } # all\n', 'toml', 'mcp_servers', 'b', { url: URL });
     expect(entryIn(after, 'toml', 'mcp_servers', 'a')).toEqual({ command: 'x' });
     expect(entryIn(after, 'toml', 'mcp_servers', 'b')).toEqual({ url: URL });
     expect(after).toContain('# all');
   });
 
-  it('takes the place of a former one in TOML, where comments beside it stay', () => {
+  it('replaces an entry in TOML and keeps comments beside it', () => {
     const before = '[mcp_servers.a]\nurl = "http://old" # where\n\n[other]\nx = 1 # one\n';
     const after = putEntry(before, 'toml', 'mcp_servers', 'a', { url: URL });
     expect(entryIn(after, 'toml', 'mcp_servers', 'a')).toEqual({ url: URL });
@@ -53,7 +53,7 @@ args = [
     expect(after).not.toContain('old');
   });
 
-  it('goes into YAML, and comments stay', () => {
+  it('adds to YAML and keeps comments', () => {
     const before = '# goose\nGOOSE_MODEL: m # model\nextensions:\n  dev: # built in\n    enabled: true\n';
     const after = putEntry(before, 'yaml', 'extensions', 'tools', { uri: URL });
     for (const comment of ['# goose', '# model', '# built in']) expect(after).toContain(comment);
@@ -61,14 +61,14 @@ args = [
     expect(entryIn(after, 'yaml', 'extensions', 'tools')).toEqual({ uri: URL });
   });
 
-  it.each(['json', 'jsonc', 'toml', 'yaml'] as const)('goes into a file of %s that is empty', (format) => {
+  it.each(['json', 'jsonc', 'toml', 'yaml'] as const)('adds to an empty file of %s', (format) => {
     expect(entryIn(putEntry('', format, 't', 'a', { url: URL }), format, 't', 'a')).toEqual({ url: URL });
   });
 
   it.each([
     ['json', '{"t": null, "a": 1}'],
     ['yaml', 't:\na: 1\n'],
-  ] as const)('goes into a table of %s that is written empty', (format, before) => {
+  ] as const)('adds to an empty table in %s', (format, before) => {
     const after = putEntry(before, format, 't', 'x', { url: URL });
     expect(EDITORS[format].read(after)).toEqual({ a: 1, t: { x: { url: URL } } });
   });
@@ -80,24 +80,24 @@ args = [
       '{a: {mode: 017, long: 12345678901234567890}}',
       't: { a: { mode: 017, long: 12345678901234567890 }, x: { url: y } }\n',
     ],
-  ])('goes into a table of YAML that is written %s, and no value becomes another one', (table, after) => {
+  ])('adds to the YAML table %s and keeps all other values', (table, after) => {
     expect(putEntry(`t: ${table}\n`, 'yaml', 't', 'x', { url: 'y' }).replace(': \n', ':\n')).toBe(after);
   });
 
-  it('takes the place of a former one in YAML, and no line beside it changes', () => {
+  it('replaces an entry in YAML without a change of other lines', () => {
     const before = 't:\n    x:\n        url: old\n    a:   1 # mine\nlast: "x"\n';
     expect(putEntry(before, 'yaml', 't', 'x', { url: 'y' })).toBe(
       't:\n    x:\n      url: y\n    a:   1 # mine\nlast: "x"\n',
     );
   });
 
-  it('goes into a file that holds comments alone', () => {
+  it('adds to a file that contains only comments', () => {
     const after = putEntry('// mine', 'jsonc', 't', 'x', { url: URL });
     expect(after.startsWith('// mine\n{')).toBe(true);
     expect(entryIn(after, 'jsonc', 't', 'x')).toEqual({ url: URL });
   });
 
-  it('keeps line ends and a byte order mark', () => {
+  it('keeps line endings and a byte order mark', () => {
     expect(putEntry('a = 1\r\n', 'toml', 't', 'x', { url: URL })).toBe(`a = 1\r\n\r\n[t.x]\r\nurl = "${URL}"\r\n`);
     const json = putEntry('\uFEFF{\r\n\t"a": 1\r\n}\r\n', 'json', 't', 'x', { url: URL });
     expect(json.startsWith('\uFEFF{\r\n\t"a": 1,\r\n\t"t": {')).toBe(true);
@@ -112,13 +112,13 @@ args = [
     ['yaml', 'a: [1\nb: 2', /./],
     ['yaml', '- a\n', /no table/],
     ['yaml', 'a: &a {b: 1}\nt: *a\n', /cannot be changed safely/],
-  ] as const)('is refused where %s cannot be understood: %s', (format, text, message) => {
+  ] as const)('rejects %s that it cannot edit: %s', (format, text, message) => {
     expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(UnreadableConfig);
     expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(message);
   });
 });
 
-describe('an entry that is taken out again', () => {
+describe('dropEntry', () => {
   const jsonc = `// mine
 {
     "theme": "dark", // at night
@@ -150,13 +150,13 @@ describe('an entry that is taken out again', () => {
     ['yaml', '# nothing yet\n'],
     ['yaml', 'mode: 017\nlong: 12345678901234567890\nratio: 1.50\n'],
     ['yaml', 'context_servers:\n  dev:\n    script: |\n      a\n      # b\nlast: 1\n'],
-  ] as const)('leaves %s as it was, byte for byte: %j', (format, before) => {
+  ] as const)('restores %s byte for byte: %j', (format, before) => {
     const put = putEntry(before, format, 'context_servers', 'my.tools', { url: URL });
     expect(put).not.toBe(before);
     expect(dropEntry(put, format, 'context_servers', 'my.tools')).toBe(before);
   });
 
-  it('leaves what somebody wrote around it, wherever it stands', () => {
+  it('keeps values and comments around the entry', () => {
     const toml = `[t.a] # mine\nurl = "x" # where\n\n[t.b]\nurl = "${URL}"\n\n[other] # stays\ny = 2 # two\n`;
     const after = dropEntry(toml, 'toml', 't', 'b');
     expect(EDITORS.toml.read(after)).toEqual({ t: { a: { url: 'x' } }, other: { y: 2 } });
@@ -176,17 +176,17 @@ describe('an entry that is taken out again', () => {
     ['jsonc', '{"t": {"a": 1, // mine\n"b": {"url": "y"}}}', '{"t": {"a": 1 // mine\n}}'],
     ['jsonc', '{"t": {"b": {"url": "y"} /* mine */}}', '{"t": { /* mine */}}'],
     ['yaml', 'z: 1\nt:\n  # mine\n  b:\n    url: y\n', 'z: 1\nt: {}\n  # mine\n'],
-  ] as const)('leaves the comments of somebody else in %s: %j', (format, before, after) => {
+  ] as const)('keeps comments of the user in %s: %j', (format, before, after) => {
     expect(dropEntry(before, format, 't', 'b')).toBe(after);
   });
 
-  it('that is not there changes nothing', () => {
+  it('changes nothing if the entry does not exist', () => {
     for (const format of ['json', 'jsonc', 'toml', 'yaml'] as const) expect(dropEntry('', format, 't', 'a')).toBe('');
     expect(dropEntry('{"t": {"b": {}}}', 'json', 't', 'a')).toBe('{"t": {"b": {}}}');
   });
 });
 
-describe('the clients', () => {
+describe('CLIENTS', () => {
   const home = { platform: 'linux' as const, path: '/home/ada', environment: {} };
 
   it.each([
@@ -202,7 +202,7 @@ describe('the clients', () => {
       { extensions: { x: expect.objectContaining({ type: 'streamable_http', uri: URL, name: 'x' }) } },
     ],
     ['zed', '/home/ada/.config/zed/settings.json', { context_servers: { x: { url: URL } } }],
-  ])('%s reads %s', (id, file, values) => {
+  ])('contain %s, which reads %s', (id, file, values) => {
     const client = CLIENTS.find((one) => one.id === id)!;
     expect(client.file(home)).toBe(file);
     const text = EDITORS[client.format].print(client.table, 'x', client.entry('x', URL));
@@ -210,7 +210,7 @@ describe('the clients', () => {
     expect(client.entry('x', URL)[client.url]).toBe(URL);
   });
 
-  it('have other folders on other systems, or where the environment says so', () => {
+  it('use the folders of each platform and of the environment', () => {
     const files = (platform: NodeJS.Platform, environment: NodeJS.ProcessEnv = {}) =>
       CLIENTS.map((one) => one.file({ platform, path: '/h', environment }));
     const windsurf = '/h/.codeium/windsurf/mcp_config.json';
@@ -254,6 +254,6 @@ describe('the clients', () => {
   });
 });
 
-it.each(CLIENTS)('$id is told of a login as of what an endpoint may have, and may not', ({ after }) => {
+it.each(CLIENTS)('$id describes the login of an endpoint as optional', ({ after }) => {
   expect(after).toMatch(/; where the endpoint asks for a login, /);
 });

@@ -13,7 +13,7 @@ import { jsonEditor } from './edit-json.ts';
 import { tomlEditor } from './edit-toml.ts';
 import { yamlEditor } from './edit-yaml.ts';
 
-/** How the file of each format is read and changed. */
+/** Editor of each format. */
 export const EDITORS: Record<Format, Editor> = {
   json: jsonEditor(false),
   jsonc: jsonEditor(true),
@@ -21,7 +21,7 @@ export const EDITORS: Record<Format, Editor> = {
   yaml: yamlEditor,
 };
 
-/** The entry of this name in a file's text; undefined: none. @throws UnreadableConfig */
+/** Returns the entry of this name; undefined if there is none. @throws UnreadableConfig */
 export function entryIn(text: string, format: Format, table: string, name: string): Values | undefined {
   const servers = EDITORS[format].read(text.replace(/^\uFEFF/, ''))[table];
   if (servers === undefined || servers === null) return undefined;
@@ -30,8 +30,8 @@ export function entryIn(text: string, format: Format, table: string, name: strin
 }
 
 /**
- * The text with this entry, everything else as it was. @throws UnreadableConfig, also when the result would not be what was
- * meant: then nothing is written
+ * Returns the text with this entry and no other change.
+ * @throws UnreadableConfig, also if the result differs from the intended values
  */
 export function putEntry(text: string, format: Format, table: string, name: string, entry: Values): string {
   const editor = EDITORS[format];
@@ -42,7 +42,7 @@ export function putEntry(text: string, format: Format, table: string, name: stri
   });
 }
 
-/** The text without this entry, everything else as it was. @throws UnreadableConfig as `putEntry` */
+/** Returns the text without this entry and with no other change. @throws UnreadableConfig as `putEntry` */
 export function dropEntry(text: string, format: Format, table: string, name: string): string {
   if (entryIn(text, format, table, name) === undefined) return text;
   const editor = EDITORS[format];
@@ -56,7 +56,7 @@ export function dropEntry(text: string, format: Format, table: string, name: str
 interface Edit {
   table: string;
   change: (text: string) => string;
-  /** What the values have to be then. An empty table is as good as none. */
+  /** Returns the expected values after the change. An empty table equals a missing one. */
   wanted: (values: Values) => Values;
 }
 

@@ -11,7 +11,7 @@ import {
 } from 'jsonc-parser';
 import { type Editor, lineEndOf, tableOf, UnreadableConfig, type Values } from './config-editor.ts';
 
-/** Where an offset of a text is, counted from 1. */
+/** Returns the line of an offset, counted from 1. */
 function lineOf(text: string, offset: number): number {
   return text.slice(0, offset).split('\n').length;
 }
@@ -25,7 +25,7 @@ function readJson(text: string, comments: boolean): Values {
   return tableOf(value, 'the file');
 }
 
-/** As the file is indented already. */
+/** Returns the indentation and line ending of the file. */
 function formattingOf(text: string) {
   const [, space = '  '] = /^([ \t]+)\S/m.exec(text) ?? [];
   return {
@@ -46,7 +46,7 @@ function putJson(text: string, table: string, name: string, entry: Values): stri
   return applyEdits(before, edits);
 }
 
-/** A table in which nothing is left goes, too, unless somebody wrote a comment into it. */
+/** Removes an entry, and its table if that is empty and has no comment. */
 function dropJson(text: string, table: string, name: string): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   const inside = root && findNodeAtLocation(root, [table]);
@@ -59,7 +59,7 @@ function dropJson(text: string, table: string, name: string): string {
 
 const endOf = ({ offset, length }: Node): number => offset + length;
 
-/** The text with blanks in place of its comments. */
+/** Replaces comments with spaces. */
 function withoutComments(text: string): string {
   let bare = text;
   visit(text, {
@@ -70,7 +70,7 @@ function withoutComments(text: string): string {
   return bare;
 }
 
-/** Takes out a member with its comma, and its line where nothing else is on it. Comments beside it stay. */
+/** Removes a member with its comma, and its line if nothing else is on it. Keeps comments beside it. */
 function cutMember(text: string, member: Node): string {
   const bare = withoutComments(text);
   const before = text.slice(0, member.offset);
@@ -83,7 +83,7 @@ function cutMember(text: string, member: Node): string {
   return cutLine(between === undefined ? before : before.slice(0, comma) + between, behind);
 }
 
-/** Two parts of a text, without the line on which they meet where that is empty. */
+/** Joins two parts of a text, without the line between them if that is empty. */
 function cutLine(before: string, after: string): string {
   const [indent = ''] = /[ \t]*$/.exec(before) ?? [];
   const rest = /^[ \t]*(\r?\n|$)/.exec(after)?.[0];
@@ -92,7 +92,7 @@ function cutLine(before: string, after: string): string {
   return isEmpty ? above + after.slice(rest.length) : before + after;
 }
 
-/** JSON, with comments and trailing commas where a client reads them. */
+/** Returns the editor for JSON; `comments` allows comments and trailing commas. */
 export const jsonEditor = (comments: boolean): Editor => ({
   read: (text) => readJson(text, comments),
   put: putJson,

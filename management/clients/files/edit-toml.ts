@@ -30,7 +30,7 @@ function printToml(table: string, name: string, entry: Values): string {
 const holds = (wanted: Values, table: string) => (text: string) =>
   sameValues(withoutEmpty(readToml(text), table), wanted);
 
-/** A table at the end, as people write it, unless the file has this name already or writes its tables in another way. */
+/** Appends a table, unless the entry exists already or the file writes its tables differently. */
 function putToml(text: string, table: string, name: string, entry: Values): string {
   const wanted = withEntry(readToml(text), table, name, entry);
   const eol = lineEndOf(text);
@@ -43,7 +43,7 @@ function putToml(text: string, table: string, name: string, entry: Values): stri
   );
 }
 
-/** The lines that were written here, where nobody has changed them since; else by way of the values. */
+/** Removes the lines that vmcp wrote if they are unchanged; otherwise edits the values. */
 function dropToml(text: string, table: string, name: string): string {
   const values = readToml(text);
   const wanted = withoutEntry(values, table, name);
@@ -55,7 +55,7 @@ function dropToml(text: string, table: string, name: string): string {
   );
 }
 
-/** Without the last of these lines, and an empty one before them; undefined where they are not there. */
+/** Removes the last occurrence of these lines, with an empty line before them; undefined if there is none. */
 function cutLines(text: string, lines: string): string | undefined {
   const eol = lineEndOf(text);
   const written = `${lines}\n`.replaceAll('\n', eol);

@@ -21,7 +21,7 @@ function documentOf(text: string, schema: 'core' | 'failsafe') {
 
 const read = (text: string): Values => tableOf(documentOf(text, 'core').toJS() ?? {}, 'the file');
 
-/** Each scalar as it is written: 017 is not 17 for every program, and a number may be longer than can be held here. */
+/** Returns all scalars as written, because programs differ on 017 and numbers may exceed the range of JavaScript. */
 function exact(text: string, table: string): Values {
   const values = tableOf(documentOf(text, 'failsafe').toJS() ?? {}, 'the file');
   return typeof values[table] === 'string' ? { ...values, [table]: {} } : values;
@@ -33,7 +33,7 @@ const print = (table: string, name: string, entry: Values): string =>
 interface Place {
   from: number;
   to: number;
-  /** Before each line of what stands there. */
+  /** Indentation of each line. */
   indent: string;
 }
 
@@ -45,7 +45,7 @@ function lineEnd(text: string, offset: number): number {
   return end < 0 ? text.length : end + 1;
 }
 
-/** The lines of one member of a table that is written as a block; undefined where there is none, or it is written otherwise. */
+/** Returns the lines of one member of a block mapping; undefined if it does not exist or has another style. */
 function linesOf(text: string, map: YAMLMap, name: string): (Place & { value: unknown }) | undefined {
   const pair = map.items.find(({ key }) => isScalar(key) && String(key.value) === name);
   if (!pair || !isScalar(pair.key) || !pair.key.range) return undefined;
@@ -60,7 +60,7 @@ function linesOf(text: string, map: YAMLMap, name: string): (Place & { value: un
 
 const indented = (lines: string, indent: string): string => lines.replaceAll(/^/gm, indent);
 
-/** With the entry among the lines of its table, or of a new table at the end; undefined where that cannot be done by lines. */
+/** Inserts the lines of an entry into its table or a new table at the end; undefined if line edits cannot do it. */
 function insert(text: string, table: string, name: string, entry: Values): string | undefined {
   const root = documentOf(text, 'failsafe').contents;
   const found = isMap(root) ? linesOf(text, root, table) : undefined;
@@ -72,12 +72,12 @@ function insert(text: string, table: string, name: string, entry: Values): strin
     const place = former ?? lastLine(text, value, to);
     return place && join(text.slice(0, place.from), indented(lines, place.indent), text.slice(place.to));
   }
-  // `{}`, `~` or nothing, perhaps with a comment behind it.
+  // The value is `{}`, `~` or nothing, perhaps with a comment after it.
   const [start, end] = (isMap(value) || isScalar(value) ? value.range : undefined) ?? [to, to];
   return join(text.slice(0, start) + text.slice(end, to), indented(lines, '  '), text.slice(to));
 }
 
-/** Where a table ends, indented as its members are. */
+/** Returns the end of a table with the indentation of its members. */
 function lastLine(text: string, { items: [first] }: YAMLMap, end: number): Place | undefined {
   const [start] = (isScalar(first?.key) ? first.key.range : undefined) ?? [];
   if (start === undefined) return undefined;
@@ -85,14 +85,14 @@ function lastLine(text: string, { items: [first] }: YAMLMap, end: number): Place
   return indent.trim() === '' ? { from: end, to: end, indent } : undefined;
 }
 
-/** Lines between two parts of a text, with its line ends. */
+/** Joins lines between two parts of a text, with the line ending of the text. */
 function join(before: string, lines: string, after: string): string {
   const eol = lineEndOf(before + after);
   const gap = before === '' || before.endsWith('\n') ? '' : eol;
   return `${before}${gap}${lines.replaceAll('\n', eol)}${eol}${after}`;
 }
 
-/** Without the lines of the entry; undefined as `insert`. */
+/** Removes the lines of the entry; undefined as `insert`. */
 function cut(text: string, table: string, name: string): string | undefined {
   const root = documentOf(text, 'failsafe').contents;
   const found = isMap(root) ? linesOf(text, root, table) : undefined;
@@ -107,7 +107,7 @@ function cut(text: string, table: string, name: string): string | undefined {
   return `${text.slice(0, found.from)}${left.replace(':', ': {}')}${text.slice(found.to)}`;
 }
 
-/** What `change` makes of the document, written anew: its comments stay, its layout does not. */
+/** Applies `change` to the document and renders it. Comments stay, the layout does not. */
 function rewrite(text: string, change: (document: ReturnType<typeof documentOf>) => void): string {
   const document = documentOf(text, 'failsafe');
   try {
@@ -118,7 +118,7 @@ function rewrite(text: string, change: (document: ReturnType<typeof documentOf>)
   return document.toString({ lineWidth: 0 }).replaceAll('\n', lineEndOf(text));
 }
 
-/** Each value as it is written. */
+/** Compares scalars as written. */
 const holds = (wanted: Values, table: string) => (text: string) =>
   sameValues(withoutEmpty(exact(text, table), table), wanted);
 

@@ -30,15 +30,15 @@ function truncateTo(bytes: number): void {
   truncateSync(file, bytes);
 }
 
-describe("changing another program's file", () => {
-  it('makes it with its folder where there is none, for its owner alone', () => {
+describe('changeFile', () => {
+  it('creates the file and its folder with access for the owner only', () => {
     const below = join(folder, 'a', 'b', 'config.json');
     expect(changeFile(below, (text) => `${text}new`)).toEqual({ file: below, changed: true });
     expect(readFileSync(below, 'utf8')).toBe('new');
     expect(statSync(below).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps the former content beside it, its mode, and leaves nothing else', () => {
+  it('keeps the previous content as backup, keeps the mode, and leaves no other file', () => {
     writeFileSync(file, 'old');
     chmodSync(file, 0o640);
     const { backup } = changeFile(file, () => 'new');
@@ -47,13 +47,13 @@ describe("changing another program's file", () => {
     expect(readdirSync(folder).sort()).toEqual(['config.json', 'config.json.vmcp-backup']);
   });
 
-  it('touches nothing where nothing changes', () => {
+  it('writes nothing if nothing changes', () => {
     writeFileSync(file, 'same');
     expect(changeFile(file, (text) => text)).toEqual({ file, changed: false });
     expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
-  it('follows a link, which stays one', () => {
+  it('follows a symbolic link and keeps it', () => {
     mkdirSync(join(folder, 'dotfiles'));
     writeFileSync(join(folder, 'dotfiles', 'real.json'), 'old');
     symlinkSync(join(folder, 'dotfiles', 'real.json'), file);
@@ -62,7 +62,7 @@ describe("changing another program's file", () => {
     expect(readFileSync(join(folder, 'dotfiles', 'real.json'), 'utf8')).toBe('new');
   });
 
-  it('replaces a link that stands where the backup goes, and not what it leads to', () => {
+  it('replaces a symbolic link at the path of the backup, and not its target', () => {
     writeFileSync(file, 'old');
     writeFileSync(join(folder, 'precious'), 'precious');
     symlinkSync(join(folder, 'precious'), `${file}.vmcp-backup`);
@@ -77,13 +77,13 @@ describe("changing another program's file", () => {
     ['a folder', () => mkdirSync(file), 'is no file'],
     ['a device', () => symlinkSync('/dev/zero', file), 'is no file'],
     ['a file that is too long', () => truncateTo(65 * 1024 * 1024), 'is longer than'],
-  ])('is refused where it is %s', (_, make, message) => {
+  ])('rejects %s', (_, make, message) => {
     make();
     expect(() => changeFile(file, () => 'new')).toThrow(message);
     expect(() => readClientFile(file)).toThrow(ForeignFile);
   });
 
-  it('is refused where it is of another user, or a link to one', () => {
+  it('rejects a file of another user and a link to it', () => {
     let theirs = '/etc/passwd';
     if (process.getuid?.() === 0) {
       theirs = join(folder, 'theirs');
@@ -96,7 +96,7 @@ describe("changing another program's file", () => {
     expect(readFileSync(theirs, 'utf8')).toBe(before);
   });
 
-  it('starts anew when the program itself writes meanwhile, so that neither change is lost', () => {
+  it('retries if the other program writes concurrently, so that no change is lost', () => {
     writeFileSync(file, 'a');
     let writes = 0;
     changeFile(file, (text) => {
@@ -107,7 +107,7 @@ describe("changing another program's file", () => {
     expect(readFileSync(file, 'utf8')).toBe('ab!');
   });
 
-  it('gives up on a file that changes all the time, and leaves it as it is', () => {
+  it('gives up on a file that changes continuously, and leaves it unchanged', () => {
     writeFileSync(file, '0');
     let count = 0;
     const change = (text: string) => {
@@ -119,7 +119,7 @@ describe("changing another program's file", () => {
     expect(readFileSync(file, 'utf8')).toBe(String(count));
   });
 
-  it('is given what stood there before its own last change, and nothing to which a link leads', () => {
+  it('passes the backup to the change, and ignores a link at its path', () => {
     writeFileSync(file, 'old');
     const seen: unknown[] = [];
     const note = (text: string, backup: string | undefined) => {
@@ -135,7 +135,7 @@ describe("changing another program's file", () => {
     expect(seen).toEqual([undefined, 'old', undefined]);
   });
 
-  it('leaves the file as it is when the change is refused', () => {
+  it('leaves the file unchanged if the change throws', () => {
     writeFileSync(file, 'old');
     expect(() =>
       changeFile(file, () => {

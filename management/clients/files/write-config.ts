@@ -2,25 +2,25 @@ import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, sta
 import { dirname } from 'node:path';
 import { flushFolder, readIfThere, unfinished, writeDurably } from '#lib/files/write-file';
 
-/** How often a change of the file in between is followed by a new attempt. */
+/** Maximum attempts when another program changes the file concurrently. */
 const ATTEMPTS = 5;
 
-/** What was done to a file. `backup`: the former content, where there was one. */
+/** Result of a write. `backup`: path of the previous content, if there was any. */
 export interface Written {
   file: string;
   changed: boolean;
   backup?: string;
 }
 
-/** Somebody else's file is not ours to change: what it is, and what to do. */
+/** File that vmcp must not change. The message states the reason and the remedy. */
 export class ForeignFile extends Error {
   override readonly name = 'ForeignFile';
 }
 
-/** Bytes; clients keep histories of tens of megabytes in theirs. */
+/** Bytes. Some clients store histories of tens of megabytes in their configuration file. */
 const LONGEST_FILE = 64 * 1024 * 1024;
 
-/** The file that a name stands for, where it is a link, as in folders of dotfiles. @throws ForeignFile */
+/** Returns the target of a symbolic link, as in folders of dotfiles. @throws ForeignFile */
 function targetOf(file: string): string {
   const link = lstatSync(file, { throwIfNoEntry: false });
   if (!link) return file;
@@ -29,7 +29,10 @@ function targetOf(file: string): string {
   return checked(file, realpathSync(file));
 }
 
-/** Another user's file, and what is none, is never written: this program may be another user's, too. */
+/**
+ * Verifies that the target is a regular file of this user, as this process may run as another user.
+ * @throws ForeignFile
+ */
 function checked(file: string, target: string): string {
   const entry = statSync(target);
   const shown = file === target ? file : `${file} (${target})`;
@@ -41,14 +44,15 @@ function checked(file: string, target: string): string {
   return target;
 }
 
-/** Text of a client's file; undefined where there is none. @throws ForeignFile */
+/** Returns the text of a client's file; undefined if it does not exist. @throws ForeignFile */
 export function readClientFile(file: string): string | undefined {
   return readIfThere(targetOf(file));
 }
 
 /**
- * Changes a file of somebody else's program, at once and only if nobody else changed it meanwhile: clients write theirs too.
- * The former content is kept beside it; `change` is given that of the change before. Mode and links stay. @throws ForeignFile
+ * Changes a file of another program atomically, and only if that program did not change it meanwhile. Keeps the
+ * previous content as backup, the mode and links. `change` receives the previous backup.
+ * @throws ForeignFile
  */
 export function changeFile(file: string, change: (text: string, backup: string | undefined) => string): Written {
   const target = targetOf(file);
@@ -66,13 +70,13 @@ export function changeFile(file: string, change: (text: string, backup: string |
 
 const backupOf = (target: string): string => `${target}.vmcp-backup`;
 
-/** What was written there before, where it is what a backup is: a file, and no link. */
+/** Returns the previous backup if it is a regular file. */
 function readBackup(target: string): string | undefined {
   const entry = lstatSync(backupOf(target), { throwIfNoEntry: false });
   return entry?.isFile() === true && entry.size <= LONGEST_FILE ? readIfThere(backupOf(target)) : undefined;
 }
 
-/** Puts a text in the place of what has this name, which may be a link, unless it is not wanted any more. */
+/** Replaces a path, which may be a link, unless `isWanted` returns false. */
 function place(path: string, text: string, mode: number, isWanted = () => true): boolean {
   const temporary = unfinished(path);
   try {
@@ -85,7 +89,7 @@ function place(path: string, text: string, mode: number, isWanted = () => true):
   }
 }
 
-/** Whether it was replaced: not when its content is no longer `before`. */
+/** Returns whether the file was replaced; false if its content is no longer `before`. */
 function replace(target: string, before: string | undefined, after: string): boolean {
   const mode = before === undefined ? 0o600 : statSync(target).mode & 0o777;
   if (before !== undefined) place(backupOf(target), before, mode);

@@ -8,20 +8,20 @@ import { fileRecords } from '../../stores/file-records.ts';
 import type { StoredResource } from '../../stores/resources.ts';
 import { Clients } from '../clients.ts';
 
-/** A home with clients, a group `dev` with endpoint `tools`, and a group `ops` with `prod`, for one test. */
+/** Test environment: a home folder, a group `dev` with endpoint `tools`, and a group `ops` with `prod`. */
 export interface ClientsPlace {
   clients: Clients;
-  /** The same where there are no files of clients. */
+  /** The same clients without files. */
   inCluster: Clients;
   folder: string;
-  /** Of a client's configuration. */
+  /** Returns the path of a client's configuration file. */
   fileOf: (id: string) => string;
   read: (id: string) => string | undefined;
   write: (id: string, text: string) => void;
-  /** The endpoint of a group; without a URL: it is not served now. */
+  /** Adds the endpoint of a group; without a URL it is not served at present. */
   serve: (name: string, group: string, url: string | undefined) => void;
   stopServing: (name: string) => void;
-  /** The next replacement of a record fails, as on a full disk. */
+  /** Makes the next replacement of a record fail, as on a full disk. */
   failOnce: () => void;
   remove: () => void;
 }

@@ -14,19 +14,19 @@ import { localQuota } from '../registry-quota.ts';
 type Options = ConstructorParameters<typeof Registries>[0];
 
 export interface OpenRegistries {
-  /** Asks the API; the body of the answer with its status and headers. */
+  /** Sends a request to the API. Returns body, status and headers. */
   ask: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>;
   registries: Registries;
   served: ServedOperations;
   problems: string[];
   clock: { now: number };
-  /** A process that starts anew on what is stored. */
+  /** Simulates a restart on the stored data. */
   restart(): Promise<void>;
   folder: string;
   close(): Promise<void>;
 }
 
-/** What the operations answer, each its own part of it. */
+/** Union of all answers of the operations. */
 interface Body extends Registry {
   code: string;
   detail: string;
@@ -48,7 +48,7 @@ interface Asked {
 
 const PLAIN = { proxy: undefined, privateAddresses: true, readSecret: () => Promise.resolve(undefined) };
 
-/** The registries' operations over HTTP, on files; a function says anew at each start of a process how. */
+/** Serves the operations on registries over HTTP with file storage. A function is called again at each restart. */
 export async function openRegistries(more: Partial<Options> | (() => Partial<Options>) = {}): Promise<OpenRegistries> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-registries-'));
   const problems: string[] = [];

@@ -5,16 +5,16 @@ import Provider, { type Configuration } from 'oidc-provider';
 export interface Issuer {
   url: string;
   provider: Provider;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   asked: string[];
   close(): Promise<void>;
 }
 
-/** A person's and a program's client. */
+/** Client of users and client of vmcp. */
 export const PERSON = 'vmcp-for-people';
 export const PROGRAM = { id: 'vmcp-by-itself', secret: 'the secret of the program' };
 
-/** A real OpenID provider with client credentials and logins on another device (RFC 8628). */
+/** Serves a real OpenID provider with client credentials and device logins (RFC 8628). */
 export async function serveIssuer({ deviceFlow = true, lifetime = 600 } = {}): Promise<Issuer> {
   const asked: string[] = [];
   const server = createServer();
@@ -76,7 +76,7 @@ function configure(deviceFlow: boolean, lifetime: number): Configuration {
   };
 }
 
-/** What the person at the other device does, once the pages of the provider are done with. */
+/** Completes a device login as the user would, without the pages of the provider. */
 export async function finishDevice({ provider }: Issuer, userCode: string, sub = 'alice'): Promise<void> {
   const code = await provider.DeviceCode.findByUserCode(userCode.replaceAll('-', ''), { ignoreExpiration: false });
   if (code === undefined) throw new Error('there is no such login');
@@ -93,7 +93,7 @@ export async function finishDevice({ provider }: Issuer, userCode: string, sub =
   await code.save();
 }
 
-/** Whether the provider has given out this token, and it is still good. */
+/** Returns whether the provider issued this token and it is still valid. */
 export async function isGood({ provider }: Issuer, header: string | undefined): Promise<boolean> {
   const token = header?.replace(/^Bearer /, '') ?? '';
   const found = (await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token));

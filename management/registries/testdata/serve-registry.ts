@@ -5,14 +5,14 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface RegistryServer {
   url: string;
-  /** Paths with queries that were asked for, and what came with them. */
+  /** Requests: path with query, and headers. */
   asked: { path: string; headers: IncomingMessage['headers'] }[];
-  /** What is answered from now on. */
+  /** Handler of later requests. */
   answer: Answer;
   close(): Promise<void>;
 }
 
-/** A server whose answers the test decides. */
+/** Serves answers of the test's choice. */
 export async function serveRegistry(answer: Answer): Promise<RegistryServer> {
   const server = createServer((request, response) => {
     served.asked.push({ path: request.url ?? '', headers: request.headers });
@@ -32,7 +32,7 @@ export async function serveRegistry(answer: Answer): Promise<RegistryServer> {
   return served;
 }
 
-/** JSON with an entity tag, which a second request may name. */
+/** Answers JSON with an entity tag, and 304 if the request names that tag. */
 export function answerJson(value: unknown, tag?: string): Answer {
   return (request, response) => {
     if (tag !== undefined && request.headers['if-none-match'] === tag) {
@@ -44,7 +44,7 @@ export function answerJson(value: unknown, tag?: string): Answer {
   };
 }
 
-/** A registry file with one server of each kind, and a group with one. */
+/** Registry file with one server of each kind and a group with one of each. */
 export const FILE = {
   version: '1.2.3',
   last_updated: '2026-01-02T03:04:05Z',

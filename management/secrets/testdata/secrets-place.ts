@@ -13,13 +13,13 @@ export interface SecretsPlace {
   state: StateFolder;
   /** The encrypted file. */
   file: string;
-  /** As a process would, with this environment. Its passwords become keys fast. */
+  /** Opens the secrets as a process with this environment, with fast key derivation. */
   open: (environment?: NodeJS.ProcessEnv) => LocalSecrets;
   withPassword: (text?: string) => LocalSecrets;
   remove: () => void;
 }
 
-/** Scrypt takes half a second each time. The tests of several processes and of the text itself take it. */
+/** Derives a key fast; scrypt takes half a second. Tests of several processes and of the sealed text use scrypt. */
 export function deriveFast(password: string, salt = randomBytes(32).toString('base64url')): Promise<SealKey> {
   const bytes = createHash('sha512').update(`${salt} ${password}`).digest();
   return Promise.resolve({ salt, key: bytes.subarray(0, 32), check: bytes.subarray(32, 48) });
@@ -27,7 +27,7 @@ export function deriveFast(password: string, salt = randomBytes(32).toString('ba
 
 export const PASSWORD = 'correct horse';
 
-/** One for each test. */
+/** Creates one place for each test. */
 export function useSecretsPlace(): Omit<SecretsPlace, 'remove'> {
   let place: SecretsPlace;
   beforeEach(() => {
@@ -64,7 +64,7 @@ export function secretsPlace(): SecretsPlace {
   };
 }
 
-/** Code and message of what is refused. */
+/** Returns code and message of the expected error. */
 export async function refusal(call: Promise<unknown>): Promise<[code: unknown, message: string]> {
   const problem = await call.then(
     () => new Error('it was not refused'),

@@ -24,7 +24,7 @@ interface Body {
   valid: boolean;
 }
 
-/** What operations on skills answer in a cluster, whatever keeps the records. */
+/** Tests the skill operations of a cluster with any record store. */
 export function clusterSkillsContract(name: string, openRecords: () => Promise<Records>): void {
   describe(`skills of a cluster, in ${name}`, () => {
     let records: Records;
@@ -79,7 +79,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
     const answered = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.code];
     const at = (name: string) => ({ name: `${registry.host}/o/${name}`, allow_private_ip: true });
 
-    it('are what was fetched, found right and pinned, with their clients and group', async () => {
+    it('records a fetched, validated and pinned skill with its clients and group', async () => {
       const digest = registry.put('o/notes', 'v1', await skill('notes'));
       const { status, body } = await install({ ...at('notes:v1'), group: 'tools' });
       expect([status, body.skill]).toMatchObject([
@@ -98,7 +98,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await ask('GET', '/skills')).body).toEqual({ skills: [] });
     });
 
-    it('are replaced with force alone', async () => {
+    it('replaces a skill only with force', async () => {
       registry.put('o/notes', 'v1', await skill('notes'));
       registry.put('o/notes', 'v2', await skill('notes', '', 'newer'));
       expect((await install(at('notes:v1'))).status).toBe(201);
@@ -108,7 +108,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await install({ ...at('notes:v2'), force: true })).body.skill.tag).toBe('v2');
     });
 
-    it('that are installed anew keep their group, and the archive that they came from where others bring them along', async () => {
+    it('keeps the group of a skill on a new installation, and its archive when it comes as a dependency', async () => {
       const archive = (await skill('beta')).toString('base64');
       registry.put('o/beta', 'v1', await skill('beta'));
       expect((await install({ archive, group: 'tools' })).status).toBe(201);
@@ -133,7 +133,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await ask('DELETE', '/skills/beta?force=true')).status).toBe(204);
     });
 
-    it('are all of them or none, also with those that they need, after whichever write the process is killed', async () => {
+    it('installs all skills or none, with their dependencies, when the process is killed after any write', async () => {
       registry.put('o/beta', 'v1', await skill('beta'));
       registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));
       registry.put('o/beta', 'v2', await skill('beta', '', 'newer'));
@@ -163,7 +163,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect(seen).toEqual([['', 'alpha v1,beta v1'], after, after, after]);
     });
 
-    it('that a killed process was installing are finished before one of them is uninstalled', async () => {
+    it('completes the installation of a killed process before one of its skills is uninstalled', async () => {
       registry.put('o/beta', 'v1', await skill('beta'));
       registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));
       await served.close();
@@ -176,7 +176,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await ask('GET', '/skills')).body.skills.map(({ metadata }) => metadata.name)).toEqual(['beta']);
     });
 
-    it('that were sent are kept, and given back to who asks for it', async () => {
+    it('stores sent archives and returns them on request', async () => {
       const archive = (await skill('notes')).toString('base64');
       expect((await install({ archive })).status).toBe(201);
       expect((await ask('GET', '/skills/notes')).body.archive).toBeUndefined();
@@ -190,14 +190,14 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect(answered(refused)).toEqual([413, 'too_large']);
     });
 
-    it('have at most 16 MB, as an operator has little disk', async () => {
+    it('limits skills to 16 MB, because an operator has little disk', async () => {
       const big = ['one', 'two'].map((name) => ({ name, text: Buffer.alloc(9 * 1024 * 1024) }));
       const archive = (await tgzOf([{ name: 'SKILL.md', text: skillText('big') }, ...big])).toString('base64');
       expect(answered(await install({ archive }))).toEqual([400, 'bad_request']);
       expect((await ask('POST', '/skills/validate', { archive })).body.valid).toBe(false);
     });
 
-    it('have at most 16 MB also where they are small files and folders, each of which takes some by itself', async () => {
+    it('limits skills to 16 MB also for small files and folders, each of which has a fixed cost', async () => {
       const isValid = async (count: number) => {
         const small = Array.from({ length: count }, (_, nr) => ({ name: `f${nr}`, text: 'x' }));
         const large = { name: 'large', text: Buffer.alloc(13 * 1024 * 1024) };
@@ -225,25 +225,25 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       ['GET', '/skills/n', undefined, 400, 'bad_request'],
       ['GET', '/skills/none', undefined, 404, 'not_found'],
       ['DELETE', '/skills/none', undefined, 404, 'not_found'],
-    ])('answer %s %s with %j (%#) as it is documented', async (method, path, body, status, code) => {
+    ])('answers %s %s with %j (%#) as it is documented', async (method, path, body, status, code) => {
       expect(answered(await ask(method, path, body))).toEqual([status, code]);
     });
 
-    it('are fetched from no private address where the operator does not allow it', async () => {
+    it('fetches from no private address unless the operator allows it', async () => {
       registry.put('o/notes', 'v1', await skill('notes'));
       rules.privateAddresses = false;
       expect(answered(await install(at('notes:v1')))).toEqual([403, 'private_address_refused']);
       expect(registry.asked).toEqual([]);
     });
 
-    it('that cannot be read any more are told as such', async () => {
+    it('reports unreadable records', async () => {
       await records('skills').create('user:notes', { half: true });
       for (const path of ['/skills', '/skills/notes'])
         expect(answered(await ask('GET', path))).toEqual([500, 'store_damaged']);
       expect(answered(await ask('DELETE', '/skills/notes'))).toEqual([500, 'store_damaged']);
     });
 
-    it('are checked as everywhere', async () => {
+    it('validates skills as on one machine', async () => {
       const archive = (await skill('notes')).toString('base64');
       expect((await ask('POST', '/skills/validate', { archive })).body.valid).toBe(true);
       expect((await ask('GET', '/skills')).body.skills).toEqual([]);
@@ -251,7 +251,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
   });
 }
 
-/** The records of a process that is killed after so many writes. */
+/** Returns records whose process is killed after this number of writes. */
 function dyingAfter(writes: number, records: Records): Records {
   let left = writes;
   const write = <A extends unknown[], R>(work: (...args: A) => Promise<R>) => {

@@ -5,11 +5,11 @@ import { type Header, pack } from 'tar-stream';
 /** Path to text, or an entry of any kind. */
 export type Entries = readonly (Partial<Header> & { name: string; text?: string | Buffer })[];
 
-/** A tar archive with these entries, as hostile as they may be. */
+/** Returns a tar archive with these entries, including invalid ones. */
 export async function tarOf(entries: Entries): Promise<Buffer> {
   const archive = pack();
   for (const { text = '', ...header } of entries) {
-    // Links say a size that has no content behind it.
+    // Links declare a size without content.
     if (header.type === undefined || header.type === 'file') archive.entry(header, text);
     else archive.entry({ ...header, size: 0 }, '');
   }
@@ -22,14 +22,14 @@ export const tgzOf = async (entries: Entries): Promise<Buffer> => gzipSync(await
 export interface ZipEntry {
   name: string;
   text?: string | Buffer;
-  /** Unix mode with its kind; a plain file without. */
+  /** Unix mode with the file type; a plain file by default. */
   mode?: number;
-  /** What the archive says is the size; else the true one. */
+  /** Size that the archive declares; by default the true one. */
   claimedSize?: number;
   isEncrypted?: boolean;
 }
 
-/** A zip archive with these entries. */
+/** Returns a zip archive with these entries. */
 export function zipOf(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const central: Buffer[] = [];

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 export interface ArtifactServer {
   /** Host and port. */
   host: string;
-  /** Stores an artifact with one layer, and gives the digest of its manifest. */
+  /** Stores an artifact with one layer, and returns the digest of its manifest. */
   put: (repository: string, tag: string, layer: Buffer, size?: number) => string;
-  /** What was asked for, with the token that came along. */
+  /** Received requests with their tokens. */
   asked: { path: string; authorization: string | undefined }[];
   close(): Promise<void>;
 }
@@ -15,7 +15,7 @@ export interface ArtifactServer {
 export const digestOf = (bytes: Buffer | string): string =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** As much of a registry as it takes to be pulled from; `intercept` answers in its place where it says so. */
+/** Serves the pull API of a registry; `intercept` may answer a request instead. */
 export async function serveArtifacts(
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
 ): Promise<ArtifactServer> {

@@ -8,7 +8,7 @@ import type { InstalledSkill, SkillMetadata } from '../../records/skill.ts';
 import { LocalSecrets } from '../../secrets/local-secrets.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 
-/** What the operations answer, each its own part of it. */
+/** Fields of the operations' answers. */
 interface Body {
   code: string;
   detail: string;
@@ -23,28 +23,28 @@ interface Body {
 }
 
 export interface SkillsPlace {
-  /** A new folder with everything in it. */
+  /** New folder that contains all others. */
   base: string;
   /** Home of the user. */
   home: string;
-  /** What is kept of skills. */
+  /** Folder of the skill state. */
   state: string;
   served: ServedOperations;
   ask: (method: string, path: string, body?: unknown) => Promise<{ status: number; body: Body }>;
   install: (body: Record<string, unknown>) => Promise<{ status: number; body: Body }>;
-  /** Writes files below the folder, path to text, and gives the folder. */
+  /** Writes files below the folder, path to text, and returns the folder. */
   write: (folder: string, files: Record<string, string>) => string;
-  /** Everything that is in the home and is no state of ours. */
+  /** Returns all files of the home except the state. */
   installed: () => string[];
   close(): Promise<void>;
 }
 
-/** Text of a SKILL.md. */
+/** Returns the text of a SKILL.md. */
 export function skillText(name: string, more = '', body = 'Do it.\n'): string {
   return `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n${body}`;
 }
 
-/** All operations over HTTP, as on one machine whose user has nothing yet. */
+/** Serves all operations over HTTP, for a user of one machine without any state. */
 export async function openSkillsPlace(
   environment: NodeJS.ProcessEnv = {},
   options: { deadline?: number } = {},

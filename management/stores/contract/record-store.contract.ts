@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Records, RecordStore } from '../record-store.ts';
 
-/** Stores of one namespace, opened twice as by two processes, and of another one. */
+/** Stores of one namespace, opened twice as by two processes, and stores of another namespace. */
 export interface OpenedRecords {
   one: Records;
   two: Records;
   elsewhere: Records;
-  /** Somebody else writes nonsense where the record of `clients` is. */
+  /** Writes invalid content to the record of `clients`. */
   damage: (name: string) => void | Promise<void>;
   close: () => void | Promise<void>;
 }
@@ -19,7 +19,7 @@ async function codeOf(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Counts up until nobody else was faster. */
+/** Increments a counter until no other writer was faster. */
 async function countUp(store: RecordStore): Promise<void> {
   for (;;) {
     const { value, version } = (await store.get('count'))!;
@@ -36,7 +36,7 @@ const ODD_NAMES = [
   'A',
   'a',
   `x-${'0'.repeat(40)}`,
-  // What stands for `A`.
+  // The key of `A`.
   `x-${createHash('sha256').update('A').digest('hex').slice(0, 40)}`,
   'ä ö',
   'con',
@@ -44,7 +44,7 @@ const ODD_NAMES = [
   'y'.repeat(253),
 ];
 
-/** What both kinds of stores do. */
+/** Tests every kind of store. */
 export function recordStoreContract(name: string, open: () => OpenedRecords | Promise<OpenedRecords>): void {
   describe(`records in ${name}`, () => {
     let opened: OpenedRecords;
@@ -56,7 +56,7 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
     });
     afterEach(() => opened.close());
 
-    it('tell their names without what they say', async () => {
+    it('lists its names without the documents', async () => {
       await store.create('b/c', { deep: true });
       await other.create('a', 1);
       await opened.one('skills').create('c', 1);
@@ -66,7 +66,7 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       ]);
     });
 
-    it('are kept whole, and listed by name', async () => {
+    it('keeps documents unchanged, and lists them by name', async () => {
       expect([await store.list(), await store.get('b')]).toEqual([[], undefined]);
       const value = { name: 'b', groups: ['x'], deep: { nothing: null, text: 'ä"\n' } };
       const version = await store.create('b', value);
@@ -78,7 +78,7 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       ]);
     });
 
-    it('are of one kind and one namespace', async () => {
+    it('separates kinds and namespaces', async () => {
       await store.create('a', 1);
       expect([await opened.one('skills').get('a'), await opened.one('skills').list()]).toEqual([undefined, []]);
       expect([await opened.elsewhere('clients').get('a'), await opened.elsewhere('clients').list()]).toEqual([
@@ -87,13 +87,13 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       ]);
     });
 
-    it('are made once', async () => {
+    it('creates a record once', async () => {
       await store.create('a', 1);
       expect(await codeOf(other.create('a', 2))).toBe('already_exists');
       expect((await store.get('a'))?.value).toBe(1);
     });
 
-    it('are replaced by whoever read the latest, and each write is another version', async () => {
+    it('replaces only the latest version, and changes the version with each write', async () => {
       const first = await store.create('a', 1);
       const second = await other.replace('a', 2, first);
       expect(await codeOf(store.replace('a', 3, first))).toBe('stale');
@@ -103,7 +103,7 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       expect(await codeOf(store.replace('b', 1, third))).toBe('stale');
     });
 
-    it('are deleted, with a version only as they were read', async () => {
+    it('deletes a record, or only the version that was read', async () => {
       const first = await store.create('a', 1);
       await store.replace('a', 2, first);
       expect(await codeOf(other.delete('a', first))).toBe('stale');
@@ -119,20 +119,20 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       expect(await store.delete('a')).toBe(true);
     });
 
-    it('may have any name, and none is another one', async () => {
+    it('accepts any name, and confuses no two names', async () => {
       for (const odd of ODD_NAMES) await store.create(odd, odd);
       for (const odd of ODD_NAMES) expect(await other.get(odd)).toMatchObject({ name: odd, value: odd });
       expect((await store.list()).map((record) => record.name).sort()).toEqual(ODD_NAMES.toSorted());
     });
 
-    it.each(['', 'a\0b', 'a\nb', 'z'.repeat(254)])('have no name such as %j', async (bad) => {
+    it.each(['', 'a\0b', 'a\nb', 'z'.repeat(254)])('rejects a name such as %j', async (bad) => {
       expect(await codeOf(store.create(bad, 1))).toBe('bad_request');
       expect(await codeOf(store.get(bad))).toBe('bad_request');
     });
 
-    it('have a greatest size, over which nothing is written', async () => {
+    it('limits the size, and writes nothing beyond it', async () => {
       const version = await store.create('a', 1);
-      // With its quotes it has two bytes more.
+      // The quotes add two bytes.
       expect(await codeOf(store.create('b', 'x'.repeat(899_999)))).toBe('too_large');
       expect(await codeOf(store.replace('a', 'x'.repeat(899_999), version))).toBe('too_large');
       expect((await store.list()).map((record) => record.value)).toEqual([1]);
@@ -151,7 +151,7 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       expect((await store.get('b'))?.value).toBe(2);
     });
 
-    it('lose no change of many at once', async () => {
+    it('loses no concurrent change', async () => {
       await store.create('count', { n: 0 });
       await Promise.all(Array.from({ length: 20 }, (_, index) => countUp(index % 2 === 0 ? store : other)));
       expect((await other.get('count'))?.value).toEqual({ n: 20 });

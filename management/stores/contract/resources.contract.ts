@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { identityOf, type Resources, type WantedResource } from '../resources.ts';
 
-/** The resources of a namespace that is empty, seen by two. */
+/** The resources of an empty namespace, for two clients. */
 export interface ResourcesUnderTest {
   one: Resources;
   two: Resources;
-  /** Those of another namespace. */
+  /** Resources of another namespace. */
   elsewhere: Resources;
   close(): void | Promise<void>;
 }
@@ -18,7 +18,7 @@ const server = (name: string, spec: Record<string, unknown> = {}): WantedResourc
   spec: { image: 'example/x:1', transport: 'streamable-http', ...spec },
 });
 
-/** What every implementation of Resources does. */
+/** Tests every implementation of Resources. */
 export function resourcesContract(what: string, open: () => ResourcesUnderTest | Promise<ResourcesUnderTest>): void {
   describe(`resources in ${what}`, () => {
     let under: ResourcesUnderTest;
@@ -27,7 +27,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
     });
     afterAll(() => under.close());
 
-    it('are made, found by kind and name in their namespace, and listed by name', async () => {
+    it('creates resources, finds them by kind and name in their namespace, and lists them by name', async () => {
       const { one, two, elsewhere } = under;
       expect(await one.list('MCPServer')).toEqual([]);
       expect(await one.get('MCPServer', 'b')).toBeUndefined();
@@ -51,7 +51,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect(await elsewhere.get('MCPServer', 'b')).toBeUndefined();
     });
 
-    it('are not made where the name is taken, or the contract of the kind is broken', async () => {
+    it('rejects a name that exists, and a violation of the kind’s schema', async () => {
       const { one } = under;
       await expect(one.create(server('a'))).rejects.toMatchObject({ code: 'already_exists' });
       await expect(one.create(server('A_b'))).rejects.toMatchObject({ code: 'bad_request' });
@@ -65,7 +65,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect(await one.get('MCPServer', 'c')).toBeUndefined();
     });
 
-    it('keep their version when nothing changes, and get another with each change', async () => {
+    it('keeps the version without a change, and changes it with each change', async () => {
       const { one, two } = under;
       const before = (await one.get('MCPServer', 'b'))!;
       expect(await two.replace(before)).toMatchObject({ version: before.version, spec: before.spec });
@@ -75,7 +75,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect((await one.get('MCPServer', 'b'))?.version).toBe(after.version);
     });
 
-    it('lose fields, labels and annotations that are not wanted any more', async () => {
+    it('removes fields, labels and annotations that are no longer wanted', async () => {
       const { one } = under;
       const before = (await one.get('MCPServer', 'b'))!;
       const { image, transport } = before.spec;
@@ -87,7 +87,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect(after.annotations.note).toBeUndefined();
     });
 
-    it('are changed only as they were read, where that is asked for', async () => {
+    it('changes only the version that was read, on request', async () => {
       const { one, two } = under;
       const read = (await one.get('MCPServer', 'b'))!;
       await two.replace({ ...read, spec: { ...read.spec, path: '/two' } }, { expected: [read.version] });
@@ -98,11 +98,11 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect((await one.get('MCPServer', 'b'))?.spec.path).toBe('/two');
     });
 
-    it('are deleted as the one that is meant, where that is asked for', async () => {
+    it('deletes only the resource that was meant, on request', async () => {
       const { one, two } = under;
       const former = await one.create(server('again'));
       expect(await one.delete('MCPServer', 'again', { identity: identityOf(former) })).toBe(true);
-      // Of a folder it is the moment that tells them apart.
+      // In a folder, only the creation time distinguishes the two.
       while (Date.now() <= Date.parse(former.createdAt ?? '')) await new Promise((resolve) => setImmediate(resolve));
       const later = await two.create(server('again'));
       const meant = { expected: [later.version], identity: identityOf(former) };
@@ -110,7 +110,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect(await one.delete('MCPServer', 'again', { ...meant, identity: identityOf(later) })).toBe(true);
     });
 
-    it('of which several change one at a time as they were read lose no change', async () => {
+    it('loses no change of several clients that each change the version that they read', async () => {
       const { one, two } = under;
       await one.create(server('many', { toolsFilter: [] }));
       const add = async (resources: Resources, tool: string): Promise<void> => {
@@ -131,7 +131,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect((toolsFilter as string[]).sort()).toEqual([...tools].sort());
     });
 
-    it('that are not there, or would break the contract, are not changed', async () => {
+    it('rejects a change of a missing resource, or one that violates the schema', async () => {
       const { one } = under;
       await expect(one.replace(server('gone'))).rejects.toMatchObject({ code: 'not_found' });
       const before = (await one.get('MCPServer', 'b'))!;
@@ -139,7 +139,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       expect(await one.get('MCPServer', 'b')).toEqual(before);
     });
 
-    it('are deleted once', async () => {
+    it('deletes a resource once', async () => {
       const { one, two } = under;
       expect(await one.delete('MCPServer', 'a')).toBe(true);
       expect(await two.delete('MCPServer', 'a')).toBe(false);

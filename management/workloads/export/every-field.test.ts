@@ -413,17 +413,17 @@ it('says whose tokens are let in, what is asked before a call, what is told of i
   });
 });
 
-/** What the record has a place for, and nothing here can be said. */
+/** Record fields that vmcp cannot fill. */
 const NEVER = [
-  // Settings of audit stand in the workload, in no file.
+  // The workload contains its audit settings; there is no file.
   'audit_config_path',
-  // Secrets are references to Secrets, no files.
+  // Secrets are references to Secrets, not files.
   'remote_auth_config.bearer_token_file',
   'remote_auth_config.client_secret_file',
   'embedded_auth_server_config.signing_key_config.key_dir',
   'embedded_auth_server_config.upstreams.oauth2_config.client_secret_file',
   'embedded_auth_server_config.upstreams.oidc_config.client_secret_file',
-  // No registration token is kept, and records are sealed.
+  // No registration token is stored, and records are sealed.
   'remote_auth_config.cached_reg_token_ref',
   'remote_auth_config.cached_secret_expiry',
   'remote_auth_config.cached_token_expiry',
@@ -436,7 +436,7 @@ const Schema = z.object({
 });
 const { $defs = {}, ...RECORD } = z.toJSONSchema(RunConfiguration, { io: 'output' });
 
-/** Paths of all fields of a schema, or of those that some of the values have. */
+/** Yields the paths of all fields of a schema, or of those that some of the values have. */
 function* fieldsOf(schema: unknown, path: string, values?: readonly unknown[]): Generator<string> {
   const { $ref, properties, items } = Schema.parse(schema);
   if ($ref !== undefined) yield* fieldsOf($defs[$ref.replace('#/$defs/', '')], path, values);

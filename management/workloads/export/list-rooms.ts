@@ -20,7 +20,7 @@ function authenticationIn({ oidc_config: oidc }: Partial<RunConfiguration>): obj
   return oidc ? { type: 'oidc', issuer: oidc.issuer, audience: oidc.audience } : { type: 'anonymous' };
 }
 
-/** The rooms that a request to the workload goes through, in their order (docs/internals/lifecycle.md), without secrets. */
+/** Returns the steps that a request to the workload passes, in order (docs/internals/lifecycle.md), without secrets. */
 export function listRooms(spec: Spec, config: Partial<RunConfiguration>, credential: string | undefined): Room[] {
   const { validating_webhooks: webhooks, authz_config: policies } = config;
   return [

@@ -32,11 +32,11 @@ function renderWebhook({ name, url, timeout, failurePolicy, hmacSecretRef, tls }
   };
 }
 
-/** URL of the endpoint as clients write it, where it is written. */
+/** Returns the endpoint URL that the spec gives for clients, if any. */
 export const resourceUrlOf = ({ oidcConfig, oidcConfigRef }: Spec): string | undefined =>
   oidcConfig?.resourceUrl ?? oidcConfigRef?.resourceUrl;
 
-/** `shared`: what the MCPOIDCConfig or the ConfigMap says that is referred to. */
+/** Returns the issuer. `shared`: content of the referenced MCPOIDCConfig or ConfigMap. */
 function issuerOf({ oidcConfig, oidcConfigRef }: Spec, shared: Issuer | undefined): Issuer | undefined {
   if (oidcConfig) return oidcConfig.inline ?? oidcConfig.kubernetes ?? shared ?? {};
   return oidcConfigRef && { ...shared, audience: oidcConfigRef.audience, scopes: oidcConfigRef.scopes };
@@ -62,14 +62,14 @@ function renderOidc(spec: Spec, shared: Issuer | undefined) {
 }
 
 type Inline = NonNullable<NonNullable<Spec['oidcConfig']>['inline']>;
-/** What an issuer may say, wherever it is described. */
+/** Fields of an issuer, from any definition. */
 export type Issuer = { [K in keyof Inline]?: Inline[K] | undefined };
 
-/** Who is let in, who may do what, and what is told of it. */
+/** Renders authentication, authorization, audit and telemetry. */
 export function renderIncoming(spec: Spec, shared: Issuer | undefined): Partial<RunConfiguration> {
   const { authzConfig, audit, telemetry, webhooks } = spec;
   const policies = authzConfig?.configMap;
-  // The record has no place for references to its secrets.
+  // The record cannot hold references to the telemetry secrets.
   const settings = { ...telemetry };
   delete settings.headersFromSecret;
   delete settings.caBundleRef;

@@ -7,7 +7,7 @@ import { referenceText } from '../secret-reference.ts';
 import { present, type Spec } from '../spec.ts';
 import { renderAuthServer } from './render-auth-server.ts';
 
-/** What a workload is authenticated by at what it is. */
+/** Credential of a workload at its backend. */
 export type Credential = z.output<typeof MCPExternalAuthConfigSpec>;
 
 function renderExchange({ tokenExchange }: Credential) {
@@ -53,7 +53,7 @@ function renderSwap({ upstreamInject, embeddedAuthServer }: Credential) {
   });
 }
 
-/** Records of the session store with what a login gave; a fixed token, and a client that is given, have none. */
+/** Returns the session store records of a login; a fixed token and a given client have none. */
 function cachedRecords({ remoteUrl: url, remoteAuth: auth }: Spec) {
   if (!auth || url === undefined || auth.bearerTokenSecretRef) return {};
   const { issuer, authorizeUrl: authorize_url, tokenUrl: token_url, clientId: client_id, resource } = auth;
@@ -84,7 +84,7 @@ function renderRemote(spec: Spec, skipBrowser: boolean | undefined) {
   });
 }
 
-/** How requests reach the workload, and its own authorization server. */
+/** Renders how requests reach the workload, and its own authorization server. */
 export function renderOutgoing(
   spec: Spec,
   credential: Credential | undefined,

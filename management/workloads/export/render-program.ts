@@ -6,11 +6,11 @@ import type { WorkloadDetail } from '../../records/workload.ts';
 import { mapping, orNothing, present, type Spec } from '../spec.ts';
 import { caBundleText, configMapText } from './render-incoming.ts';
 
-/** Where a workload is. */
+/** Addresses of a workload. */
 export interface Whereabouts {
-  /** Address that its own endpoint listens on. */
+  /** Address on which its own endpoint listens. */
   host: string;
-  /** Port of that; undefined while it has none. */
+  /** Port of the endpoint; undefined while it has none. */
   port: number | undefined;
   /** Host of its program. */
   targetHost: string;
@@ -23,7 +23,7 @@ function profileText({ permissionProfile: profile }: Spec): string | undefined {
 const secretTexts = ({ secrets = [] }: WorkloadDetail): string[] =>
   secrets.map(({ name, target }) => `${name},target=${target ?? name.split('/')[1] ?? ''}`);
 
-/** Labels of what its program runs in: those of its pods in a cluster. */
+/** Returns the labels of its pods in a cluster. */
 function labelsOf({ podTemplateSpec }: Spec): Record<string, string> | undefined {
   const labels = mapping(mapping(mapping(podTemplateSpec).metadata).labels);
   return orNothing(Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])));
@@ -32,7 +32,7 @@ function labelsOf({ podTemplateSpec }: Spec): Record<string, string> | undefined
 type Storage = NonNullable<Spec['sessionStorage']>;
 type Redis = NonNullable<Storage['redis']>;
 
-/** One Redis, or the Sentinels that name it. */
+/** Returns the address of one Redis, or of the Sentinels that name it. */
 const addressOf = ({ addr, sentinelConfig }: Redis): string | undefined =>
   addr ?? (sentinelConfig && sentinelAddresses(sentinelConfig).join(','));
 
@@ -51,7 +51,7 @@ function sharedSessions({ address, db, keyPrefix, redis }: Storage) {
 const scaling = ({ backendReplicas, sessionStorage }: Spec) =>
   present({ backend_replicas: backendReplicas, session_redis: sessionStorage && sharedSessions(sessionStorage) });
 
-/** What runs, where, and what it offers. `detail`: the same workload as a record. */
+/** Renders the program, its location and what it offers. `detail`: the same workload as a record. */
 export function renderProgram(spec: Spec, detail: WorkloadDetail, where: Whereabouts): Partial<RunConfiguration> {
   const { name = '' } = detail;
   const isRemote = spec.remoteUrl !== undefined;

@@ -11,8 +11,8 @@ const of = async (name: string, manifests: Record<string, string>): Promise<RunC
   return RunConfiguration.parse(await place.rooms().runConfigurations.render(name));
 };
 
-describe('an exported run configuration', () => {
-  it('says everything that its workload is run with; secrets are references', async () => {
+describe('RunConfigurations', () => {
+  it('renders every setting of a workload; secrets are references', async () => {
     const config = await of('full', { 'full.yaml': FULL, 'exchange.yaml': EXCHANGE, 'issuer.yaml': ISSUER });
     expect(config).toEqual({
       schema_version: 'v0.1.0',
@@ -102,7 +102,7 @@ describe('an exported run configuration', () => {
     ]);
   });
 
-  it('has the authorization server of its own, with its provider, and which token it swaps in', async () => {
+  it('renders the authorization server, its provider, and the token exchange', async () => {
     const server = `${head('MCPExternalAuthConfig', 'own')}  type: embeddedAuthServer
   embeddedAuthServer:
     issuer: https://own.example
@@ -179,7 +179,7 @@ describe('an exported run configuration', () => {
     ]);
   });
 
-  it('has the roles of AWS, and the login at a remote server', async () => {
+  it('renders the roles of AWS, and the login at a remote server', async () => {
     const aws = `${head('MCPExternalAuthConfig', 'aws')}  type: awsSts
   awsSts:
     region: eu-central-1
@@ -213,7 +213,7 @@ describe('an exported run configuration', () => {
     expect(middleware_configs).toContainEqual({ type: 'outgoing_authentication', parameters: { type: 'remoteAuth' } });
   });
 
-  describe('whose issuer stands in a ConfigMap', () => {
+  describe('with an issuer in a ConfigMap', () => {
     const workload = `${head('MCPServer', 'one')}  remoteUrl: https://one.example/mcp
   oidcConfig: { type: configMap, resourceUrl: 'https://one.example/mcp', configMap: { name: issuer, key: said } }
 `;
@@ -224,7 +224,7 @@ describe('an exported run configuration', () => {
       return (await of('one', { 'issuer.yaml': text, 'one.yaml': workload })).oidc_config;
     };
 
-    it('says what the ConfigMap says of it', async () => {
+    it('renders the content of the ConfigMap', async () => {
       const said = { issuer: 'https://id.example', audience: 'one', clientId: 'me', scopes: ['read'] };
       expect(await oidcOf({ ...said, jwksUrl: 'https://id.example/keys' })).toEqual({
         issuer: 'https://id.example',
@@ -246,18 +246,18 @@ describe('an exported run configuration', () => {
         { issuer: 'https://id.example', clientId: 'me', clientSecretRef: { name: 'a', key: 'b' } },
       ],
       ['refers to another ConfigMap', { issuer: 'https://id.example', caBundleRef: { name: 'a' } }],
-    ])('leaves out what is not in force, as it %s', async (_why, said) => {
+    ])('omits values that are not in force, because it %s', async (_why, said) => {
       expect(await oidcOf(said)).toEqual({ resourceURL: 'https://one.example/mcp' });
     });
   });
 
-  it('is given also of a workload whose references lead nowhere', async () => {
+  it('renders a workload whose references cannot be resolved', async () => {
     const config = await of('full', { 'full.yaml': FULL });
     expect(config.token_exchange_config).toBeUndefined();
     expect(config.oidc_config).toEqual(expect.objectContaining({ audience: 'full' }));
   });
 
-  it('gives the arguments of a command, without the program', async () => {
+  it('renders the arguments of a command, without the program', async () => {
     const program = `apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
 metadata: { name: local }

@@ -25,7 +25,7 @@ interface Sources {
   runtime: Pick<WorkloadRuntime, 'host' | 'hasPaths' | 'targetHost'>;
 }
 
-/** Run configurations of the workloads of one namespace. */
+/** Renders run configurations of the workloads in one namespace. */
 export class RunConfigurations {
   readonly #in: Sources;
 
@@ -33,7 +33,7 @@ export class RunConfigurations {
     this.#in = sources;
   }
 
-  /** Everything that a workload is run with; secrets are references. @throws Problem `not_found` */
+  /** Returns every setting of a workload; secrets are references. @throws Problem `not_found` */
   async render(name: string): Promise<RunConfiguration> {
     const { workloads, profiles, runtime } = this.#in;
     const resource = await workloads.found(name);
@@ -65,7 +65,7 @@ export class RunConfigurations {
     return spec?.inline ?? spec?.kubernetesServiceAccount;
   }
 
-  /** What is referred to, as far as it can be read: the status tells what is wrong with it. */
+  /** Returns the referenced spec if it can be read; the status reports what is wrong with it. */
   async #specOf<S extends z.ZodType>(
     kind: StoredResource['kind'],
     name: string | undefined,

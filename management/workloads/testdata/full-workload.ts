@@ -1,8 +1,8 @@
-/** Beginning of a manifest, up to its spec. */
+/** Returns the beginning of a manifest, up to its spec. */
 export const head = (kind: string, name: string, annotations = '{}'): string =>
   `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name}, annotations: ${annotations} }\nspec:\n`;
 
-/** What is kept with a workload and has no other meaning. */
+/** Fields that are only recorded with a workload. */
 export const RECORDED = {
   registry_url: 'https://registry.example/servers.json',
   registry_api_url: 'https://registry.example',
@@ -10,7 +10,7 @@ export const RECORDED = {
   ignore_config: { loadGlobal: true, printOverlays: false },
 };
 
-/** A workload with everything that a run configuration has a place for. */
+/** A workload with every setting that a run configuration can express. */
 export const FULL = `${head('MCPServer', 'full', `{ vmcp.dev/recorded: '${JSON.stringify(RECORDED)}' }`)}  groupRef: tools
   image: example/full:1
   args: [--fast]

@@ -3,13 +3,13 @@ import { MCPServerSpec } from '#crds/kinds/index';
 
 const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
 const envName = fc.stringMatching(/^[A-Z][A-Z0-9_]{0,8}$/);
-/** A text of a line. */
+/** A text of one line. */
 export const word = fc.stringMatching(/^[A-Za-z0-9 .:=-]{1,12}$/);
 const path = fc.stringMatching(/^\/[a-z]{1,8}$/);
 const port = fc.integer({ min: 1, max: 65_535 });
 const reference = fc.record({ name, key: envName });
 const url = name.map((host) => `https://${host}.example/x`);
-/** There in one of two: what is not written is tried as often as what is, and documents are no longer than they need to be. */
+/** Present in half of the cases: covers missing fields as often as present ones, and keeps documents short. */
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 1 });
 const uniqueBy = <T>(value: fc.Arbitrary<T>, selector: (entry: T) => unknown) =>
   fc.uniqueArray(value, { maxLength: 3, selector });
@@ -20,7 +20,7 @@ const published = fc.oneof(
   fc.tuple(port, port).map(([here, there]) => `192.0.2.7:${here}:${there}`),
   port.map((there) => `[::1]:${there}`),
 );
-/** Annotations, one of which records what means nothing to an MCPServer. */
+/** Annotations, one of which records fields that mean nothing to an MCPServer. */
 export const recorded = fc
   .record({
     registry_url: optional(
@@ -128,7 +128,7 @@ const remote = fc.record({
     }),
   ),
 });
-/** The `spec` of an MCPServer as it comes from a file or from an API server: without members that have no value. */
+/** The `spec` of an MCPServer as from a file or an API server: without undefined members. */
 export const spec = fc
   .oneof(program, remote)
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>)

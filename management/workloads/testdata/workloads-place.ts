@@ -11,7 +11,7 @@ kind: MCPGroup
 metadata: { name: tools }
 `;
 
-/** A workload as people write it. */
+/** A workload as users write it. */
 export const SEARCH = `# What we search with.
 apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
@@ -30,11 +30,11 @@ spec:
 
 export interface WorkloadsPlace {
   folder: string;
-  /** Home of the user, with nothing in it. */
+  /** Empty home of the user. */
   home: string;
   state: StateFolder;
   rooms: (namespace?: string) => Rooms;
-  /** Told of what failed inside. */
+  /** Recorded internal failures. */
   failures: string[];
   write(file: string, text: string): void;
   read(file: string): string;
@@ -42,7 +42,7 @@ export interface WorkloadsPlace {
   remove(): void;
 }
 
-/** A folder of manifests on which nothing runs, and the rooms on it. */
+/** Opens a manifest folder on which nothing runs, with its services. */
 export function workloadsPlace(
   manifests: Record<string, string> = { 'group.yaml': GROUP, 'search.yaml': SEARCH },
   more: NodeJS.ProcessEnv = {},

@@ -1,6 +1,6 @@
 import { Retriable } from '#operator/errors';
 
-/** One thing that is wrong with what was sent. `field` is a path such as `spec.replicas`. */
+/** One problem of a request. `field` is a path such as `spec.replicas`. */
 export interface Cause {
   field?: string | undefined;
   reason?: string | undefined;
@@ -8,29 +8,29 @@ export interface Cause {
 }
 
 interface ApiErrorFacts extends ErrorOptions {
-  /** HTTP status; 0 when there was no answer at all. */
+  /** HTTP status; 0 without an answer. */
   status: number;
   /**
-   * Kubernetes' own word, e.g. `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, `Invalid`; or `Unreachable`, `Timeout`,
-   * `InvalidAnswer`.
+   * Kubernetes' own reason, e.g. `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, `Invalid`; or `Unreachable`,
+   * `Timeout`, `InvalidAnswer`.
    */
   reason: string;
-  /** Milliseconds that the server asks to wait, where it says so. */
+  /** Milliseconds that the server asks to wait, if it does. */
   retryAfter?: number | undefined;
-  /** Names that collide, fields that are wrong: the machine-readable part of the server's answer. */
+  /** Colliding names or invalid fields: the machine-readable part of the server's answer. */
   causes?: Cause[] | undefined;
 }
 
-/** Statuses after which the same request may well succeed. */
+/** Statuses after which the same request may succeed. */
 const PASSING = new Set([0, 401, 408, 409, 425, 429]);
 
-/** Statuses of who is not there yet, or has too much to do. */
+/** Statuses of a server that is not up yet or overloaded. */
 const AWAY = new Set([429, 502, 503, 504]);
 
-/** While the API server is away, what waits for it is not given more time than this. Milliseconds. */
+/** Longest pause between attempts while the API server is away. Milliseconds. */
 const RETRY_WITHIN = 10_000;
 
-/** The API server did not do what it was asked. The message never holds a value of a Secret. */
+/** The API server refused or did not answer a request. The message never holds a value of a Secret. */
 export class ApiError extends Retriable {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -47,12 +47,12 @@ export class ApiError extends Retriable {
     this.causes = causes ?? [];
   }
 
-  /** Whether the same request may succeed later without anybody mending anything. */
+  /** Returns whether the same request may succeed later without a repair. */
   get retryHelps(): boolean {
     return PASSING.has(this.status) || this.status >= 500;
   }
 
-  /** Whether nobody answers, or not yet: nothing is wrong with what was asked. */
+  /** Returns whether the server is not answering (yet), so the request itself is not at fault. */
   get isAway(): boolean {
     return this.reason === 'Unreachable' || this.reason === 'Timeout' || AWAY.has(this.status);
   }
@@ -62,7 +62,7 @@ export class ApiError extends Retriable {
   }
 }
 
-/** Whether a problem is an answer of the API server with this status. */
+/** Returns whether a problem is an answer of the API server with one of these statuses. */
 export function isStatus(problem: unknown, ...statuses: number[]): problem is ApiError {
   return problem instanceof ApiError && statuses.includes(problem.status);
 }

@@ -21,7 +21,7 @@ async function errorOf(call: Promise<unknown>): Promise<ApiError> {
   throw new Error(`no ApiError: ${String(problem)}`);
 }
 
-describe('calls of the API server', () => {
+describe('KubeApi', () => {
   let server: WatchServer;
   let api: KubeApi;
   let counted: string[];
@@ -31,7 +31,7 @@ describe('calls of the API server', () => {
     api = server.api((verb, resource, code) => counted.push(`${verb} ${resource} ${code}`));
   });
   afterEach(async () => {
-    // Calls that wait end with the server.
+    // Waiting calls end with the server.
     await server.close();
     await api.close();
   });
@@ -68,7 +68,7 @@ describe('calls of the API server', () => {
   });
 
   it.each(['', '.', '..', '../others', 'a/status', 'a%2fstatus'])(
-    'asks for no other path by the name %j',
+    'rejects the name %j, which would change the path',
     async (name) => {
       const place = { namespace: 'team', name };
       const refused = { status: 400, message: expect.stringContaining('no object can be called so') as unknown };
@@ -79,12 +79,12 @@ describe('calls of the API server', () => {
     },
   );
 
-  it('takes it for done when what is to be deleted is not there', async () => {
+  it('treats a deletion of a missing object as done', async () => {
     server.nextAnswers.push({ status: 404, body: statusBody(404, 'NotFound') });
     expect(await api.delete(THINGS, { namespace: 'ns', name: 'a' })).toBe(false);
   });
 
-  it('says what the server says against a request: status, reason, causes, how long to wait', async () => {
+  it("reports the server's refusal: status, reason, causes and delay", async () => {
     const details = { causes: [{ field: 'spec.replicas', reason: 'FieldValueInvalid', message: 'must be positive' }] };
     server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid', 'it is invalid', details) });
     const refused = await errorOf(api.create(THINGS, object));
@@ -108,7 +108,7 @@ describe('calls of the API server', () => {
     [403, false],
     [404, false],
     [410, false],
-  ])('knows whether it helps to try again after %d', async (status, helps) => {
+  ])('reports whether a retry helps after %d', async (status, helps) => {
     server.nextAnswers.push({ status, body: statusBody(status, 'Reason') });
     expect((await errorOf(api.create(THINGS, object))).retryHelps).toBe(helps);
   });
@@ -121,12 +121,12 @@ describe('calls of the API server', () => {
     [500, undefined],
     [409, undefined],
     [403, undefined],
-  ])('knows by %d whether the server is only away, so that an attempt soon is right', async (status, retryWithin) => {
+  ])('reports whether %d means that the server is away and an early retry is right', async (status, retryWithin) => {
     server.nextAnswers.push({ status, body: statusBody(status, 'Reason') });
     expect((await errorOf(api.create(THINGS, object))).retryWithin).toBe(retryWithin);
   });
 
-  it('says nothing of what the server says of a Secret, which may quote its values', async () => {
+  it("hides the server's text about a Secret, which may quote its values", async () => {
     const details = { causes: [{ field: 'data', message: 'hunter2' }] };
     server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid', 'invalid value "hunter2"', details) });
     const problem = await errorOf(api.create(SECRETS, object));
@@ -134,7 +134,7 @@ describe('calls of the API server', () => {
     expect(JSON.stringify([problem, problem.causes])).not.toContain('hunter2');
   });
 
-  it('looks for another token as soon as its own is refused, and not because of anything else', async () => {
+  it('fetches a new token when its own is refused, and only then', async () => {
     const config = new KubeConfig();
     config.loadFromClusterAndUser(
       { name: 'test', server: server.url, skipTLSVerify: true },
@@ -154,7 +154,7 @@ describe('calls of the API server', () => {
     await own.close();
   });
 
-  it('gives a call up at its deadline', async () => {
+  it('ends a call at its deadline', async () => {
     const silent = server.api();
     server.nextAnswers.push({ status: 200, body: '{"half":' });
     expect(await errorOf(api.getPath('/x'))).toMatchObject({ status: 0, reason: 'InvalidAnswer' });
@@ -171,7 +171,7 @@ describe('calls of the API server', () => {
     ['applies', (of) => of.apply(DEPLOYMENTS, object, { fieldManager: 'vmcp' })],
     ['creates', (of) => of.create(DEPLOYMENTS, object)],
     ['deletes', (of) => of.delete(DEPLOYMENTS, { namespace: 'ns', name: 'a' })],
-  ])('gives a call up that %s something, after 30 s, also where the answer never ends', async (_what, call) => {
+  ])('ends a call that %s something after 30 s, also if the answer never ends', async (_what, call) => {
     const asked: number[] = [];
     const begin = AbortSignal.timeout.bind(AbortSignal);
     const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
@@ -187,7 +187,7 @@ describe('calls of the API server', () => {
     }
   });
 
-  it('says so when there is no API server', async () => {
+  it('reports a missing API server', async () => {
     await server.close();
     const problem = await errorOf(api.getPath('/x'));
     expect(problem).toMatchObject({ status: 0, reason: 'Unreachable', retryHelps: true, isAway: true });

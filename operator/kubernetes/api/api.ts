@@ -6,17 +6,17 @@ import { readError } from './read-error.ts';
 import { type KubeList, type Longest, type Measured, type NextPage, readMeasured, readPage } from './read-page.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
 
-/** Which objects: of one namespace or of all, by labels and fields. */
+/** Selects objects: of one namespace or of all, by labels and fields. */
 export interface Selection {
   namespace?: string | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Only metadata leaves the API server (`PartialObjectMetadata`): for Secrets that are watched. */
+  /** Requests only metadata (`PartialObjectMetadata`), for watched Secrets. */
   metadataOnly?: boolean | undefined;
 }
 
 export interface CallOptions {
-  /** Milliseconds until the call is given up; 30 s without. */
+  /** Milliseconds until the call fails. Default: 30 s. */
   deadline?: number;
   signal?: AbortSignal | undefined;
 }
@@ -29,11 +29,11 @@ export interface DeleteOptions extends CallOptions {
 
 export interface WriteOptions extends CallOptions {
   fieldManager?: string;
-  /** Nothing is stored, everything is checked, fields that nobody knows among it. */
+  /** Stores nothing and checks everything, including unknown fields. */
   dryRun?: boolean;
 }
 
-/** Told of each request that has ended. `code` is the HTTP status, 0 without an answer; `seconds` its duration. */
+/** Receives each finished request. `code`: HTTP status, 0 without an answer; `seconds`: duration. */
 export type OnRequest = (verb: string, resource: string, code: number, seconds: number) => void;
 
 const PATCH_TYPES = {
@@ -43,14 +43,14 @@ const PATCH_TYPES = {
   json: 'application/json-patch+json',
 } as const;
 
-/** Without fallback to the whole object: what is not asked for may not arrive. */
+/** Without fallback to the whole object: unrequested data must not arrive. */
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /**
- * The API server: raw objects in and out. Every call has a deadline and fails with an `ApiError`; none is repeated here.
- * (The client library's typed calls drop fields, and its watch swallows what it cannot read, loses Retry-After, and opens a
- * TLS connection each time; it is used for kubeconfigs and logins.)
+ * Client of the API server for raw objects. Every call has a deadline, fails with an `ApiError` and is never repeated
+ * here. The client library's typed calls drop fields. Its watch hides unreadable events, loses Retry-After and opens a
+ * TLS connection each time. It serves only for kubeconfigs and logins.
  */
 export class KubeApi {
   readonly #connection: Connection;
@@ -61,14 +61,14 @@ export class KubeApi {
     this.#onRequest = onRequest;
   }
 
-  /** Namespace of the kubeconfig's context, or of the pod. */
+  /** Returns the namespace of the kubeconfig's context, or of the pod. */
   get namespace(): string | undefined {
     return this.#connection.namespace;
   }
 
   /**
-   * One page of objects: at most `limit`, and fewer where they are long, as anybody's objects may be a megabyte each. `next` of the last
-   * page goes on; both are absent for everything at once.
+   * Returns one page of at most `limit` objects, fewer if they are long: objects may have a megabyte each. Pass `next`
+   * of the last page to continue. Without both, returns everything at once.
    */
   async list(
     resource: Resource,
@@ -88,22 +88,22 @@ export class KubeApi {
     return readPage(read, { limit, first: next?.limit ?? limit });
   }
 
-  /** One object. */
+  /** Returns one object. */
   async get(resource: Resource, place: Place, options: CallOptions = {}): Promise<KubeObject> {
     const path = pathOf(resource, place);
     return (await this.#json({ verb: 'get', resource: resource.plural, method: 'GET', path }, options)) as KubeObject;
   }
 
-  /** The JSON of another path of the API server, e.g. `/openid/v1/jwks`. */
+  /** Returns the JSON of another path, e.g. `/openid/v1/jwks`. */
   async getPath(path: string, options: CallOptions = {}): Promise<unknown> {
-    // Key sets have a media type of their own.
+    // Key sets have their own media type.
     return this.#json({ verb: 'get', resource: path, method: 'GET', path, accept: '*/*' }, options);
   }
 
   /**
-   * Changes after `resourceVersion`, bookmarks among them, until the server or `signal` ends it, or nothing comes for
-   * `silence` milliseconds (an end like any other: go on from the last version). Throws an ApiError when it is refused
-   * (410 `Expired`: list again), cut, or not understood.
+   * Yields changes after `resourceVersion`, including bookmarks. Ends with the server, with `signal`, or after
+   * `silence` milliseconds without data; then continue from the last version.
+   * @throws ApiError if refused (410 `Expired`: list again), cut off, or unreadable
    */
   async *watch(
     resource: Resource,
@@ -139,7 +139,7 @@ export class KubeApi {
     }
   }
 
-  /** Server-side apply: `object` is all that this field manager wants. With `force` fields of others are taken over. */
+  /** Server-side apply. `object` holds every field that this manager wants. `force` takes over fields of other managers. */
   async apply(
     resource: Resource,
     object: KubeObject,
@@ -165,7 +165,7 @@ export class KubeApi {
     );
   }
 
-  /** Changes fields of one object: a merge, strategic merge or JSON patch. */
+  /** Changes fields of one object by a merge, strategic merge or JSON patch. */
   async patch(
     resource: Resource,
     place: Place,
@@ -192,12 +192,12 @@ export class KubeApi {
     );
   }
 
-  /** Merge patch of the status subresource; `status` holds the changed fields, null removes one. */
+  /** Patches the status subresource. `status` holds the changed fields; null removes one. */
   async patchStatus(resource: Resource, place: Place, status: object, options: WriteOptions = {}): Promise<KubeObject> {
     return this.patch(resource, place, { status }, { ...options, subresource: 'status' });
   }
 
-  /** Makes an object; 409 `AlreadyExists` where there is one. `subresource` with its owner's name, e.g. a token or an eviction. */
+  /** Creates an object; 409 `AlreadyExists` if it exists. `subresource`, e.g. a token or an eviction, takes its owner's name. */
   async create(
     resource: Resource,
     object: KubeObject,
@@ -210,7 +210,7 @@ export class KubeApi {
     return this.#write({ verb: 'create', method: 'POST', path, query, body: object }, resource, options);
   }
 
-  /** Replaces an object whose `metadata.resourceVersion` is still the one given; 409 `Conflict` else. */
+  /** Replaces an object with this `metadata.resourceVersion`; 409 `Conflict` if it has changed. */
   async replace(
     resource: Resource,
     object: KubeObject,
@@ -221,7 +221,7 @@ export class KubeApi {
     return this.#write({ verb: 'update', method: 'PUT', path, query, body: object }, resource, options);
   }
 
-  /** Removes an object; false where there is none. 409 `Conflict` where `uid` or `resourceVersion` is given and another. */
+  /** Deletes an object. Returns false if there is none. 409 `Conflict` if its `uid` or `resourceVersion` differs from the given one. */
   async delete(
     resource: Resource,
     place: Place,
@@ -238,12 +238,12 @@ export class KubeApi {
     }
   }
 
-  /** Bytes of another path of the API server, as they come, until `signal`. */
+  /** Yields the bytes of another path as they arrive, until `signal`. */
   async *stream(wanted: Exchange, limits: Deadlines): AsyncGenerator<Uint8Array, void, void> {
     yield* (await this.#send(wanted, limits)) as AsyncIterable<Uint8Array>;
   }
 
-  /** Ends all connections. Calls under way fail. */
+  /** Closes all connections. Open calls fail. */
   async close(): Promise<void> {
     await this.#connection.close();
   }
@@ -270,7 +270,7 @@ export class KubeApi {
     }
   }
 
-  /** Sends one request and returns its answer's body, or throws what the server says against it. */
+  /** Sends one request. Returns the body of the answer, or throws the server's refusal. */
   async #send(wanted: Exchange, limits: Deadlines) {
     const startedAt = performance.now();
     let code = 0;

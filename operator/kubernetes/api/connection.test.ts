@@ -23,12 +23,12 @@ function write(users: object = { token: 'a-token' }): void {
   writeFileSync(file, JSON.stringify(kubeconfig));
 }
 
-describe('the way to the API server', () => {
+describe('connect', () => {
   afterEach(() => {
     rmSync(file, { force: true });
   });
 
-  it('is what the kubeconfig says: address, namespace, token', async () => {
+  it('uses the address, namespace and token of the kubeconfig', async () => {
     write();
     const connection = connect(loadKubeConfig({ kubeconfig: file }));
     expect([connection.server, connection.namespace]).toEqual(['https://127.0.0.1:1', 'team']);
@@ -36,7 +36,7 @@ describe('the way to the API server', () => {
     await connection.close();
   });
 
-  it('is told where there is none, whatever context is named', () => {
+  it('reports a missing kubeconfig, whatever context is named', () => {
     const environment = jest.replaceProperty(process, 'env', { HOME: folder });
     try {
       expect(() => loadKubeConfig({})).toThrow('there is no kubeconfig');
@@ -46,12 +46,12 @@ describe('the way to the API server', () => {
     }
   });
 
-  it('takes another context where one is named', () => {
+  it('uses another context if one is named', () => {
     write();
     expect(connect(loadKubeConfig({ kubeconfig: file, context: 'second' })).namespace).toBeUndefined();
   });
 
-  it('keeps its connections from call to call, also when it asks for the token again', async () => {
+  it('reuses its connections for all calls, also after it requests the token again', async () => {
     write();
     const connection = connect(loadKubeConfig({ kubeconfig: file }));
     const [first, second] = await Promise.all([connection.authenticate(), connection.authenticate()]);
@@ -62,7 +62,7 @@ describe('the way to the API server', () => {
     await connection.close();
   });
 
-  it('names the flag and what to do when the file or the context is wrong', () => {
+  it('names the flag and the remedy when the file or the context is wrong', () => {
     expect(() => loadKubeConfig({ kubeconfig: file })).toThrow(
       /^--kubeconfig .*kubeconfig: ENOENT.*: name a file that can be read/,
     );

@@ -2,32 +2,32 @@ import type { RequestOptions } from 'node:https';
 import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
 
-/** How the API server is reached: its address, and what a request needs so that it is let in. */
+/** The address of the API server and the credentials of requests. */
 export interface Connection {
-  /** Address without a slash at its end. */
+  /** Address without a trailing slash. */
   server: string;
-  /** Namespace of the context, or of the pod; undefined where neither says one. */
+  /** Namespace of the context or of the pod; undefined if neither has one. */
   namespace: string | undefined;
-  /** Headers of a request now. Reads files and runs programs as the kubeconfig says, at most every few seconds. */
+  /** Returns the current headers of a request. Reads files and runs programs of the kubeconfig, at most every few seconds. */
   authenticate(): Promise<{ headers: Record<string, string>; dispatcher: Dispatcher }>;
-  /** What was kept of the last `authenticate` is not used again: the server refused it. */
+  /** Discards the cached result of `authenticate` after a refusal. */
   forget(): void;
   close(): Promise<void>;
 }
 
 interface ConnectOptions {
-  /** Path of a kubeconfig file. Without, the pod's own account inside a cluster, else KUBECONFIG, else ~/.kube/config. */
+  /** Path of a kubeconfig file. Default: the pod's account in a cluster, else KUBECONFIG, else ~/.kube/config. */
   kubeconfig?: string | undefined;
   /** Name of a context other than the current one. */
   context?: string | undefined;
-  /** Most requests at once, watches included. */
+  /** Most concurrent requests, including watches. */
   connections?: number;
 }
 
-/** Files of a pod's account change; a program's answer is kept by the client library itself. Milliseconds. */
+/** The files of a pod's account change; the client library caches the answers of programs. Milliseconds. */
 const KEPT_FOR = 10_000;
 
-/** Reads the kubeconfig. Throws an Error that names the file or context and says what to do. */
+/** Reads the kubeconfig. @throws Error that names the file or context and the remedy */
 export function loadKubeConfig({ kubeconfig, context }: ConnectOptions): KubeConfig {
   const config = new KubeConfig();
   try {
@@ -46,7 +46,7 @@ export function loadKubeConfig({ kubeconfig, context }: ConnectOptions): KubeCon
 const NO_KUBECONFIG =
   'there is no kubeconfig: neither KUBECONFIG nor ~/.kube/config names one, and this is no pod with an account; set KUBECONFIG, or write --kubeconfig <file>';
 
-/** What the library takes where it finds nothing. */
+/** Returns whether the library made up this config because it found none. */
 function isMadeUp(config: KubeConfig): boolean {
   return (
     config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'
@@ -66,7 +66,7 @@ interface Access {
   dispatcher: Dispatcher;
 }
 
-/** Connects as a kubeconfig says. Opens nothing before the first request. */
+/** Connects with a kubeconfig. Opens no connection before the first request. */
 export function connect(config: KubeConfig, { connections = 64 }: ConnectOptions = {}): Connection {
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new Error(`the kubeconfig's context "${config.getCurrentContext()}" names no cluster`);
@@ -74,12 +74,12 @@ export function connect(config: KubeConfig, { connections = 64 }: ConnectOptions
   let pending: Promise<Access> | undefined;
   let keptUntil = 0;
 
-  /** Headers as they are now, and one agent that is kept while certificates stay what they are. */
+  /** Returns the current headers and an agent that is reused while the certificates stay the same. */
   async function refresh(): Promise<Access> {
     const { headers, tls } = await readKubeConfig(config);
     const material = JSON.stringify(tls);
     if (kept?.material !== material) {
-      // Requests on their way end first.
+      // Open requests end first.
       void kept?.dispatcher.close();
       kept = { headers, material, dispatcher: await createDispatcher(config, tls, connections) };
     }
@@ -107,7 +107,7 @@ export function connect(config: KubeConfig, { connections = 64 }: ConnectOptions
 
 type TlsOptions = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized'> & { servername?: string };
 
-/** What the library makes of the kubeconfig: tokens of files and programs, certificates, who is impersonated. */
+/** Reads the kubeconfig with the library: tokens of files and programs, certificates, impersonation. */
 async function readKubeConfig(config: KubeConfig): Promise<{ headers: Record<string, string>; tls: TlsOptions }> {
   const headers: Record<string, string> = {};
   const options: RequestOptions & { servername?: string } = { headers };

@@ -2,7 +2,7 @@ import { type Dispatcher, request } from 'undici';
 import { ApiError } from './api-error.ts';
 
 export interface Exchange {
-  /** As it is counted: list, watch, get, apply, patch, create, update, delete. */
+  /** The verb in metrics: list, watch, get, apply, patch, create, update, delete. */
   verb: string;
   /** Plural name of the resource, or a path. */
   resource: string;
@@ -15,16 +15,16 @@ export interface Exchange {
 }
 
 export interface Deadlines {
-  /** Milliseconds until the call is given up; 30 s without. */
+  /** Milliseconds until the call fails. Default: 30 s. */
   deadline?: number;
-  /** Milliseconds without a byte after which a body is given up. With it, the deadline is for the first byte only. */
+  /** Milliseconds without a byte after which a body fails. If set, the deadline covers only the first byte. */
   silence?: number;
   signal?: AbortSignal | undefined;
 }
 
 export const DEADLINE = 30_000;
 
-/** Sends one request. Rejects when it could not be sent, or not in time; a status that refuses is an answer. */
+/** Sends one request. Rejects if it cannot be sent or times out. A refusing status is an answer. */
 export async function exchange(
   server: string,
   { method, path, query = {}, accept = 'application/json', body, contentType = 'application/json' }: Exchange,
@@ -54,14 +54,14 @@ function searchOf(query: Record<string, string | undefined>): string {
   return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
-/** What was tried, for messages. */
+/** Describes the attempt for messages. */
 export function describe({ verb, path }: Exchange): string {
   return `${verb} ${path}`;
 }
 
-/** The error of a request that got no answer, or not all of it. */
+/** Returns the error of a request without an answer, or with a partial one. */
 export function unanswered(wanted: Exchange, cause: unknown): ApiError {
-  // By its text: an abort's reason is no instance of Error everywhere.
+  // Compares the text: an abort's reason is not an instance of Error in every realm.
   const said = String(cause);
   const late = /timeout|timed out/i.test(said);
   return new ApiError(`${describe(wanted)}: ${said.replace(/^Error: /, '')}`, {
@@ -71,7 +71,7 @@ export function unanswered(wanted: Exchange, cause: unknown): ApiError {
   });
 }
 
-/** Whether a body ended because nothing came for too long. */
+/** Returns whether a body ended because of a silence. */
 export function isSilence(problem: unknown): boolean {
   return problem instanceof Error && 'code' in problem && problem.code === 'UND_ERR_BODY_TIMEOUT';
 }

@@ -10,7 +10,7 @@ const PAGES: KubeList[] = [
   { items: [object('c')], resourceVersion: '1', next: undefined, weight: 10 },
 ];
 
-it('gives the objects of all pages, and asks for no page that nobody wants', async () => {
+it('listAll yields the objects of all pages, and requests no page without demand', async () => {
   const asked: (NextPage | undefined)[] = [];
   const list = (_resource: unknown, _selection: unknown, { next }: { next?: NextPage | undefined } = {}) => {
     asked.push(next);

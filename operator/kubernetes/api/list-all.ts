@@ -2,10 +2,10 @@ import type { CallOptions, KubeApi, Selection } from './api.ts';
 import type { KubeObject, Resource } from './object.ts';
 import { type NextPage, tooLong } from './read-page.ts';
 
-/** Objects that are asked for at once. */
+/** Objects per request. */
 const PAGE = 500;
 
-/** All objects of a selection, of which a page is held at a time. @throws ApiError: also (`isTooLong`) where they take more than `longest` bytes */
+/** Yields all objects of a selection and holds one page at a time. @throws ApiError; also (`isTooLong`) if they exceed `longest` bytes */
 export async function* listAll(
   api: Pick<KubeApi, 'list'>,
   resource: Resource,

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 
-/** Metadata as an object of the API server has it; what is not listed is passed through. */
+/** Metadata of an object of the API server. Unlisted fields pass unchanged. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -25,7 +25,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** An object as it is on the wire. Never passed through a typed serializer, which would drop fields. */
+/** An object as sent by the API server. A typed serializer would drop fields. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -33,7 +33,7 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** Where objects of one kind live. `group` is '' for the core group. */
+/** A kind of objects in the API. `group` is '' for the core group. */
 export interface Resource {
   group: string;
   version: string;
@@ -41,15 +41,15 @@ export interface Resource {
   namespaced: boolean;
 }
 
-/** Which object of a resource. `namespace` is absent for what lives in none. */
+/** The name of an object. `namespace` is absent for cluster-scoped objects. */
 export interface Place {
   namespace?: string;
   name: string;
 }
 
 /**
- * Path below the API server's address: of all objects, those of one namespace, one object, or a subresource of it.
- * @throws ApiError for a name that would be another path: no object can have it
+ * Returns the path of all objects, those of one namespace, one object or its subresource.
+ * @throws ApiError for a name that would change the path: no object can have it
  */
 export function pathOf(resource: Resource, { namespace, name }: Partial<Place> = {}, subresource?: string): string {
   const { group, version, plural, namespaced } = resource;
@@ -61,18 +61,18 @@ export function pathOf(resource: Resource, { namespace, name }: Partial<Place> =
   return `/${parts.map(partOf).join('/')}`;
 }
 
-/** The API server decodes a path before it takes it apart, and whoever sends a URL takes dots out of it. */
+/** Encodes a path segment. The API server decodes a path before splitting it, and HTTP clients remove dot segments. */
 function partOf(text: string): string {
   if (text !== '' && text !== '.' && text !== '..' && !/[/%]/.test(text)) return encodeURIComponent(text);
   throw new ApiError(`${JSON.stringify(text)}: no object can be called so`, { status: 400, reason: 'BadRequest' });
 }
 
-/** `namespace/name`, or the name alone for what lives in no namespace. Unique within one resource. */
+/** Returns `namespace/name`, or the name alone for cluster-scoped objects. Unique within one resource. */
 export function placeText({ namespace, name }: Place): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-/** Where an object is, as it says itself. */
+/** Returns the place of an object, from its metadata. */
 export function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
   const { name, namespace } = metadata;
   return namespaced && namespace !== undefined ? { namespace, name } : { name };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from './api-error.ts';
 
-/** The part of a `Status` object (meta/v1) that says why. */
+/** The reason part of a `Status` object (meta/v1). */
 export const StatusAnswer = z.object({
   code: z.number().optional(),
   reason: z.string().optional(),
@@ -21,7 +21,7 @@ export type StatusAnswer = z.infer<typeof StatusAnswer>;
 
 const LONGEST_MESSAGE = 2000;
 
-/** An answer that refuses: its Status, its Retry-After. `doing` says what was tried, e.g. `apply apps/v1 … `. */
+/** Reads a refusing answer: its Status and its Retry-After. `doing`: the attempt, e.g. `apply apps/v1 … `. */
 export async function readError(
   doing: string,
   resource: string,
@@ -36,7 +36,7 @@ export async function readError(
   return errorOf(doing, resource, { ...status, code: answer.statusCode }, answer.headers['retry-after']);
 }
 
-/** The error that a Status object tells, in an answer or as an event of a watch. */
+/** Returns the error of a Status object, from an answer or a watch event. */
 export function errorOf(
   doing: string,
   resource: string,
@@ -44,7 +44,7 @@ export function errorOf(
   retryAfter?: string | string[],
 ): ApiError {
   const seconds = Number(retryAfter ?? details?.retryAfterSeconds);
-  // What the server says of a Secret may quote its values.
+  // The server's text about a Secret may quote its values.
   const said = resource === 'secrets' ? '' : `: ${message.slice(0, LONGEST_MESSAGE)}`;
   return new ApiError(`${doing}: ${code} ${reason}${said}`, {
     status: code,

@@ -7,20 +7,20 @@ import type { KubeObject } from './object.ts';
 export interface KubeList {
   items: KubeObject[];
   resourceVersion: string;
-  /** About how many bytes the page takes in memory. */
+  /** Approximate size of the page in memory. Bytes. */
   weight: number;
-  /** The next page; undefined on the last one. */
+  /** The next page; undefined for the last one. */
   next: NextPage | undefined;
 }
 
-/** Where a list goes on. */
+/** The position at which a list continues. */
 export interface NextPage {
   token: string;
-  /** How many objects it may have: fewer where they are long. */
+  /** Most objects of the page: fewer if they are long. */
   limit: number | undefined;
 }
 
-/** What is too long has so many times fewer objects the next time. */
+/** Factor by which a page that is too long shrinks. */
 const FEWER = 4;
 
 const TOO_LONG = 'TooLong';
@@ -28,29 +28,29 @@ const TOO_LONG = 'TooLong';
 export const tooLong = (doing: string, longest: number): ApiError =>
   new ApiError(`${doing}: what is there takes more than ${longest} bytes`, { status: 0, reason: TOO_LONG });
 
-/** Whether more is there than is read. */
+/** Returns whether a problem says that an answer exceeds its limit. */
 export const isTooLong = (problem: unknown): boolean => problem instanceof ApiError && problem.reason === TOO_LONG;
 
 interface PageSizes {
   /** Most objects of a page; undefined for everything at once. */
   limit: number | undefined;
-  /** Those of this one, to begin with. */
+  /** Most objects of this page at first. */
   first: number | undefined;
 }
 
-/** JSON, and about how many bytes it takes in memory. */
+/** JSON and its approximate size in memory. Bytes. */
 export interface Measured {
   value: unknown;
   weight: number;
 }
 
-/** How long a text may be, and how much what it says may take. Bytes. */
+/** Limits of the text and of the parsed value. Bytes. */
 export interface Longest {
   text: number;
   weight: number;
 }
 
-/** Reads a page, with fewer objects as long as it is too long. @throws ApiError */
+/** Reads a page, with fewer objects until it fits. @throws ApiError */
 export async function readPage(
   read: (size: number | undefined, longest: Longest) => Promise<Measured>,
   { limit, first }: PageSizes,
@@ -59,7 +59,7 @@ export async function readPage(
   for (;;) {
     try {
       const { value, weight } = await read(size, longestOf(size));
-      // After short ones more fit again.
+      // After short objects, the page grows again.
       const isShort = weight * FEWER < BOUNDS.api.page;
       const more = isShort && size !== undefined ? Math.min(size * 2, limit ?? size) : size;
       return { ...listOf(value as Answer, more), weight };
@@ -84,7 +84,7 @@ interface Answer {
 }
 
 function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | undefined): Omit<KubeList, 'weight'> {
-  // Items of a list have neither apiVersion nor kind where the server leaves them out.
+  // The server may omit apiVersion and kind of list items.
   const type = { apiVersion, kind: kind.replace(/List$/, '') };
   const { resourceVersion = '', continue: token = '' } = metadata ?? {};
   return {
@@ -94,10 +94,7 @@ function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | u
   };
 }
 
-/**
- * A body of JSON, and no more of it than may be; its values are counted before it is parsed. Lets through what breaks the stream.
- * @throws ApiError, SyntaxError
- */
+/** Reads a body of JSON up to its limit. Counts its values before parsing. Passes on errors of the stream. @throws ApiError, SyntaxError */
 export async function readMeasured(
   body: AsyncIterable<Uint8Array>,
   longest: Longest,

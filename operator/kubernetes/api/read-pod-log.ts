@@ -4,7 +4,7 @@ import { DEADLINE, type Exchange, unanswered } from './exchange.ts';
 import { pathOf, type Place } from './object.ts';
 import { PODS } from './resources.ts';
 
-/** Which lines of which container's log. */
+/** Selects lines of a container's log. */
 export interface LogSelection {
   container: string;
   tailLines: number;
@@ -12,12 +12,12 @@ export interface LogSelection {
   signal: AbortSignal;
 }
 
-/** A container may say nothing for so long. Milliseconds. */
+/** Longest silence of a container. Milliseconds. */
 const LONGEST_SILENCE = 24 * 3_600_000;
 
 /**
- * The log of a container of a pod, in pieces as they come: its last lines, and with `follow` what is written from now on, until the
- * container ends, or `signal`. Throws an ApiError when it is refused or cut.
+ * Yields the log of a container in chunks: its last lines, and with `follow` new ones until the container ends or `signal`.
+ * @throws ApiError if refused or cut off
  */
 export async function* readPodLog(
   api: Pick<KubeApi, 'stream'>,
@@ -27,7 +27,7 @@ export async function* readPodLog(
   const query = { container, tailLines: String(tailLines), follow: String(follow) };
   const path = pathOf(PODS, place, 'log');
   const wanted: Exchange = { verb: 'get', resource: 'pods/log', method: 'GET', path, query, accept: '*/*' };
-  // Not even the head of the answer comes before the first line.
+  // Even the response headers arrive only with the first line.
   const patience = follow ? LONGEST_SILENCE : DEADLINE;
   try {
     yield* api.stream(wanted, { deadline: patience, silence: patience, signal });

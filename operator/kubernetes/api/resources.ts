@@ -29,7 +29,7 @@ const CHILDREN: Record<string, Resource> = {
   'networking.k8s.io/v1 NetworkPolicy': grouped('networking.k8s.io', 'v1', 'networkpolicies'),
 };
 
-/** Kinds that only images on stdio without a command need. */
+/** Kinds that only stdio images without a command need. */
 const ATTACH_CHILDREN: Record<string, Resource> = {
   'apps/v1 StatefulSet': grouped('apps', 'v1', 'statefulsets'),
   'rbac.authorization.k8s.io/v1 Role': grouped('rbac.authorization.k8s.io', 'v1', 'roles'),
@@ -39,19 +39,19 @@ const ATTACH_CHILDREN: Record<string, Resource> = {
 /** Label of the pods of all runtimes and programs. */
 export const OUR_PODS = `app.kubernetes.io/name in (${[...RUNTIMES, PROGRAMS].join(',')})`;
 
-/** Of all that the operator applies. */
+/** Manager of all fields that the operator applies. */
 export const FIELD_MANAGER = 'vmcp-operator';
 
 /** Label that each child has. */
 export const MANAGED_BY = 'app.kubernetes.io/managed-by=vmcp-operator';
 
-/** Kinds of children that are watched as whole objects: all but Secrets. */
+/** Returns the kinds of children to watch as whole objects: all but Secrets. */
 export function watchedChildren(stdioAttach: boolean): Resource[] {
   const all = Object.values({ ...CHILDREN, ...(stdioAttach ? ATTACH_CHILDREN : {}) });
   return all.filter((resource) => resource !== SECRETS);
 }
 
-/** Where children of a kind live. Throws for a kind that the operator does not make. */
+/** Returns the API resource of a child. @throws Error for a kind that the operator does not create */
 export function childResource({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): Resource {
   const type = `${apiVersion} ${kind}`;
   const resource = CHILDREN[type] ?? ATTACH_CHILDREN[type];
@@ -59,7 +59,7 @@ export function childResource({ apiVersion, kind }: Pick<KubeObject, 'apiVersion
   return resource;
 }
 
-/** Where the resources of one of our kinds live. */
+/** Returns the API resource of one of vmcp's kinds. */
 export function ownResource(kind: Kind, apiGroup: string): Resource {
   return { group: apiGroup, version: 'v1alpha1', plural: KIND_NAMES[kind].plural, namespaced: true };
 }

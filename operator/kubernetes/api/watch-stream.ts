@@ -5,15 +5,16 @@ import { errorOf, StatusAnswer } from './read-error.ts';
 
 export interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-  /** Of a bookmark only `metadata.resourceVersion` is meant. */
+  /** For a bookmark, only `metadata.resourceVersion` is set. */
   object: KubeObject;
 }
 
 const LONGEST_LINE = BOUNDS.api.line;
 
 /**
- * The events of a watch, one JSON object a line. Throws an ApiError for an event `ERROR` (with its status) and for a line
- * that is no event (`InvalidAnswer`: a change may be lost, so list again); lets through what breaks the stream.
+ * Yields the events of a watch, one JSON object per line. Passes on errors of the stream.
+ * @throws ApiError for an `ERROR` event (with its status) and for an unreadable line (`InvalidAnswer`: a change may be
+ * lost, so list again)
  */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
@@ -53,7 +54,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 const TYPES: ReadonlySet<unknown> = new Set<WatchEvent['type']>(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
 
-/** By hand and without a copy: thousands come at once. */
+/** Checks by hand without a copy, as thousands of events arrive at once. */
 function isEvent(type: unknown, object: object): type is WatchEvent['type'] {
   return (
     TYPES.has(type) &&

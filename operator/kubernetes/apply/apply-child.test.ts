@@ -36,14 +36,14 @@ const problemOf = (object: KubeObject) =>
     (problem: unknown) => problem,
   );
 
-describe('applying a child', () => {
-  it('makes it once, and writes nothing while it stands', async () => {
+describe('applyChild', () => {
+  it('creates the object once, and writes nothing while it is current', async () => {
     expect(await applyChild(configMap({ x: '1' }), context)).toBe(true);
     expect(await applyChild(configMap({ x: '1' }), context)).toBe(false);
     expect(server.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
-  it('writes a change, a field that is not wanted any more, and what others changed', async () => {
+  it('writes changes, removed fields, and fields that others changed', async () => {
     await applyChild(configMap({ x: '1', y: '1' }), context);
     expect(await applyChild(configMap({ x: '2', y: '1' }), context)).toBe(true);
     expect(await applyChild(configMap({ x: '2' }), context)).toBe(true);
@@ -53,7 +53,7 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ x: '2' });
   });
 
-  it('leaves alone what the API server keeps otherwise than it is written', async () => {
+  it('accepts values that the API server normalises', async () => {
     const kept = {
       ...configMap({ x: 'kept otherwise' }),
       metadata: { ...configMap({}).metadata, uid: 'u', resourceVersion: '7' },
@@ -61,7 +61,7 @@ describe('applying a child', () => {
     server.nextAnswers.push({ status: 201, body: kept });
     await applyChild(configMap({ x: '1' }), context);
     expect(await applyChild(configMap({ x: '1' }), context)).toBe(false);
-    // Not what others make of it.
+    // Without the fields of other managers.
     const changed = { ...kept, metadata: { ...kept.metadata, resourceVersion: '8' }, data: { x: 'forged' } };
     context.children.told(kept, changed);
     for (const x of ['1', '2']) {
@@ -70,7 +70,7 @@ describe('applying a child', () => {
     }
   });
 
-  it('never adopts what somebody else made, whether the watch has told of it or not', async () => {
+  it('never adopts a foreign object, whether the watch has reported it or not', async () => {
     const foreign = server.put(PATH, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -86,7 +86,7 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ own: '1' });
   });
 
-  it('logs one line for each write: new objects, changed fields, rolled pods, rotated values, and nothing else', async () => {
+  it('logs one line per write: new objects, changed fields, rolled pods and rotated values', async () => {
     const lines: unknown[] = [];
     const note = (message: string, fields?: object) => lines.push({ message, ...fields });
     context = { ...context, log: { debug: note, info: note, warn: note, error: note } };
@@ -116,7 +116,7 @@ describe('applying a child', () => {
     ]);
   });
 
-  it('tries once to write where somebody else’s object stands, and then reads until that is gone or ours', async () => {
+  it('tries once to write over a foreign object, then reads until it is gone or its own', async () => {
     const foreign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'ns' } };
     for (const [round, ours] of [undefined, configMap({ x: 'ours' })].entries()) {
       server.put(PATH, foreign);
@@ -134,7 +134,7 @@ describe('applying a child', () => {
     }
   });
 
-  it('forgets the oldest of a thousand places that others hold', async () => {
+  it('forgets the oldest of a thousand places with foreign objects', async () => {
     for (let i = 0; i < 1000; i += 1) context.taken.add(`ConfigMap ns/${i}`);
     server.put(PATH, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'ns' } });
     expect(await problemOf(configMap({ x: '1' }))).toMatchObject({ reason: 'ChildNotOurs' });
@@ -145,7 +145,7 @@ describe('applying a child', () => {
     ]);
   });
 
-  it('waits for what a former resource of the same name left to go', async () => {
+  it('waits for the removal of objects of a former resource with the same name', async () => {
     server.put(PATH, configMap({ x: 'old' }, 'owner-0'));
     const problem = await problemOf(configMap({ x: '1' }));
     expect(problem).toBeInstanceOf(Waiting);
@@ -153,7 +153,7 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ x: 'old' });
   });
 
-  it('waits for a resource that had the name in an earlier version to give it up', async () => {
+  it('waits for a resource that had the name in an earlier version to release it', async () => {
     const { metadata, ...rest } = configMap({ x: 'theirs' });
     server.put(PATH, { ...rest, metadata: { ...metadata, ownerReferences: [owner('owner-0', 'other')] } });
     const problem = await problemOf(configMap({ x: '1' }));
@@ -163,7 +163,7 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ x: 'theirs' });
   });
 
-  it('does not wait for what an owner of a foreign kind has, which does not go', async () => {
+  it('does not wait for objects with an owner of a foreign kind', async () => {
     const { metadata, ...rest } = configMap({ x: 'theirs' });
     const foreign = { ...owner('owner-0', 'other'), apiVersion: 'apps/v1', kind: 'ReplicaSet' };
     server.put(PATH, { ...rest, metadata: { ...metadata, ownerReferences: [foreign] } });
@@ -172,13 +172,13 @@ describe('applying a child', () => {
     expect((problem as Stalled).message).toContain('belongs to ReplicaSet "other"');
   });
 
-  it('takes up its own object that the watch has not told of yet', async () => {
+  it('adopts its own object that the watch has not reported yet', async () => {
     server.put(PATH, configMap({ x: 'old' }));
     expect(await applyChild(configMap({ x: '1' }), context)).toBe(true);
     expect(server.at(PATH)?.data).toEqual({ x: '1' });
   });
 
-  it('does not touch an object that took the place of its own', async () => {
+  it('does not touch an object that replaced its own', async () => {
     await applyChild(configMap({ x: '1' }), context);
     server.remove(PATH);
     server.put(PATH, { ...configMap({ own: '1' }), metadata: { name: 'a', namespace: 'ns' } });
@@ -186,7 +186,7 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ own: '1' });
   });
 
-  it('says what the API server has against it: not valid stalls, forbidden waits', async () => {
+  it("reports the API server's refusal: invalid stalls, forbidden waits", async () => {
     server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid', 'spec.x: required') });
     expect(await problemOf(configMap({}))).toMatchObject({ name: 'Stalled', reason: 'ChildRefused' });
     server.nextAnswers.push({ status: 403, body: statusBody(403, 'Forbidden', 'exceeded quota') });
@@ -200,7 +200,7 @@ describe('applying a child', () => {
     expect(await problemOf(configMap({}))).toMatchObject({ name: 'ApiError', status: 500 });
   });
 
-  it('names all fields that the API server does not know, where people write them, and does not try them again', async () => {
+  it('lists all unknown fields by their path in the resource, and does not retry them', async () => {
     const unreadable = (text: string, whole: object) => {
       const message = `failed to create typed patch object (ns/a; apps/v1, Kind=Deployment): ${text}`;
       server.nextAnswers.push({ status: 500, body: statusBody(500, '', message) }, { status: 400, body: whole });
@@ -225,7 +225,7 @@ describe('applying a child', () => {
     expect(another).toMatchObject({ name: 'Stalled', reason: 'ChildRefused' });
   });
 
-  it('says nothing of the values of a Secret in its annotation', async () => {
+  it('hides the values of a Secret in its annotation', async () => {
     const secret = (value: string): KubeObject => ({ ...configMap({ file: value }), kind: 'Secret' });
     await applyChild(secret('b25l'), context);
     const path = PATH.replace('configmaps', 'secrets');

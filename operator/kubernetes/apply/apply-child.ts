@@ -11,18 +11,18 @@ import { childResource, FIELD_MANAGER } from '../api/resources.ts';
 import { viewOfChild } from '../observe/observe-deployment.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
 
-/** No object has it: an apply that carries it makes a new object or fails with 409. */
+/** A version that no object has: an apply with it creates an object or fails with 409. */
 const NO_VERSION = '1';
 
-/** How long a former owner's objects may need to go. Milliseconds. */
+/** Longest time for the removal of a former owner's objects. Milliseconds. */
 const GARBAGE_COLLECTED = 2000;
 
 const titleOf = ({ kind, metadata }: KubeObject) => `${kind} "${metadata.name}"`;
 const placeTextOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
 /**
- * An object of that name that somebody else made stays as it is. Throws `Stalled`, or `Waiting` where it belongs to a former
- * resource of the same name, which is being removed.
+ * Verifies that no other owner has the object.
+ * @throws Stalled; Waiting if it belongs to a former resource of the same name that is being removed
  */
 export function checkOwner(live: KubeObject, desired: KubeObject): void {
   const owner = controllerOf(desired);
@@ -32,7 +32,7 @@ export function checkOwner(live: KubeObject, desired: KubeObject): void {
     const message = `${titleOf(live)} belongs to a former ${other.kind} of this name and is being removed`;
     throw new Waiting('FormerChildThere', message, { retryIn: GARBAGE_COLLECTED });
   }
-  // Names cannot collide, so it is a name of an earlier version, and its resource is about to give it up.
+  // Names cannot collide, so this name is from an earlier version, and its resource will release it.
   if (other && other.apiVersion === owner?.apiVersion) {
     const message = `${titleOf(live)} is a former child of ${other.kind} "${other.name}" and is being removed`;
     throw new Waiting('FormerChildThere', message, { retryIn: GARBAGE_COLLECTED });
@@ -42,7 +42,7 @@ export function checkOwner(live: KubeObject, desired: KubeObject): void {
   throw new Stalled('ChildNotOurs', message);
 }
 
-/** Whether the object stands as desired. `settled` holds differences that an apply did not remove. */
+/** Returns whether the object is as desired. `settled`: differences that an apply did not remove. */
 function isCurrent(live: KubeObject, desired: KubeObject, apiGroup: string): boolean {
   if (live.metadata.deletionTimestamp !== undefined) return false;
   if (live.metadata.annotations?.[appliedAnnotation(apiGroup)] !== hashOf(desired)) return false;
@@ -53,26 +53,26 @@ export interface ApplyContext {
   api: KubeApi;
   children: OwnedChildren;
   apiGroup: string;
-  /** By uid: what was applied, and what stood then, where the API server keeps something else than what is desired. */
+  /** By uid: the applied object and the resulting one, if the API server stores other values. */
   settled: Map<string, string>;
   share?: ShareTexts;
-  /** Where an object of somebody else stood at the last attempt. */
+  /** Places with a foreign object at the last attempt. */
   taken: Set<string>;
   log?: Log;
 }
 
-/** So many places are remembered: one that is forgotten costs a refused write. */
+/** Limit of remembered places. A forgotten place costs one refused write. */
 const MOST_TAKEN = 1000;
 
-/** What counts for a difference: not the version, which changes with every status. */
+/** Returns the compared state: without the version, which changes with every status. */
 function stateOf({ metadata, ...rest }: KubeObject): string {
   const { labels, annotations, ownerReferences, uid } = metadata;
   return hashOf({ ...rest, status: undefined, metadata: { labels, annotations, ownerReferences, uid } });
 }
 
 /**
- * Makes one object as desired. Returns whether it was written, which is logged; `rotated`: values of a Secret have reached their age.
- * Throws `Stalled`, `Waiting` and ApiErrors.
+ * Makes one object as desired. Returns whether it was written, which is logged. `rotated`: values of a Secret have reached their age.
+ * @throws Stalled, Waiting, ApiError
  */
 export async function applyChild(
   desired: KubeObject,
@@ -97,7 +97,7 @@ export async function applyChild(
   return true;
 }
 
-/** What stands after a write, and what stood before; undefined where nothing did. */
+/** The object after a write and before it; undefined if there was none. */
 interface Write {
   object: KubeObject;
   former: KubeObject | undefined;
@@ -106,7 +106,7 @@ interface Write {
 async function write(object: KubeObject, live: KubeObject | undefined, context: ApplyContext): Promise<Write> {
   const { api } = context;
   const resource = childResource(object);
-  // Only that very object; or only a new one: what appeared meanwhile is somebody else's.
+  // Writes only to this very object, or only a new one. An object that has appeared meanwhile is foreign.
   const guard = live ? { uid: live.metadata.uid } : { resourceVersion: NO_VERSION };
   const guarded = { ...object, metadata: { ...object.metadata, ...guard } } as KubeObject;
   try {
@@ -118,7 +118,7 @@ async function write(object: KubeObject, live: KubeObject | undefined, context: 
   return takeUp(object, context);
 }
 
-/** What is wrong with an object that cannot be read, in full: a strict creation of which nothing is stored says it. */
+/** Returns all errors of an unreadable object, from a strict dry-run creation. */
 async function completed(problem: unknown, object: KubeObject, api: KubeApi): Promise<unknown> {
   if (!isUnreadable(problem)) return problem;
   try {
@@ -129,7 +129,7 @@ async function completed(problem: unknown, object: KubeObject, api: KubeApi): Pr
   }
 }
 
-/** There is one that the cache does not have: made a moment ago, or without our label. */
+/** Handles an existing object that is not in the cache: created just now, or without vmcp's label. */
 async function takeUp(object: KubeObject, context: ApplyContext): Promise<Write> {
   const found = await read(object, context);
   remember(context.taken, placeTextOf(object));
@@ -138,7 +138,7 @@ async function takeUp(object: KubeObject, context: ApplyContext): Promise<Write>
   return write(object, found, context);
 }
 
-/** Nobody tells of foreign objects. Who is known to stand in the way is read: an apply would be a refused write each time. */
+/** Reads a known foreign object, as the watch does not report it. An apply would be a refused write each time. */
 async function readTaken(object: KubeObject, context: ApplyContext): Promise<KubeObject | undefined> {
   if (!context.taken.has(placeTextOf(object))) return undefined;
   try {

@@ -24,11 +24,11 @@ interface OutcomeContext {
   secrets: OwnSecrets;
   values: SecretValues;
   context: ApplyContext;
-  /** How many servers and backends may roll at a time without anybody having changed them. */
+  /** Most servers and backends that roll at a time without a change by a user. */
   maxRollouts: number;
 }
 
-/** Makes the objects of one resource as its plan says. Returns whether a Deployment has to wait for its turn. */
+/** Applies the objects of one resource. Returns whether a Deployment has to wait for a rollout slot. */
 export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: OutcomeContext): Promise<boolean> {
   const { key, rendered } = outcome;
   const objects = outcome.children.flatMap((child) =>
@@ -37,7 +37,7 @@ export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: Out
   if (rendered) await applyCredentials(outcome, { rendered, objects }, owner, parts);
   const [last, first] = divide(objects, hasPods);
   await applyAll(first, parts);
-  // What pods need is there before them.
+  // Objects that pods need are applied before the pods.
   const [waiting, now] = divide(last, (object) => mustWait(object, owner, parts));
   try {
     await applyAll(now, parts);
@@ -56,15 +56,15 @@ function divide<T>(items: readonly T[], test: (item: T) => boolean): [yes: T[], 
   return [items.filter(test), items.filter((item) => !test(item))];
 }
 
-/** All of them are tried; the first problem is thrown. */
+/** Applies all objects, then throws the first problem. */
 async function applyAll(objects: readonly KubeObject[], { context }: OutcomeContext): Promise<void> {
   const results = await Promise.allSettled(objects.map((object) => applyChild(object, context)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 /**
- * After an upgrade of the operator everything gets pods of a new shape; only so many do at a time, each with a place that
- * it takes here. What somebody changed rolls at once.
+ * Limits rollouts without a change by a user: an operator upgrade changes all pod templates, so each rollout takes a
+ * slot here. A user's change rolls at once.
  */
 function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRollouts }: OutcomeContext): boolean {
   const live = view.children.at(desired);
@@ -72,7 +72,7 @@ function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRoll
   return !view.rolling.take(desired, maxRollouts);
 }
 
-/** The Secret with all files that the document names, and with older ones while a pod may still read them. */
+/** Applies the Secret with all files of the document, and with older ones while a pod may still read them. */
 async function applyCredentials(
   { key }: Outcome,
   { rendered, objects }: { rendered: Rendered; objects: readonly KubeObject[] },
@@ -102,7 +102,7 @@ async function applyCredentials(
   runtimes.setFiles(key, rendered);
 }
 
-/** What the runtime reads of its ConfigMap has to be what stands here. */
+/** Returns the marks that the runtime's ConfigMap must match. */
 function marksIn(objects: readonly KubeObject[], configMap: string): Files {
   const ours = objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap);
   return Object.fromEntries(ours.flatMap(marksOf).map((mark) => [mark, '']));
@@ -125,7 +125,7 @@ function valueOf(
   return Buffer.from(text).toString('base64');
 }
 
-/** Removes what the resource owns and its plan does not list any more. */
+/** Removes objects that the resource owns and its plan does not list. */
 async function prune(
   key: ResourceKey,
   owner: Manifest,
@@ -136,7 +136,7 @@ async function prune(
   const uid = owner.metadata.uid ?? '';
   const id = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.name}`;
   const wanted = new Set([...listed.map(id), ...keptSecrets(key, owner, parts)]);
-  // A document of an older schema stays while a pod mounts it, or one that takes its place may.
+  // A document of an older schema stays while a pod, or its replacement, may mount it.
   const isMounted = ({ kind, metadata }: KubeObject) => kind === 'ConfigMap' && view.mounts(uid, metadata.name);
   const left = view.children.ofOwner(uid).filter((object) => !wanted.has(id(object)) && !isMounted(object));
   if (left.some((object) => isReplaced(object, listed, view))) return;
@@ -156,7 +156,7 @@ async function prune(
   }
 }
 
-/** Whether a Deployment serves until the one that takes its place under another name is complete. */
+/** Returns whether a Deployment serves until its replacement with another name is complete. */
 function isReplaced(former: KubeObject, listed: readonly KubeObject[], view: ClusterView): boolean {
   const { namespace = '', labels } = former.metadata;
   const successor = listed.find(
@@ -169,14 +169,14 @@ function isReplaced(former: KubeObject, listed: readonly KubeObject[], view: Clu
   return successor !== undefined && view.deployments.get(namespace, successor.metadata.name)?.complete !== true;
 }
 
-/** Secrets that the plan does not list, as it knows no values. */
+/** Returns the Secrets that the plan does not list, because it knows no values. */
 function keptSecrets(key: ResourceKey, owner: Manifest, { runtimes }: OutcomeContext): string[] {
   const child = runtimeChildOf(key);
   if (runtimes.keyOf(`${owner.metadata.namespace}/${child}`) === undefined) return [];
   return [`Secret/${credentialsOf(child)}`, `Secret/${sealingOf(child)}`];
 }
 
-/** Secrets of a runtime that the resource does not have any more, which nobody may have read since the start. */
+/** Returns the Secrets of a runtime that the resource no longer has. The operator may not have read them since its start. */
 function leftSecrets(key: ResourceKey, uid: string, wanted: Set<string>, view: ClusterView): KubeObject[] {
   const child = runtimeChildOf(key);
   return [credentialsOf(child), sealingOf(child)].flatMap((name) => {

@@ -10,11 +10,11 @@ describe('changedFields', () => {
     [{ list: [1, 2] }, { list: [1] }, ['list']],
     [{ list: [1] }, { list: { 0: 1 } }, ['list']],
     [{ limits: { cpu: '1000m' } }, { limits: { cpu: '1' } }, []],
-  ])('names the fields of %j that %j has not: %j', (desired, live, fields) => {
+  ])('lists the fields of %j that %j lacks: %j', (desired, live, fields) => {
     expect(changedFields(desired, live)).toEqual(fields);
   });
 
-  it('names at most eight, and never a value', () => {
+  it('lists at most eight, without values', () => {
     const desired = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`f${i}`, `secret-${i}`]));
     const fields = changedFields(desired, {});
     expect(fields).toHaveLength(9);

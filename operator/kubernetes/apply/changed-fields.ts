@@ -1,11 +1,11 @@
 import { standsIn } from './compare-objects.ts';
 
-/** Fields that one line names; a line has to be readable. */
+/** Fields per line, to keep it readable. */
 const NAMED = 8;
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** A key with a dot or slash in brackets, an entry of a list by its name. */
+/** Appends a step: a key with a dot or slash in brackets, a list entry by its name. */
 function step(path: string, key: string, value: unknown, isEntry: boolean): string {
   if (isEntry) return `${path}[${isObject(value) && typeof value.name === 'string' ? value.name : key}]`;
   if (/[./]/.test(key)) return `${path}[${key}]`;
@@ -23,7 +23,7 @@ function collect(desired: unknown, live: unknown, path: string, found: string[])
     collect(value, live[key], step(path, key, value, Array.isArray(desired)), found);
 }
 
-/** Names the fields of `live` that are not as desired, as paths without values. Empty where only something has to go. */
+/** Lists the fields of `live` that are not as desired, as paths without values. Empty if fields only have to be removed. */
 export function changedFields(desired: object, live: object): string[] {
   const found: string[] = [];
   collect(desired, live, '', found);

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { appliedAnnotation, canonicalText, hashOf, keepsPods, standsIn, withHash } from './compare-objects.ts';
 
-describe('whether the desired object stands', () => {
-  it('takes what the API server and others added for no difference', () => {
+describe('standsIn', () => {
+  it('ignores fields that the API server and others added', () => {
     const desired = { spec: { replicas: 1, template: { containers: [{ name: 'vmcp', image: 'a' }] } } };
     const live = {
       spec: {
@@ -15,7 +15,7 @@ describe('whether the desired object stands', () => {
     expect(standsIn(desired, live)).toBe(true);
   });
 
-  it('sees a changed value, a missing one and another number of items', () => {
+  it('detects a changed value, a missing one and another number of items', () => {
     expect(standsIn({ replicas: 1 }, { replicas: 2 })).toBe(false);
     expect(standsIn({ image: 'a' }, {})).toBe(false);
     expect(standsIn({ ports: [1] }, { ports: [1, 2] })).toBe(false);
@@ -23,18 +23,18 @@ describe('whether the desired object stands', () => {
     expect(standsIn({ enabled: true }, {})).toBe(false);
   });
 
-  it('takes quantities that mean the same for the same', () => {
+  it('accepts quantities that mean the same', () => {
     expect(standsIn({ cpu: '1000m', memory: '1024Mi' }, { cpu: '1', memory: '1Gi' })).toBe(true);
     expect(standsIn({ cpu: '0.5' }, { cpu: '500m' })).toBe(true);
     expect(standsIn({ cpu: '1' }, { cpu: '2' })).toBe(false);
     expect(standsIn({ name: '1x' }, { name: '1y' })).toBe(false);
   });
 
-  it('takes an empty value that the API server left out for standing', () => {
+  it('accepts an empty value that the API server left out', () => {
     expect(standsIn({ emptyDir: {}, env: [] }, {})).toBe(true);
   });
 
-  it('holds for every object and itself with more added, and not with a member less', () => {
+  it('holds for every object with additions, and not with a member less', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (object, extra) => {
         expect(standsIn(object, object)).toBe(true);
@@ -46,19 +46,19 @@ describe('whether the desired object stands', () => {
 });
 
 describe('hash of an object', () => {
-  it('does not depend on the order of members, but on that of lists', () => {
+  it('depends on the order of lists, not on that of members', () => {
     expect(hashOf({ a: 1, b: { c: 2, d: undefined } })).toBe(hashOf({ b: { c: 2 }, a: 1 }));
     expect(hashOf({ a: [1, 2] })).not.toBe(hashOf({ a: [2, 1] }));
     expect(canonicalText({ b: 1, a: [{ d: 1, c: 2 }] })).toBe('{"a":[{"c":2,"d":1}],"b":1}');
   });
 
-  it('is an annotation beside those that there are', () => {
+  it('becomes an annotation beside the existing ones', () => {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', annotations: { own: 'x' } } };
     const { metadata } = withHash(object, 'vmcp.dev');
     expect(metadata.annotations).toEqual({ own: 'x', [appliedAnnotation('vmcp.dev')]: hashOf(object) });
   });
 
-  it('tells whether pods would be replaced: by any change of their template, and by nothing else', () => {
+  it('detects whether pods would be replaced: by any change of their template only', () => {
     const deployment = (replicas: number, template: object) => ({
       apiVersion: 'apps/v1',
       kind: 'Deployment',

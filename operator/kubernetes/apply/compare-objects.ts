@@ -2,7 +2,7 @@ import { readQuantity } from '#crds/parts/quantity';
 import { contentHash } from '#operator/content-hash';
 import type { KubeObject } from '../api/object.ts';
 
-/** The API server writes quantities and numbers its own way: `1000m` comes back as `1`. */
+/** Compares scalars. The API server normalises quantities and numbers: `1000m` becomes `1`. */
 function sameScalar(desired: unknown, live: unknown): boolean {
   if (desired === live) return true;
   const number = readQuantity(desired);
@@ -18,8 +18,8 @@ const isEmpty = (value: unknown): boolean =>
   (typeof value === 'object' && Object.values(value).every(isEmpty));
 
 /**
- * Whether everything that is desired stands in the live object. What others and the API server's defaults added does not
- * count, nor does an empty value that the API server left out. Lists are compared in order, as they are written.
+ * Returns whether the live object has all desired values. Ignores additions by others and by defaults, and empty values
+ * that the API server left out. Compares lists in order.
  */
 export function standsIn(desired: unknown, live: unknown): boolean {
   if (desired === undefined) return true;
@@ -35,7 +35,7 @@ export function standsIn(desired: unknown, live: unknown): boolean {
   return desired.every((value, index) => standsIn(value, live[index]));
 }
 
-/** A value as JSON with the members of objects in order: the same text for the same value. */
+/** Returns a value as JSON with sorted members: the same text for the same value. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_key, inside: unknown) => {
     if (typeof inside !== 'object' || inside === null || Array.isArray(inside)) return inside;
@@ -44,18 +44,18 @@ export function canonicalText(value: unknown): string {
   });
 }
 
-/** Names what was applied, so that a field which is not desired any more is noticed, too. It must not tell of secrets. */
+/** Returns the hash of an applied object, which also reveals a field that is no longer desired. It must not depend on values of secrets. */
 export function hashOf({ data, ...object }: { readonly data?: unknown; readonly [field: string]: unknown }): string {
   const told = object.kind === 'Secret' && typeof data === 'object' ? Object.keys(data ?? {}).sort() : data;
   return contentHash(canonicalText({ ...object, data: told }));
 }
 
-/** Name of the annotation that holds the hash of what was applied. */
+/** Returns the name of the annotation with the hash of the applied object. */
 export function appliedAnnotation(apiGroup: string): string {
   return `${apiGroup}/applied`;
 }
 
-/** Hash of the pods' shape that an object asks for; undefined for what makes no pods. */
+/** Returns the hash of an object's pod template; undefined without pods. */
 function templateHash({ spec }: KubeObject): string | undefined {
   if (typeof spec !== 'object' || spec === null || !('template' in spec)) return undefined;
   return hashOf({ template: spec.template });
@@ -63,12 +63,12 @@ function templateHash({ spec }: KubeObject): string | undefined {
 
 const templateAnnotation = (apiGroup: string) => `${apiGroup}/applied-template`;
 
-/** Whether the pods that were asked for last have the shape that is asked for now: if not, they are replaced. */
+/** Returns whether the pod template equals the last applied one. If not, the pods are replaced. */
 export function keepsPods(desired: KubeObject, live: KubeObject, apiGroup: string): boolean {
   return live.metadata.annotations?.[templateAnnotation(apiGroup)] === templateHash(desired);
 }
 
-/** The object with the hash of itself, and of the pods that it makes. */
+/** Returns the object with its own hash and that of its pod template. */
 export function withHash(object: KubeObject, apiGroup: string): KubeObject {
   const template = templateHash(object);
   const annotations = {

@@ -10,13 +10,13 @@ describe('explainRefusal', () => {
     forbidden('services "a" is forbidden', [{ reason: 'NamespaceTerminating' }]),
     forbidden('unable to create new content in namespace ns because it is being terminated'),
     forbidden('MCPGroup "tools" is being deleted'),
-  ])('tells of a deletion, and not of a role to mend: %s', (problem) => {
+  ])('reports a deletion instead of a missing role: %s', (problem) => {
     const explained = explainRefusal(problem, 'Service "a"');
     expect(explained).toMatchObject({ reason: 'NamespaceTerminating' });
     expect(String(explained)).not.toContain('role');
   });
 
-  it('names what an administrator may have to mend where nothing is being deleted', () => {
+  it('names the object that an administrator may have to repair when nothing is being deleted', () => {
     const problem = forbidden('exceeded quota: few');
     expect(explainRefusal(problem, 'Service "a"')).toMatchObject({
       reason: 'ChildForbidden',

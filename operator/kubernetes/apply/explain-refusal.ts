@@ -1,13 +1,13 @@
 import { Stalled, Waiting } from '#operator/errors';
 import { ApiError, isStatus } from '../api/api-error.ts';
 
-/** Until a refusal that others can mend is tried again. Milliseconds. */
+/** Milliseconds between attempts after a refusal that others can fix. */
 const TRY_AGAIN = 30_000;
 
-/** A child's pods are written by people in one field alone. */
+/** The only part of a child's pods that users write. */
 const TEMPLATE = 'spec.template.';
 
-/** Names each field that a strict reading of a child does not know; undefined for another refusal. */
+/** Lists the unknown fields that a strict reading of a child reports; undefined for another refusal. */
 function explainUnknownFields({ status, message }: ApiError, what: string): Stalled | undefined {
   const fields = [...message.matchAll(/unknown field "([^"]+)"/g)].map(([, field = '']) => field);
   if (status !== 400 || fields.length === 0) return undefined;
@@ -18,20 +18,20 @@ function explainUnknownFields({ status, message }: ApiError, what: string): Stal
 }
 
 /**
- * Whether the API server could not even read what was applied, which it answers by 500: a field that it does not know, or one
- * of another type. It names only some of them then.
+ * Returns whether the API server could not read the applied object: an unknown field, or a wrong type. It answers 500
+ * and then lists only some of the fields.
  */
 export function isUnreadable(problem: unknown): boolean {
   return isStatus(problem, 500) && problem.message.includes('failed to create typed patch object');
 }
 
-/** An API server without causes, and an admission plugin, say it in the message alone. */
+/** API servers without causes and admission plugins report it only in the message. */
 const isTerminating = ({ causes, message }: ApiError) =>
   causes.some(({ reason }) => reason === 'NamespaceTerminating') || /\bis being (terminated|deleted)\b/.test(message);
 
 /**
- * What a refused write of a child means for its owner: one that is not valid can only be mended by whoever wrote the owner,
- * one that is forbidden by an administrator. Anything else is thrown as it is, and tried again.
+ * Maps a refused write of a child to its owner: the owner's writer must fix an invalid one, an administrator a forbidden one.
+ * @throws any other problem unchanged, for a retry
  */
 export function explainRefusal(problem: unknown, what: string): unknown {
   if (!(problem instanceof ApiError)) return problem;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Log } from '#lib/log/log';
 import { logGone, logRemoval } from './log-write.ts';
 
-describe('the log of removals', () => {
+describe('logRemoval', () => {
   it('names a removed object with its resource, and a deleted resource', () => {
     const lines: unknown[] = [];
     const note = (message: string, fields?: object) => lines.push({ message, ...fields });

@@ -5,7 +5,7 @@ import { controllerOf } from '../watch/owned-children.ts';
 import { changedFields } from './changed-fields.ts';
 import { keepsPods } from './compare-objects.ts';
 
-/** Names an object and the resource that it belongs to. */
+/** Returns the names of an object and of its resource. */
 function fieldsOf(object: KubeObject): Record<string, string> {
   const { kind, metadata } = object;
   const namespace = metadata.namespace ?? '';
@@ -16,7 +16,7 @@ function fieldsOf(object: KubeObject): Record<string, string> {
   };
 }
 
-/** Logs one line for a written object: what was done, and which fields were not as desired. Never a value. */
+/** Logs one line for a written object: the action and the fields that differed. Never a value. */
 export function logWrite(
   log: Log | undefined,
   desired: KubeObject,
@@ -42,7 +42,7 @@ export function logRemoval(log: Log | undefined, object: KubeObject): void {
   log?.info('object deleted', { ...fieldsOf(object), reason: 'its resource does not need it any more' });
 }
 
-/** Logs one line for a resource that a person has deleted. */
+/** Logs one line for a resource that a user has deleted. */
 export function logGone(log: Log, { kind, namespace, name }: ResourceKey): void {
   const reason = 'the cluster removes the objects of a deleted resource';
   log.info('resource deleted', { resource: `${kind} ${namespace}/${name}`, reason });

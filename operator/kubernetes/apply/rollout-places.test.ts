@@ -20,19 +20,19 @@ const owner = (kind: 'MCPServer' | 'VirtualMCPServer', observedGeneration?: numb
   status: { observedGeneration },
 });
 
-describe('pods of another shape', () => {
+describe('pods with another template', () => {
   const live = withHash(podsOf('mcp-demo'), GROUP);
   const upgraded = podsOf('mcp-demo', 'vmcp-runtime:2');
 
   it.each(['MCPServer', 'VirtualMCPServer'] as const)(
-    'of a %s that nobody changed are for a place to be free',
+    'wait for a free rollout slot if no user has changed the %s',
     (kind) => {
       expect(rollsUnasked(upgraded, live, owner(kind, 3), GROUP)).toBe(true);
       expect(rollsUnasked(podsOf('mcp-demo'), live, owner(kind, 3), GROUP)).toBe(false);
     },
   );
 
-  it('come at once where somebody changed the resource, or asked for a restart', () => {
+  it("start at once after a user's change or a requested restart", () => {
     expect(rollsUnasked(upgraded, live, owner('MCPServer', 2), GROUP)).toBe(false);
     expect(rollsUnasked(upgraded, live, owner('MCPServer'), GROUP)).toBe(false);
     const restarted = podsOf('mcp-demo', 'vmcp-runtime:2', { [`${GROUP}/restarted-at`]: '2030-01-01T00:00:00Z' });
@@ -40,7 +40,7 @@ describe('pods of another shape', () => {
   });
 });
 
-describe('places of what rolls', () => {
+describe('rollout slots', () => {
   const LONGEST = 600_000;
   const [server, proxy, program] = ['vmcp-a', 'mcp-b-proxy', 'mcp-c'].map((name) => podsOf(name)) as [
     ReturnType<typeof podsOf>,
@@ -48,16 +48,16 @@ describe('places of what rolls', () => {
     ReturnType<typeof podsOf>,
   ];
 
-  it('are as many as there may be, for servers and backends together', () => {
+  it('limit servers and backends together', () => {
     const places = new RolloutPlaces(() => 0);
     expect([places.take(server, 2), places.take(proxy, 2), places.take(program, 2)]).toEqual([true, true, false]);
-    // Who has one keeps it.
+    // A resource with a slot keeps it.
     expect(places.take(proxy, 2)).toBe(true);
     places.told(server, false);
     expect([places.take(program, 2), places.take(server, 2)]).toEqual([true, false]);
   });
 
-  it('are also taken by what rolls for another reason', () => {
+  it('count rollouts for another reason', () => {
     const places = new RolloutPlaces(() => 0);
     places.told(program, true);
     expect([places.take(server, 2), places.take(proxy, 2), places.take(program, 2)]).toEqual([true, false, true]);
@@ -65,7 +65,7 @@ describe('places of what rolls', () => {
     expect(places.take(proxy, 2)).toBe(true);
   });
 
-  it('are never all taken by what comes and goes by itself', () => {
+  it('stay partly free of flapping workloads', () => {
     let now = 0;
     const places = new RolloutPlaces(() => now);
     const flapping = Array.from({ length: 12 }, (_, nr) => podsOf(`mcp-flaps-${nr}`));
@@ -75,11 +75,11 @@ describe('places of what rolls', () => {
       expect([places.take(server, 10), places.take(proxy, 10)]).toEqual([true, false]);
       places.told(server, false);
     }
-    // What flaps has no more right to roll than the rest.
+    // A flapping workload has no more right to roll than the others.
     expect(flapping.map((one) => places.take(one, 10))).toEqual([true, ...Array<boolean>(11).fill(false)]);
   });
 
-  it('are for all namespaces in turn, however many ask in one and however long it takes there', () => {
+  it('go to all namespaces in turn, however many resources of one wait and however long its rollouts take', () => {
     let now = 0;
     const places = new RolloutPlaces(() => now);
     const [crowded, other] = ['crowded', 'other'].map((namespace) =>
@@ -90,18 +90,18 @@ describe('places of what rolls', () => {
     now = LONGEST - 3000;
     expect([ask(crowded.slice(4)), ask(other)]).toEqual([0, 0]);
     now = LONGEST;
-    // None of them has got anywhere.
+    // None of them has progressed.
     expect(ask(crowded.slice(4))).toBe(0);
     expect([ask(other), ask(crowded.slice(4)), ask(other.slice(1)), ask(crowded.slice(5))]).toEqual([1, 1, 1, 1]);
     places.told(other[0] ?? server, false);
     expect([ask(crowded.slice(6)), ask(other.slice(2))]).toEqual([0, 1]);
-    // Who does not ask any more holds up nobody.
+    // A resource that stops waiting blocks no other.
     for (const one of other) places.told(one, false);
     now += 15_000;
     expect(ask(crowded.slice(6))).toBe(2);
   });
 
-  it('are not taken one after the other by a namespace where nothing comes to its end', () => {
+  it('do not all go to a namespace in which no rollout ends', () => {
     const places = new RolloutPlaces(() => 0);
     const [first, second, third] = [server, proxy, program];
     const [quick, next] = ['mcp-x', 'mcp-y'].map((name) => podsOf(name, undefined, undefined, 'quick')) as [
@@ -111,11 +111,11 @@ describe('places of what rolls', () => {
     const take = (object: ReturnType<typeof podsOf>) => places.take(object, 3);
     expect([first, second, quick, third, next].map(take)).toEqual([true, true, true, false, false]);
     places.told(quick, false);
-    // By turns alone it would be that of the third.
+    // By turns alone, the third would be next.
     expect([third, next].map(take)).toEqual([false, true]);
   });
 
-  it('are for namespaces in turn also where there is only one place', () => {
+  it('alternate between namespaces even if there is only one', () => {
     const places = new RolloutPlaces(() => 0);
     const [one, two, other] = [server, proxy, podsOf('mcp-x', undefined, undefined, 'other')];
     expect([one, two, other].map((object) => places.take(object, 1))).toEqual([true, false, false]);
@@ -125,7 +125,7 @@ describe('places of what rolls', () => {
     expect(places.take(two, 1)).toBe(true);
   });
 
-  it('are free again of what is not done in ten minutes, however often it is heard of', () => {
+  it('are released after ten minutes, however often events arrive', () => {
     let now = 0;
     const places = new RolloutPlaces(() => now);
     places.take(program, 1);
@@ -135,7 +135,7 @@ describe('places of what rolls', () => {
     expect(places.take(server, 1)).toBe(false);
     now = LONGEST;
     expect(places.take(server, 1)).toBe(true);
-    // To roll once more it has to have a place again.
+    // It needs a slot again to roll once more.
     expect(places.take(program, 1)).toBe(false);
   });
 });

@@ -3,10 +3,10 @@ import type { Manifest } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 import { keepsPods } from './compare-objects.ts';
 
-/** Milliseconds: what is not complete by then holds up nobody any more. The default of a Deployment; a StatefulSet has none. */
+/** Milliseconds after which an incomplete rollout releases its slot. The default of a Deployment; a StatefulSet has none. */
 const LONGEST = 600_000;
 
-/** Milliseconds: whoever waits asks more often than that. */
+/** Milliseconds. Every waiting resource asks more often than that. */
 const WAITS = 15_000;
 
 const placeOf = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`;
@@ -15,16 +15,16 @@ const namespaceOf = (place: string) => place.slice(0, place.indexOf('/'));
 interface Rollout {
   /** Milliseconds. */
   since: number;
-  /** It has a place of its own; else it rolls for another reason. */
+  /** It has its own slot. Otherwise it rolls for another reason. */
   hasTaken: boolean;
 }
 
-/** What rolls at present: servers and backends together, whose pods all have the image of the runtime or may have. */
+/** Current rollouts of servers and backends together, as the pods of both may have the runtime's image. */
 export class RolloutPlaces {
   readonly #rollouts = new Map<string, Rollout>();
-  /** By namespace: when it last asked in vain. */
+  /** By namespace: time of its last refused request. */
   readonly #waiting = new Map<string, number>();
-  /** By namespace that waits: the number of the last place that it got. */
+  /** By waiting namespace: the number of the last slot that it got. */
   readonly #served = new Map<string, number>();
   #number = 0;
   readonly #now: () => number;
@@ -34,14 +34,14 @@ export class RolloutPlaces {
     this.#now = now;
   }
 
-  /** What is known of a Deployment or a StatefulSet. */
+  /** Records the state of a Deployment or a StatefulSet. */
   told(object: KubeObject, isRolling: boolean): void {
     const place = placeOf(object);
     if (!isRolling) this.#rollouts.delete(place);
     else if (!this.#rollouts.has(place)) this.#rollouts.set(place, { since: this.#now(), hasTaken: false });
   }
 
-  /** Whether it may roll, as it does already or a place was free, which it has from now on. */
+  /** Returns whether it may roll: it rolls already, or it gets a free slot now. */
   take(object: KubeObject, most: number): boolean {
     const place = placeOf(object);
     const now = this.#now();
@@ -49,7 +49,7 @@ export class RolloutPlaces {
     if (standing.get(place)?.hasTaken === true) return true;
     standing.delete(place);
     const taken = [...standing].filter(([, { hasTaken }]) => hasTaken).map(([name]) => namespaceOf(name));
-    // What comes and goes by itself leaves one.
+    // Flapping workloads leave one slot free.
     const others = Math.min(standing.size - taken.length, most - 1);
     const namespace = namespaceOf(place);
     if (taken.length + others >= most || this.#isOthersTurn(namespace, taken)) {
@@ -61,7 +61,7 @@ export class RolloutPlaces {
     return true;
   }
 
-  /** A free place is for the namespace that has the fewest, and among these for the one that has waited longest. */
+  /** A free slot goes to the namespace with the fewest slots, then to the one that has waited longest. */
   #isOthersTurn(namespace: string, taken: readonly string[]): boolean {
     for (const [waiting, since] of this.#waiting) if (this.#now() - since >= WAITS) this.#waiting.delete(waiting);
     for (const served of this.#served.keys())
@@ -79,7 +79,7 @@ interface PodMaker {
 
 const restartIn = (object: KubeObject & PodMaker) => restartOf(object.spec?.template?.metadata?.annotations);
 
-/** Whether pods would be replaced although nobody changed the resource, as after an upgrade of the operator. */
+/** Returns whether pods would be replaced without a user's change, as after an operator upgrade. */
 export function rollsUnasked(desired: KubeObject, live: KubeObject, owner: Manifest, apiGroup: string): boolean {
   const { observedGeneration } = (owner.status ?? {}) as { observedGeneration?: number };
   if (observedGeneration !== owner.metadata.generation || restartIn(desired) !== restartIn(live)) return false;

@@ -1,4 +1,4 @@
-/** A certificate of an authority, for tests. */
+/** A test certificate of an authority. */
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBjzCCATWgAwIBAgIULGsIOB5RMztipN6DbqRqZGkTEggwCgYIKoZIzj0EAwIw
 HDEaMBgGA1UEAwwRYXV0aG9yaXR5LmV4YW1wbGUwIBcNMjYxMTI0MTM1OTEyWhgP

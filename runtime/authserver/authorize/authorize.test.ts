@@ -15,14 +15,14 @@ afterEach(() => server.close());
 const ask = (changes: Readonly<Record<string, string>> = {}, cookie?: string) =>
   server.visit(server.authorizeUrl(client, changes), { cookie });
 
-/** Goes to the consent page and allows. */
+/** Opens the consent page and allows the request. */
 async function allow(changes: Readonly<Record<string, string>>, cookie?: string) {
   const page = await ask(changes, cookie);
   const form = { ticket: page.hidden('ticket'), decision: 'allow' };
   return server.visit(server.urls.consent, { form, cookie: cookie ?? page.cookie });
 }
 
-describe('an authorization request whose client or redirect URI is not known', () => {
+describe('authorization request with an unknown client or redirect URI', () => {
   it.each([
     ['another case', 'https://APP.example.com/callback'],
     ['a port', 'https://app.example.com:444/callback'],
@@ -33,7 +33,7 @@ describe('an authorization request whose client or redirect URI is not known', (
     ['steps upwards', 'https://app.example.com/x/../callback'],
     ['a decimal address', 'http://2130706433:33418/callback'],
     ['another site', 'https://evil.example/callback'],
-  ])('is a page and never a redirect: %s', async (_, redirect_uri) => {
+  ])('shows a page and never redirects: %s', async (_, redirect_uri) => {
     const { status, headers, text } = await ask({ redirect_uri });
     expect([status, headers.location]).toEqual([400, undefined]);
     expect(headers['content-type']).toContain('text/html');
@@ -41,7 +41,7 @@ describe('an authorization request whose client or redirect URI is not known', (
     expect(text).not.toContain('evil.example');
   });
 
-  it('is a page without a redirect URI, or with two', async () => {
+  it('shows a page for a missing or repeated redirect URI', async () => {
     expect((await ask({ redirect_uri: '' })).status).toBe(400);
     const twice = `${server.authorizeUrl(client)}&redirect_uri=${encodeURIComponent(REDIRECT)}`;
     expect(await server.visit(twice)).toMatchObject({ status: 400, text: expect.stringContaining('came twice') });
@@ -56,20 +56,20 @@ describe('an authorization request whose client or redirect URI is not known', (
   it.each([
     ['without one', ''],
     ['of a huge one', 'x'.repeat(3000)],
-  ])('is a page %s', async (_, id) => {
+  ])('shows a page for an invalid client id: %s', async (_, id) => {
     expect((await server.visit(server.authorizeUrl(id))).status).toBe(400);
   });
 
-  it('is refused when the client is named twice', async () => {
+  it('rejects a repeated client id', async () => {
     expect((await server.visit(`${server.authorizeUrl(client)}&client_id=${client}`)).status).toBe(400);
   });
 
-  it('takes another port on loopback', async () => {
+  it('accepts another port on loopback', async () => {
     expect((await ask({ redirect_uri: 'http://127.0.0.1:4444/callback' })).status).toBe(200);
   });
 });
 
-describe('an authorization request that fails', () => {
+describe('invalid authorization request', () => {
   it.each([
     ['no response_type', { response_type: '' }, 'invalid_request'],
     ['another response_type', { response_type: 'token' }, 'unsupported_response_type'],
@@ -85,7 +85,7 @@ describe('an authorization request that fails', () => {
     ['a huge scope', { scope: 'x'.repeat(5000) }, 'invalid_request'],
     ['prompt none beside login', { prompt: 'none login' }, 'invalid_request'],
     ['prompt none without a login', { prompt: 'none' }, 'login_required'],
-  ])('goes back to the client with iss and state: %s', async (_, changes, error) => {
+  ])('redirects to the client with iss and state: %s', async (_, changes, error) => {
     const { status, headers, answer } = await ask(changes);
     expect(status).toBe(303);
     expect(headers.location).toMatch(/^http:\/\/127\.0\.0\.1:33418\/callback\?/);
@@ -98,19 +98,19 @@ describe('an authorization request that fails', () => {
   });
 
   it.each(['response_type', 'state', 'scope', 'code_challenge', 'code_challenge_method', 'prompt'])(
-    'goes back when %s comes twice',
+    'redirects to the client when %s comes twice',
     async (name) => {
       const url = `${server.authorizeUrl(client, { scope: 'mcp', prompt: 'consent' })}&${name}=x`;
       expect((await server.visit(url)).answer.get('error')).toBe('invalid_request');
     },
   );
 
-  it('goes back when the resource comes twice', async () => {
+  it('redirects to the client when the resource comes twice', async () => {
     const url = `${server.authorizeUrl(client)}&resource=${encodeURIComponent(server.resource)}`;
     expect((await server.visit(url)).answer.get('error')).toBe('invalid_target');
   });
 
-  it('keeps the query of a redirect URI as it is', async () => {
+  it('keeps the query of a redirect URI unchanged', async () => {
     const withQuery = await server.register(['https://app.example.com/callback?a=1&b=%20']);
     const { headers } = await server.visit(
       server.authorizeUrl(withQuery, {
@@ -121,7 +121,7 @@ describe('an authorization request that fails', () => {
     expect(headers.location).toMatch(/^https:\/\/app\.example\.com\/callback\?a=1&b=%20&error=/);
   });
 
-  it('is 503 while the storage is down, not an error of the client', async () => {
+  it('answers 503, and no client error, while the storage is down', async () => {
     const down = await startLoginEndpoints({
       wrap: (storage) =>
         Object.assign(Object.create(storage) as typeof storage, {
@@ -134,8 +134,8 @@ describe('an authorization request that fails', () => {
   });
 });
 
-describe('an authorization request', () => {
-  it('shows the consent page before anything else happens', async () => {
+describe('authorization request', () => {
+  it('shows the consent page before any other step', async () => {
     const { status, text, cookie } = await ask();
     expect(status).toBe(200);
     expect(text).toContain('wants to use mcp.example.com');
@@ -144,7 +144,7 @@ describe('an authorization request', () => {
     expect(server.events.at(-1)).toMatchObject({ type: 'auth_login_started', subjects: { client_name: 'App' } });
   });
 
-  it('can be repeated: each is a login of its own', async () => {
+  it('begins a separate login for each repetition', async () => {
     const [first, second] = [await ask(), await ask()];
     expect((await server.storage.sizes()).logins).toBe(2);
     for (const page of [second, first]) {
@@ -153,7 +153,7 @@ describe('an authorization request', () => {
     }
   });
 
-  it('may be a form, which comes back as a request with the cookie', async () => {
+  it('redirects a form to the same request by GET, which sends the cookie', async () => {
     const form = [...new URL(server.authorizeUrl(client)).searchParams];
     const posted = await server.visit(server.urls.authorize, { form });
     expect([posted.status, posted.cookie, posted.headers.location]).toEqual([
@@ -163,7 +163,7 @@ describe('an authorization request', () => {
     ]);
   });
 
-  it('that is a huge form is refused', async () => {
+  it('rejects a very long form', async () => {
     const { status } = await server.visit(server.urls.authorize, { form: { state: 'x'.repeat(20_000) } });
     expect(status).toBe(413);
   });
@@ -173,7 +173,7 @@ describe('an authorization request', () => {
     ['one', 'mcp', ['mcp']],
     ['unknown ones besides', 'openid profile mcp files', ['mcp']],
     ['unknown ones alone', 'openid profile', ['mcp', 'offline_access']],
-  ])('that asks for %s gets the scopes that there are', async (_, scope, granted) => {
+  ])('grants supported scopes to a client that asks for %s', async (_, scope, granted) => {
     await allow({ scope });
     expect(server.steps.at(-1)?.login.request?.scope).toEqual(granted);
   });
@@ -198,7 +198,7 @@ describe('an authorization request', () => {
     expect(server.steps.at(-1)?.login.request?.scope).toEqual(['mcp']);
   });
 
-  it('leads to a page that says so where the browser sends the sign-in cookie twice, in either order', async () => {
+  it('shows an error page when the browser sends two sign-in cookies, in either order', async () => {
     const cookie = await server.logIn(ALICE);
     const tossed = `${cookie.split('=')[0]}=${'A'.repeat(43)}`;
     for (const both of [`${cookie}; ${tossed}`, `${tossed}; ${cookie}`]) {
@@ -209,7 +209,7 @@ describe('an authorization request', () => {
     expect((await ask({}, `x=1; ${cookie}; x=2`)).status).toBe(200);
   });
 
-  it('asks for consent again once the metadata document of its client gives another name', async () => {
+  it('asks for consent again after the metadata document of its client changes the name', async () => {
     const [id, redirect] = ['https://app.example.com/client.json', 'https://app.example.com/callback'];
     let client_name = 'App';
     const read = () => Promise.resolve({ client_id: id, client_name, redirect_uris: [redirect] });
@@ -226,12 +226,12 @@ describe('an authorization request', () => {
     expect(await isAsked()).toBe(false);
   });
 
-  it('without a resource is for the one that there is', async () => {
+  it('uses the only resource by default', async () => {
     await allow({ resource: '' });
     expect(server.steps.at(-1)?.login.request?.resource).toBe(server.resource);
   });
 
-  it('is limited by address', async () => {
+  it('limits requests by address', async () => {
     const small = await startLoginEndpoints({ config: { limits: { pending_logins: 20 } } });
     const id = await small.register([REDIRECT]);
     const answers = [];
@@ -243,7 +243,7 @@ describe('an authorization request', () => {
   it.each([
     ['the /48 of an IPv6 address', (index: number) => `2001:db8:1:${index}::1`, '2001:db8:2::1'],
     ['the /24 of an IPv4 address', (index: number) => `203.0.113.${index}`, '203.0.114.1'],
-  ])('is limited by network: %s', async (_, addressOf, elsewhere) => {
+  ])('limits requests by network: %s', async (_, addressOf, elsewhere) => {
     const small = await startLoginEndpoints({ config: { limits: { pending_logins: 20 } } });
     const id = await small.register([REDIRECT]);
     const from = async (address: string) =>
@@ -255,7 +255,7 @@ describe('an authorization request', () => {
     await small.close();
   });
 
-  it('of one address that asked too often, does not count for its network', async () => {
+  it('does not count the excess requests of one address for its network', async () => {
     const small = await startLoginEndpoints({ config: { limits: { pending_logins: 20 } } });
     const id = await small.register([REDIRECT]);
     const from = async (address: string) =>
@@ -274,7 +274,7 @@ describe('prompt', () => {
     return cookie;
   };
 
-  it('absent: a remembered consent is not asked for again', async () => {
+  it('absent: skips a remembered consent', async () => {
     const cookie = await remembered();
     expect((await ask({}, cookie)).text).toBe('the next step');
     expect(server.steps).toMatchObject([{ login: { user: ALICE, remaining: ['okta'] } }]);
@@ -284,22 +284,22 @@ describe('prompt', () => {
     expect((await ask({ prompt: 'consent' }, await remembered())).text).toContain('wants to use');
   });
 
-  it.each(['login', 'select_account'])('%s: asks again, and whoever is logged in logs in anew', async (prompt) => {
+  it.each(['login', 'select_account'])('%s: asks again and requires a new sign-in', async (prompt) => {
     const cookie = await remembered();
     expect((await ask({ prompt }, cookie)).text).not.toContain('alice');
     await allow({ prompt }, cookie);
     expect(server.steps).toMatchObject([{ login: { user: undefined, force_login: true } }]);
   });
 
-  it('none: goes on without a page where all is there', async () => {
+  it('none: continues without a page when consent and links exist', async () => {
     expect((await ask({ prompt: 'none' }, await remembered())).text).toBe('the next step');
   });
 
-  it('none: interaction_required without a consent', async () => {
+  it('none: returns interaction_required without a consent', async () => {
     expect((await ask({ prompt: 'none' }, await server.logIn(ALICE))).answer.get('error')).toBe('interaction_required');
   });
 
-  it('none: interaction_required where a required provider is not linked', async () => {
+  it('none: returns interaction_required when a required provider is not linked', async () => {
     const chained = await startLoginEndpoints({
       config: {
         upstreams: ['okta', 'gitlab'].map((name) => ({
@@ -320,8 +320,8 @@ describe('prompt', () => {
   });
 });
 
-describe('URLs', () => {
-  it('come from the configuration, whatever Host and forwarding headers say', async () => {
+describe('authServerUrls', () => {
+  it('ignores Host and forwarding headers', async () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
     const page = await server.visit(server.authorizeUrl(client), { headers });
     expect(page.text).toContain(`action="${server.urls.consent}"`);

@@ -29,8 +29,8 @@ interface AuthorizeSettings extends ConsentSettings, RequestRules {
 const MAX_QUERY = 16_384;
 
 /**
- * The authorization endpoint (RFC 6749 §4.1.1, RFC 7636, RFC 8707, RFC 9207). Each request begins a login of its own, so a client may
- * ask twice. Before client and redirect URI are known, errors are pages; afterwards they go to the client.
+ * Creates the authorization endpoint (RFC 6749 §4.1.1, RFC 7636, RFC 8707, RFC 9207). Each request begins a login of
+ * its own. Errors are pages until the client and the redirect URI are known; later errors go to the client.
  */
 export function createAuthorize(settings: AuthorizeSettings): Handler {
   return async (facts) => {
@@ -50,7 +50,10 @@ export function createAuthorize(settings: AuthorizeSettings): Handler {
   };
 }
 
-/** No cookie comes with a form that another site posts, and a new one would end the login that is there: so it is asked for by GET. */
+/**
+ * A browser sends no cookie with a form that another site posts, and a new cookie would end the existing login. The
+ * redirect therefore makes the browser ask by GET.
+ */
 function asGet(url: string, form: URLSearchParams): Answer {
   const query = form.toString();
   if (query.length <= MAX_QUERY) return redirectAnswer(`${url}?${query}`);
@@ -78,7 +81,7 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
     consent !== undefined && user !== undefined && browser.login?.consents.includes(consent) === true;
   if (prompt.none) await checkSilent(settings, browser, isRemembered);
   await checkLoginRate(settings, facts.remoteAddress);
-  // What is optional and not linked is left out where no page asks.
+  // Without a consent page, optional providers that are not linked are left out.
   const remaining = chain.providers.filter(({ required }) => required).map(({ name }) => name);
   const login = {
     ...beginLogin(settings, browser, {
@@ -96,7 +99,7 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
   return showConsent(settings, login, client, browser);
 }
 
-/** `prompt=none`: nothing may be asked, so everything must be there. @throws OAuthError */
+/** Checks that a login with `prompt=none` needs no page. @throws OAuthError */
 async function checkSilent(
   { storage, chain }: AuthorizeSettings,
   { login }: Browser,

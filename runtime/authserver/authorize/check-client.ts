@@ -13,9 +13,8 @@ export interface CheckedClient {
 const MAX_LENGTH = 2048;
 
 /**
- * Who asks, and where the answer may go. Until both are known, errors are pages: a redirect would go to a stranger
- * (RFC 6749 §4.1.2.1). `asker`: the browser's address, as limits count it.
- * @throws PageError
+ * Finds the client and checks its redirect URI. Until both are known, errors are pages, because a redirect could go to
+ * a stranger (RFC 6749 §4.1.2.1). `asker`: the browser's address as the limits count it. @throws PageError
  */
 export async function checkClient(
   parameters: URLSearchParams,

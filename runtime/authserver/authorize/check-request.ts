@@ -6,7 +6,7 @@ import { isDocumentUrl } from '../register/document-url.ts';
 import { resolveScope } from './resolve-scope.ts';
 
 export interface RequestRules {
-  /** The resources that tokens are issued for; the first where a client names none. */
+  /** Resources that tokens are issued for. The first is used when a client names none. */
   readonly resources: readonly [string, ...string[]];
   readonly scopesSupported: readonly string[];
 }
@@ -28,16 +28,13 @@ const ONCE = [
 /** SHA-256 in base64url (RFC 7636 §4.2). */
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
-/** The client's state, which goes back with every answer; one that came twice or is huge does not. */
+/** Returns the client's state, which every answer repeats. A repeated or very long state is dropped. */
 export function stateOf(parameters: URLSearchParams): string | undefined {
   const state = valueOf(parameters, 'state');
   return state !== undefined && state.length <= MAX_STATE ? state : undefined;
 }
 
-/**
- * Everything besides client and redirect URI; what fails goes back to the client.
- * @throws OAuthError
- */
+/** Checks all parameters except client and redirect URI. The errors go back to the client. @throws OAuthError */
 export function checkRequest(
   parameters: URLSearchParams,
   { client, redirectUri }: CheckedClient,
@@ -59,9 +56,9 @@ export function checkRequest(
   };
 }
 
-/** @throws OAuthError: the server supports none any more of those that the client registered with */
+/** @throws OAuthError when the server no longer supports any scope that the client registered with */
 function scopesFor({ scope }: CheckedClient['client'], { scopesSupported }: RequestRules): readonly string[] {
-  // As where a client asks for it, `openid` counts for none: it bounds nothing.
+  // `openid` does not count, here and in requests: it limits nothing.
   const registered = new Set(scope?.split(' ').filter((one) => one !== '' && one !== 'openid'));
   if (registered.size === 0) return scopesSupported;
   const left = scopesSupported.filter((one) => registered.has(one));
@@ -70,7 +67,7 @@ function scopesFor({ scope }: CheckedClient['client'], { scopesSupported }: Requ
   return left;
 }
 
-/** RFC 6749 §3.1 */
+/** Rejects repeated parameters (RFC 6749 §3.1). */
 function checkOnce(parameters: URLSearchParams): void {
   const twice = ONCE.find((name) => isRepeated(parameters, name));
   if (twice !== undefined) throw invalid(`${twice} must not come twice`);
@@ -93,7 +90,7 @@ function checkResponse(parameters: URLSearchParams): void {
   if (parameters.has('request') || parameters.has('request_uri')) throw invalid('Request objects are not supported');
 }
 
-/** PKCE is required of every client, with S256: a method that is left out would mean plain (RFC 7636 §4.3, RFC 9700 §2.1.1). */
+/** Requires PKCE with S256 from every client. A missing method would mean `plain` (RFC 7636 §4.3, RFC 9700 §2.1.1). */
 function checkChallenge(parameters: URLSearchParams): string {
   const challenge = valueOf(parameters, 'code_challenge');
   if (challenge === undefined) throw invalid('code_challenge is missing: PKCE is required');
@@ -102,7 +99,7 @@ function checkChallenge(parameters: URLSearchParams): string {
   return challenge;
 }
 
-/** RFC 8707 §2: byte for byte, one alone. */
+/** Accepts one resource, compared byte for byte (RFC 8707 §2). */
 function checkResource(parameters: URLSearchParams, resources: RequestRules['resources']): string {
   const asked = parameters.getAll('resource').filter((value) => value !== '');
   if (asked.length > 1) throw new OAuthError('invalid_target', 'Only one resource can be asked for');

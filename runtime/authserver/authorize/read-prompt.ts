@@ -1,14 +1,14 @@
 import { OAuthError } from '../errors.ts';
 
-/** What a client wants a person to be asked, whatever is remembered (OpenID Connect Core §3.1.2.1). */
+/** Pages that a client demands, whatever is remembered (OpenID Connect Core §3.1.2.1). */
 export interface Prompt {
-  /** Nothing may be asked. */
+  /** The server must not show any page. */
   readonly none: boolean;
   readonly login: boolean;
   readonly consent: boolean;
 }
 
-/** Unknown values count for nothing. @throws OAuthError `invalid_request` for `none` beside others */
+/** Reads `prompt`; unknown values are ignored. @throws OAuthError `invalid_request` for `none` beside other values */
 export function readPrompt(text: string | undefined): Prompt {
   const values = new Set(text?.split(' ').filter((value) => value !== ''));
   const none = values.has('none');

@@ -1,6 +1,6 @@
 /**
- * The scopes that a client gets: of those it asks for, the ones that there are, in the server's order; `openid` is none, as no ID token
- * is issued. None asked for, or none left: all. Unknown ones are no error, as clients send what other servers know.
+ * Returns the supported scopes that a client asks for, in the server's order. Returns all of them when the client asks for none, or for
+ * unknown ones only: clients send scopes of other servers. `openid` is left out, because no ID token is issued.
  */
 export function resolveScope(asked: string | undefined, supported: readonly string[]): readonly string[] {
   const known = supported.filter((scope) => scope !== 'openid');

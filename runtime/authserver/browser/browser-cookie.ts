@@ -1,12 +1,12 @@
 import { hashId } from '../ids.ts';
 import { PageError } from '../page-error.ts';
 
-/** Milliseconds that cookie and browser login live. */
+/** Lifespan of the cookie and of the browser login, in milliseconds. */
 export const BROWSER_LIFESPAN = 12 * 3_600_000;
 
 /**
- * The one cookie. Its first part names the browser: logins under way are bound to it. Its second part, which is there after a
- * login alone and is new with each, is the browser login. So one tab's login does not cut off the login in another tab.
+ * Value of the cookie. The first part identifies the browser; logins in progress are bound to it. The second part is
+ * the browser login: each login sets a new one. A login in one tab therefore does not end the login in another tab.
  */
 export interface CookieValue {
   readonly browser: string;
@@ -15,17 +15,17 @@ export interface CookieValue {
 
 export interface BrowserCookie {
   readonly name: string;
-  /** Undefined: none came, or it is none of ours. @throws PageError: it came twice */
+  /** Returns undefined for a missing or foreign cookie. @throws PageError when the cookie came twice */
   read(cookies: ReadonlyMap<string, readonly string[]>): CookieValue | undefined;
-  /** Value of a `Set-Cookie` header. */
+  /** Returns the value of a `Set-Cookie` header. */
   write(value: CookieValue): string;
 }
 
 const VALUE = /^([A-Za-z0-9_-]{43})(?:\.([A-Za-z0-9_-]{43}))?$/;
 
 /**
- * `base` is where browsers come to; on plain http the `__Host-` prefix and Secure are left out, as no browser takes them there.
- * Cookies know no ports and no paths with `Path=/`, so the name tells apart the servers of one host.
+ * Creates the cookie of one server. `base` is the URL that browsers open. On plain HTTP, browsers reject the `__Host-` prefix and
+ * `Secure`, so both are left out. Cookies with `Path=/` ignore port and path, so the name distinguishes the servers of one host.
  */
 export function browserCookie(issuer: string, base: string): BrowserCookie {
   const secure = new URL(base).protocol === 'https:';
@@ -43,7 +43,7 @@ export function browserCookie(issuer: string, base: string): BrowserCookie {
   };
 }
 
-/** Another port or path of the host can set a cookie of the same name, and browsers do not say who set which (RFC 6265 §8.6). */
+/** Another port or path of the host can set the same cookie, and browsers do not report its origin (RFC 6265 §8.6). */
 function repeatedCookie(host: string): PageError {
   return new PageError({
     status: 400,

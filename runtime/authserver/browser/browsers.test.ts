@@ -20,7 +20,7 @@ beforeEach(() => {
   browsers = createBrowsers({ storage, cookie, primary: 'okta', now });
 });
 
-/** What a browser keeps of an answer's cookies. */
+/** Returns the cookies that a browser keeps from an answer. */
 const cookiesOf = (header: string | undefined) =>
   new Map(header === undefined ? [] : [cookieOf(header.split(';', 1)[0]!.split('='))]);
 const cookieOf = ([name = '', value = '']: string[]): [string, string[]] => [name, [value]];
@@ -37,7 +37,7 @@ async function link(user = ALICE, at = clock.time): Promise<void> {
   await storage.finishLogin({ sub: user.sub, links: { okta: row }, code: undefined, lifespan: 30 * 86_400_000 });
 }
 
-/** A browser after a login. */
+/** Returns a browser after a login. */
 async function loggedIn(
   user = ALICE,
   consent?: string,
@@ -49,21 +49,21 @@ async function loggedIn(
   return { cookies, browser: await browsers.open(cookies) };
 }
 
-describe('the cookie', () => {
-  it('is bound to the host, for https and HTTP alone', () => {
+describe('browserCookie', () => {
+  it('binds the cookie to the host, https and HTTP only', () => {
     const text = cookie.write({ browser: newId(), login: undefined });
     expect(text).toMatch(/^__Host-vmcp-[A-Za-z0-9_-]{8}=[A-Za-z0-9_-]{43}; /);
     expect(text.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax', 'Secure']);
   });
 
-  it('on loopback http has neither prefix nor Secure, and Path=/ below a path', () => {
+  it('omits prefix and Secure on loopback http, and sets Path=/ below a path', () => {
     const local = browserCookie('http://127.0.0.1:4483/auth', 'http://127.0.0.1:4483/auth/oauth/authorize');
     const text = local.write({ browser: newId(), login: newId() });
     expect(text).toMatch(/^vmcp-/);
     expect(text.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax']);
   });
 
-  it('has a name of its own for each server on one host', () => {
+  it('uses a different name for each server on one host', () => {
     const names = ['http://127.0.0.1:4483', 'http://127.0.0.1:4493', 'http://127.0.0.1:4483/b'].map(
       (issuer) => browserCookie(issuer, issuer).name,
     );
@@ -71,7 +71,7 @@ describe('the cookie', () => {
   });
 
   it.each(['', 'x', 'x.y', `${newId()}.`, `${newId()}.${newId()}.${newId()}`, `${newId()}=`])(
-    'that holds %j is none',
+    'ignores a cookie with the value %j',
     async (value) => {
       const browser = await browsers.open(new Map([[cookie.name, [value]]]));
       expect(browser.headers['Set-Cookie']).toBeDefined();
@@ -79,8 +79,8 @@ describe('the cookie', () => {
   );
 });
 
-describe('a browser', () => {
-  it('gets an error that says what to do where it sends its cookie twice, whatever the values', async () => {
+describe('createBrowsers', () => {
+  it('explains the error when a browser sends its cookie twice, whatever the values', async () => {
     const value = newId();
     for (const values of [
       [value, newId()],
@@ -96,7 +96,7 @@ describe('a browser', () => {
     expect((await browsers.open(other)).isNew).toBe(false);
   });
 
-  it('without a cookie gets one, which stores nothing, and keeps it', async () => {
+  it('sets a cookie that the browser keeps, and stores nothing', async () => {
     const first = await browsers.open(new Map());
     const again = await browsers.open(cookiesOf(first.headers['Set-Cookie']));
     expect([again.id, again.csrf, again.headers]).toEqual([first.id, first.csrf, {}]);
@@ -105,21 +105,21 @@ describe('a browser', () => {
     expect(first.id).toBe(hashId(first.cookie.browser));
   });
 
-  it('is another one with another cookie', async () => {
+  it('returns another browser for another cookie', async () => {
     const [one, two] = [await browsers.open(new Map()), await browsers.open(new Map())];
     expect(one.id).not.toBe(two.id);
     expect(one.csrf).not.toBe(two.csrf);
   });
 
-  it('shows its secrets neither by its id nor by what forms hold', async () => {
+  it('reveals no secret in the browser id or the form fields', async () => {
     const { browser } = await loggedIn();
     const { browser: secret, login } = browser.cookie;
     for (const shown of [browser.id, browser.csrf]) expect([secret, login, hashId(login!)]).not.toContain(shown);
   });
 });
 
-describe('a browser login', () => {
-  it('says who is there, since when, and what was consented to', async () => {
+describe('browser login', () => {
+  it('returns the user, the time of the login and the consents', async () => {
     const { browser } = await loggedIn(ALICE, 'a-consent');
     expect(browser.login).toEqual({
       user: ALICE,
@@ -129,7 +129,7 @@ describe('a browser login', () => {
     });
   });
 
-  it('comes with a new cookie, while logins in other tabs go on', async () => {
+  it('sets a new cookie without ending logins in other tabs', async () => {
     const { browser, cookies } = await loggedIn();
     const renewed = cookiesOf((await browsers.logIn(browser, ALICE, undefined))['Set-Cookie']);
     const after = await browsers.open(renewed);
@@ -139,7 +139,7 @@ describe('a browser login', () => {
     expect((await browsers.open(cookies)).login).toBeUndefined();
   });
 
-  it('keeps the consents of the same user, and of nobody else', async () => {
+  it('keeps only the consents of the same user', async () => {
     const { browser } = await loggedIn(ALICE, 'one');
     const same = cookiesOf((await browsers.logIn(browser, ALICE, 'two'))['Set-Cookie']);
     const alice = await browsers.open(same);
@@ -168,7 +168,7 @@ describe('a browser login', () => {
     expect((await browsers.open(cookies)).login).toBeUndefined();
   });
 
-  it('ends when it is logged out', async () => {
+  it('ends on log-out', async () => {
     const { browser, cookies } = await loggedIn();
     const left = cookiesOf((await browsers.logOut(browser))['Set-Cookie']);
     expect((await browsers.open(left)).id).toBe(browser.id);
@@ -176,7 +176,7 @@ describe('a browser login', () => {
     expect((await browsers.open(cookies)).login).toBeUndefined();
   });
 
-  it('ends in every browser when the user signs out everywhere, and does not come back with the next login', async () => {
+  it('ends in every browser when the user signs out everywhere, and stays ended after the next login', async () => {
     const [one, two] = [await loggedIn(), await loggedIn()];
     await storage.endUser(ALICE.sub);
     expect((await browsers.open(one.cookies)).login).toBeUndefined();
@@ -186,7 +186,7 @@ describe('a browser login', () => {
     expect((await browsers.open(two.cookies)).login).toBeUndefined();
   });
 
-  it('does not hold while the primary provider does not know the user any more', async () => {
+  it('ends when the primary provider no longer knows the user', async () => {
     const { cookies } = await loggedIn();
     const row = await storage.getLink(ALICE.sub, 'okta');
     await storage.replaceLink(ALICE.sub, 'okta', row!.version, { ...row!, state: 'needs_login' });

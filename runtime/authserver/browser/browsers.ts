@@ -3,18 +3,18 @@ import type { BrowserRow, UserProfile } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import { BROWSER_LIFESPAN, type BrowserCookie, type CookieValue } from './browser-cookie.ts';
 
-/** The browser behind a request. */
+/** Browser that sent a request. */
 export interface Browser {
-  /** Hash that login rows hold (`browser`): a ticket or state of another browser counts for nothing here. */
+  /** Hash that login rows hold as `browser`. A ticket or state of another browser is rejected. */
   readonly id: string;
-  /** It came without the cookie: nothing can have begun in it that it still knows of. */
+  /** The request had no cookie, so no login in progress can belong to this browser. */
   readonly isNew: boolean;
   readonly cookie: CookieValue;
-  /** Undefined: nobody is logged in with this browser. */
+  /** Undefined when no user is logged in with this browser. */
   readonly login: BrowserLogin | undefined;
-  /** For hidden fields: only a page that was made for this browser can know it. */
+  /** Value of a hidden form field. Only a page that was made for this browser contains it. */
   readonly csrf: string;
-  /** To be sent with the answer: the cookie of a browser that had none. */
+  /** Headers of the answer; they set the cookie when the browser had none. */
   readonly headers: CookieHeaders;
 }
 
@@ -22,7 +22,7 @@ export interface BrowserLogin {
   readonly user: UserProfile;
   /** Milliseconds since the epoch. */
   readonly since: number;
-  /** What was consented to under it, as `consentKey` names it. */
+  /** Keys of the consents under this login, made by `consentKey`. */
   readonly consents: readonly string[];
   readonly endsAt: number;
 }
@@ -30,16 +30,16 @@ export interface BrowserLogin {
 /** Cookie headers of an answer. */
 export type CookieHeaders = Readonly<Record<string, string>>;
 
-/** Browsers and who is logged in with them. */
+/** Browsers and their logins. */
 export interface Browsers {
-  /** @throws PageError: the cookie came twice */
+  /** Returns the browser of a request. @throws PageError when the cookie came twice */
   open(cookies: ReadonlyMap<string, readonly string[]>): Promise<Browser>;
   /**
-   * The primary provider said who is there: a new browser login, under a new cookie. Consents of the same user's former one are
-   * kept; `consent` is added. To be called when the user's links are stored.
+   * Begins a browser login under a new cookie, after the primary provider has identified the user. It keeps the
+   * consents of the same user's former login and adds `consent`. Call it after the user's links are stored.
    */
   logIn(browser: Browser, user: UserProfile, consent: string | undefined): Promise<CookieHeaders>;
-  /** Remembers a consent under the browser login that is there. */
+  /** Adds a consent to the current browser login. */
   remember(browser: Browser, consent: string): Promise<void>;
   /** Ends the browser login. */
   logOut(browser: Browser): Promise<CookieHeaders>;
@@ -48,23 +48,23 @@ export interface Browsers {
 interface BrowserSettings {
   readonly storage: AuthStorage;
   readonly cookie: BrowserCookie;
-  /** Name of the provider that says who the user is. */
+  /** Name of the provider that identifies the user. */
   readonly primary: string;
   readonly now: () => number;
 }
 
 const MAX_CONSENTS = 100;
-/** Each took a login at a provider. */
+/** Each browser login took a login at a provider. */
 const MAX_BROWSERS = 100_000;
 
-/** Browser logins lie in the storage; they hold for 12 h, in one browser. */
+/** Creates the browser logins. They are stored, last 12 h, and hold in one browser. */
 export function createBrowsers({ storage, cookie, primary, now }: BrowserSettings): Browsers {
   const write = (login: string, row: BrowserRow) =>
     storage.put('browser', hashId(login), row, { lifespan: row.ends_at - now(), capacity: MAX_BROWSERS });
 
   /**
-   * It holds as long as the user's link at the primary provider does: signing out everywhere removes that, a provider that no
-   * longer knows the user marks it, and one that was made anew afterwards does not bring former browser logins back.
+   * A browser login ends with the user's link at the primary provider: the user signs out everywhere and the link is removed, or the
+   * provider rejects the user and the link is marked. A later link does not restore former browser logins.
    */
   async function readLogin(login: string): Promise<BrowserLogin | undefined> {
     const row = await storage.get('browser', hashId(login));

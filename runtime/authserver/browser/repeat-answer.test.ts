@@ -14,7 +14,7 @@ const PLACE = { namespace: 'team', name: 'tools', uid: '1' };
 const PENDING = 100;
 const SECOND = 1_000;
 
-/** Answers that are told apart by a number, and where they are stored. */
+/** Returns a repeater with numbered answers, and its storage. */
 function setUp(wrap: (storage: AuthStorage) => AuthStorage = (storage) => storage) {
   const clock = { time: 1_800_000_000_000 };
   const now = () => clock.time;
@@ -61,7 +61,7 @@ describe('createRepeatAnswer', () => {
     ],
     ['the same text cut elsewhere', { content: ['ticket', 't'] }],
     ['no content', { content: [] }],
-  ])('gives no stored answer to %s', async (_, other) => {
+  ])('returns no stored answer to %s', async (_, other) => {
     const { send, acts } = setUp();
     expect(await send({})).toBe(FIRST);
     expect(await send(other)).toBe(SECOND_ANSWER);
@@ -69,7 +69,7 @@ describe('createRepeatAnswer', () => {
     expect(acts()).toBe(2);
   });
 
-  it('opens no answer that was moved to another request in the storage', async () => {
+  it('rejects an answer that was moved to another request in the storage', async () => {
     const { send, storage } = setUp();
     const keyOf = (ticket: string) => hashId(JSON.stringify(['consent', 'b', [['ticket', ticket]]]));
     expect(await send({})).toBe(FIRST);
@@ -79,7 +79,7 @@ describe('createRepeatAnswer', () => {
     expect(await send({ content: [['ticket', 'u']] })).toBe(SECOND_ANSWER);
   });
 
-  it('opens no answer that was stored by another server, or under another secret', async () => {
+  it('rejects an answer of another server or under another secret', async () => {
     const { send, repeat } = setUp();
     expect(await send({})).toBe(FIRST);
     const elsewhere = repeat({ ...PLACE, uid: '2' });
@@ -88,13 +88,13 @@ describe('createRepeatAnswer', () => {
     expect(await send({}, {}, repeat(PLACE, otherRing))).toBe('https://app.example/?n=3');
   });
 
-  it('gives the finished page once the code is redeemed, is over, or never was', async () => {
+  it('returns the finished page for a redeemed, expired or unknown code', async () => {
     const { send } = setUp();
     expect(await send({}, { code: 'no such code' })).toBe(FIRST);
     expect(await send({})).toContain('This sign-in is finished');
   });
 
-  it('gives the first answer to another variant for ten seconds, and to the same one for thirty', async () => {
+  it('returns the first answer to another variant for ten seconds, and to the same variant for thirty', async () => {
     const { send, clock, acts } = setUp();
     const content = ['okta', 'state'];
     expect(await send({ content, variant: 'code=1' })).toBe(FIRST);
@@ -108,7 +108,7 @@ describe('createRepeatAnswer', () => {
     expect(acts()).toBe(3);
   });
 
-  it('stores no failure, no page that changed nothing, and nothing of a browser without the cookie', async () => {
+  it('stores no failure, no page without changes, and nothing for a browser without the cookie', async () => {
     const { repeat, send, acts } = setUp();
     const request: Request = { endpoint: 'consent', browser: { id: 'b', isNew: false }, content: [] };
     await expect(repeat()(request, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -118,7 +118,7 @@ describe('createRepeatAnswer', () => {
     expect(acts()).toBe(3);
   });
 
-  it('acts once, and answers, where the answer cannot be stored; and not at all where nothing can be asked', async () => {
+  it('acts once when the answer cannot be stored, and not at all without a lease', async () => {
     const down = new Set<string>(['put']);
     const { send, acts } = setUp(
       (storage) =>

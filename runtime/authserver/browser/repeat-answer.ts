@@ -10,19 +10,19 @@ import type { AnswerRow } from '../storage/rows.ts';
 import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
 import type { Browser } from './browsers.ts';
 
-/** A request that a browser may send twice: by a double click, a reload, or the back button. */
+/** Request that a browser may send twice: by a double click, a reload, or the back button. */
 interface RepeatedRequest {
   readonly endpoint: string;
   readonly browser: Pick<Browser, 'id' | 'isNew'>;
-  /** All that decides about the answer: the fields of a form, or the state of a callback. */
+  /** All input that determines the answer: the fields of a form, or the state of a callback. */
   readonly content: readonly (string | readonly [string, string])[];
-  /** A part that may be another one for 10 s: a provider that is visited twice by a double click makes two codes. */
+  /** Part of the request that may differ for 10 s: a double click at a provider produces two codes. */
   readonly variant?: string;
-  /** Milliseconds in which the same request gets the same answer. */
+  /** Milliseconds in which a repeated request gets the same answer. */
   readonly keptFor?: number;
 }
 
-/** Acts once for a request that comes several times, also at several replicas at the same time. Repeats get the first answer. */
+/** Runs a request once, even when several replicas receive it at the same time. Repeats get the first answer. */
 export type RepeatAnswer = (request: RepeatedRequest, act: () => Promise<Answer>) => Promise<Answer>;
 
 interface RepeatSettings {
@@ -36,31 +36,34 @@ interface RepeatSettings {
 
 const KEPT_FOR = 30_000;
 const OTHER_VARIANT_FOR = 10_000;
-/** Longer than any step of a login takes: providers have deadlines. */
+/** Longer than any login step, because requests to providers have deadlines. */
 const LEASE = 60_000;
 const MAX_WAIT = 20_000;
 const SHORTEST_PAUSE = 20;
 const LONGEST_PAUSE = 250;
-/** Characters of a sealed answer. A longer one is given once only. */
+/** Maximum length of a sealed answer. Longer answers are not stored. */
 const MAX_SEALED = 16_384;
 
-/** Answers are stored sealed, under a hash of the browser's cookie and of the whole request: a changed request never finds them. */
+/**
+ * Creates the store of answers. An answer is sealed, under a hash of the browser's cookie and of the whole request, so
+ * a changed request never finds it.
+ */
 export function createRepeatAnswer(settings: RepeatSettings): RepeatAnswer {
   const { storage } = settings;
   return async ({ endpoint, browser, content, variant, keptFor = KEPT_FOR }, act) => {
-    // Only the cookie shows that it is the same browser.
+    // Only the cookie identifies the browser.
     if (browser.isNew) return act();
     const key = hashId(JSON.stringify([endpoint, browser.id, content]));
     let waited = 0;
     for (let pause = SHORTEST_PAUSE; waited <= MAX_WAIT; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       const lease = await storage.lease(`answer:${key}`, LEASE);
       try {
-        // Looked up under the lease: its former holder has stored the answer.
+        // The former holder of the lease has stored its answer before it released the lease.
         const answer = await readAnswer(settings, key, variant);
         if (answer !== undefined) return answer;
         if (lease !== undefined) return await keepAnswer(settings, { key, variant, lifespan: keptFor }, await act());
       } finally {
-        // It ends by itself.
+        // A lease that is not released expires.
         await lease?.release().catch(() => undefined);
       }
       await sleep(pause);
@@ -88,7 +91,9 @@ async function readAnswer(
   }
 }
 
-/** What was done stays done: an answer that cannot be stored is given once. */
+/**
+ * Stores an answer. When the storage fails, the answer is still returned once, because the request has taken effect.
+ */
 async function keepAnswer(
   { storage, secrets, place, limits, now }: RepeatSettings,
   { key, variant, lifespan }: { readonly key: string; readonly variant: string | undefined; readonly lifespan: number },

@@ -15,11 +15,11 @@ interface SignedIn {
   readonly facts: RequestFacts;
 }
 
-/** The forms of the connections page. What cannot be undone is asked once more, by a page. */
+/** Creates the endpoint for the forms of the connections page. A second page confirms changes that cannot be undone. */
 export function createChangeConnections(settings: ConnectionsSettings): Handler {
   return async (facts) => {
     const browser = await settings.browsers.open(facts.cookies);
-    // A form without the mark of its page may be another one with the same fields.
+    // Two forms with the same fields are distinct requests unless the field `form` identifies their page.
     if (!facts.form.get('form')) return change(settings, browser, facts);
     const form = { endpoint: 'connections', browser, content: [...facts.form] };
     return settings.repeatAnswer(form, () => change(settings, browser, facts));
@@ -37,7 +37,7 @@ async function change(settings: ConnectionsSettings, browser: Browser, facts: Re
   return act(settings, { browser, login: browser.login, facts });
 }
 
-/** Through the primary provider and back here. */
+/** Signs the user in at the primary provider and returns to the connections page. */
 async function signIn(settings: ConnectionsSettings, browser: Browser, facts: RequestFacts): Promise<Answer> {
   await checkLoginRate(settings, facts.remoteAddress);
   const remaining = [settings.chain.primary.name];
@@ -45,7 +45,10 @@ async function signIn(settings: ConnectionsSettings, browser: Browser, facts: Re
   return settings.nextStep(beginLogin(settings, browser, what), browser);
 }
 
-/** A page that asks, and changes nothing: forms without end would fill the storage of answers, also without a login. */
+/**
+ * Marks a page that changes nothing as not stored. Otherwise repeated forms would fill the storage of answers, even
+ * without a login.
+ */
 function asking(page: Answer): Answer {
   return { ...page, changedNothing: true };
 }

@@ -21,21 +21,20 @@ export interface ConnectionsSettings extends LoginRowSettings {
   readonly nextStep: NextStep;
   readonly repeatAnswer: RepeatAnswer;
   readonly record: Audit['record'];
-  /** Logins at remote servers, as they are now. */
+  /** Returns the current logins at remote servers. */
   readonly sharedLogins: () => readonly SharedLogin[];
-  /** Told of a user whose links or sessions changed. */
+  /** Called with the user id when the links or sessions of a user change. */
   readonly changed: (sub: string) => void;
 }
 
-/** What the pages around the connections show this browser. */
+/** Returns the frame of the connections pages for this browser. */
 export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: Browser): ConnectionsFrame {
   return { ...frame, urls, csrf: browser.csrf, form: newId(), headers: browser.headers };
 }
 
 /**
- * Checks that a form of these pages was made for the browser that posts it. Without a browser login, it may be of another tab that got
- * a cookie of its own at the same time.
- * @throws PageError: it was not made for the browser as it is now
+ * Checks that a form was made for the browser that posts it. Without a browser login, the form may come from another tab that got its own
+ * cookie at the same time. @throws PageError when the form does not match the browser's current state
  */
 export function checkForm(browser: Browser, facts: RequestFacts): void {
   const isOtherTab = browser.login === undefined && !browser.isNew && isFromOwnPage(facts);

@@ -13,7 +13,7 @@ afterEach(() => server.close());
 
 const show = (cookie?: string, query = '') => server.visit(server.urls.connections + query, { cookie });
 
-/** Presses a button of the connections page. */
+/** Submits a form of the connections page. */
 async function press(cookie: string, form: Readonly<Record<string, string>>) {
   const csrf = (await show(cookie)).hidden('csrf');
   return server.visit(server.urls.connections, { form: { csrf, ...form }, cookie });
@@ -24,15 +24,15 @@ async function linkUrl(sub: string, provider: string, ticket = 'T'.repeat(43)): 
   return `${server.urls.link}?ticket=${ticket}`;
 }
 
-/** Opens a link URL and presses its button. */
+/** Opens a link URL and submits its form. */
 async function follow(url: string, cookie?: string) {
   const page = await server.visit(url, { cookie });
   const form = { csrf: page.hidden('csrf'), ticket: page.hidden('ticket') };
   return server.visit(server.urls.link, { form, cookie: cookie ?? page.cookie });
 }
 
-describe('the connections page', () => {
-  it('says as whom, since when and in which state each provider is linked', async () => {
+describe('connections page', () => {
+  it('shows account, time and state of each link', async () => {
     const account = { ...ALICE, name: undefined, email: 'alice@github.example' };
     const { text } = await show(await server.logIn(ALICE, { okta: {}, github: { state: 'needs_login', account } }));
     expect(text).toContain('You are signed in as <bdi>alice</bdi> (<bdi>alice@example.com</bdi>)');
@@ -41,25 +41,25 @@ describe('the connections page', () => {
     expect(text).toMatch(/Linked[\s\S]*Needs sign-in/);
   });
 
-  it('shows what is not linked, with a way to link it', async () => {
+  it('offers to link an unlinked provider', async () => {
     const { text } = await show(await server.logIn(ALICE));
     expect(text).toContain('Not linked');
     expect(text).toContain('aria-label="Link github"');
   });
 
-  it('says what was linked just now, and nothing that a stranger wrote', async () => {
+  it('names the provider that was just linked, and shows no text from the URL', async () => {
     const cookie = await server.logIn(ALICE);
     expect((await show(cookie, '?linked=okta')).text).toContain('okta is linked');
     expect((await show(cookie, '?linked=github')).text).not.toContain('is linked');
     expect((await show(cookie, '?linked=<b>evil')).text).not.toContain('evil');
   });
 
-  it('sends nobody back to an application that there may not be', async () => {
+  it('mentions an application only as a possibility', async () => {
     const { text } = await show(await server.logIn(ALICE), '?linked=okta');
     expect(text).toContain('If an application sent you here');
   });
 
-  it('without a browser login shows nobody, and leads through the primary provider', async () => {
+  it('shows no user without a browser login, and starts a login at the primary provider', async () => {
     const page = await show();
     expect(page.text).toContain('Sign in with okta');
     const form = { csrf: page.hidden('csrf'), action: 'sign-in' };
@@ -69,7 +69,7 @@ describe('the connections page', () => {
     ]);
   });
 
-  it('leads there from each of two tabs that got a cookie of their own at the same time', async () => {
+  it('starts a login from each of two tabs that got their own cookies at the same time', async () => {
     const [page, other] = [await show(), await show()];
     const form = { csrf: page.hidden('csrf'), action: 'sign-in' };
     const post = (cookie: string | undefined, site: string) =>
@@ -80,12 +80,12 @@ describe('the connections page', () => {
     expect(server.steps).toEqual([]);
     await post(other.cookie, 'same-origin');
     expect(server.steps).toMatchObject([{ login: { remaining: ['okta'] } }]);
-    // Once somebody is signed in there, what such a page shows is not theirs.
+    // After a login, such a page may show another user.
     const late = await post(await server.logIn(ALICE), 'same-origin');
     expect([late.status, server.steps.length]).toEqual([400, 1]);
   });
 
-  it('lets no address begin more sign-ins than an application could', async () => {
+  it('limits sign-ins of an address as for an application', async () => {
     await server.close();
     server = await startLoginEndpoints({ config: { limits: { pending_logins: 10 } } });
     const page = await show();
@@ -102,21 +102,21 @@ describe('the connections page', () => {
     expect((await follow(url, page.cookie)).status).toBe(200);
   });
 
-  it('counts the applications that are signed in', async () => {
+  it('counts the signed-in applications', async () => {
     const cookie = await server.logIn(ALICE);
     expect((await show(cookie)).text).toContain('No application');
   });
 });
 
-describe('the forms of the connections page', () => {
-  it('link a provider for the user who is signed in', async () => {
+describe('forms of the connections page', () => {
+  it('link a provider for the signed-in user', async () => {
     await press(await server.logIn(ALICE), { action: 'link', provider: 'github' });
     expect(server.steps).toMatchObject([
       { login: { purpose: 'link', remaining: ['github'], user: ALICE, sub: ALICE.sub, request: undefined } },
     ]);
   });
 
-  it('unlink an optional provider after a question', async () => {
+  it('unlink an optional provider after a confirmation', async () => {
     const cookie = await server.logIn(ALICE, { okta: {}, github: {} });
     const question = await press(cookie, { action: 'unlink', provider: 'github' });
     expect(question.text).toContain('Unlink github?');
@@ -128,7 +128,7 @@ describe('the forms of the connections page', () => {
     expect(server.changed).toEqual([ALICE.sub]);
   });
 
-  it('store no answers for visitors and users who only ask', async () => {
+  it('store no answers for pages that change nothing', async () => {
     const put = jest.spyOn(server.storage, 'put');
     const stranger = await show();
     const alice = await server.logIn(ALICE, { okta: {}, github: {} });
@@ -147,7 +147,7 @@ describe('the forms of the connections page', () => {
     expect(put.mock.calls.filter(([kind]) => kind === 'answer')).toEqual([]);
   });
 
-  it('act once where a page is sent twice, and again from a new page', async () => {
+  it('act once for a repeated page, and again for a new page', async () => {
     const cookie = await server.logIn(ALICE, { okta: {}, github: {} });
     const unlink = jest.spyOn(server.storage, 'unlink');
     const form = (page: Visit) => {
@@ -162,14 +162,14 @@ describe('the forms of the connections page', () => {
     expect(unlink).toHaveBeenCalledTimes(2);
   });
 
-  it('say what it means to unlink a required provider', async () => {
+  it('explain the effect of unlinking a required provider', async () => {
     const { text } = await press(await server.logIn(ALICE), { action: 'unlink', provider: 'okta' });
     expect(text).toContain('okta is required');
     expect(text).toContain('sign in again');
     expect(text).toContain('signed out of this page');
   });
 
-  it('sign out everywhere after a question: sessions, links and every browser', async () => {
+  it('end sessions, links and browser logins after a confirmation', async () => {
     const [cookie, elsewhere] = [await server.logIn(ALICE), await server.logIn(ALICE)];
     const other = await server.logIn(BOB);
     expect((await press(cookie, { action: 'sign-out' })).text).toContain('Sign out everywhere?');
@@ -186,7 +186,7 @@ describe('the forms of the connections page', () => {
     ['no ticket', () => Promise.resolve('')],
     ['the ticket of another browser', async () => (await show(await server.logIn(ALICE))).hidden('csrf')],
     ['the ticket from before the login', async () => (await show()).hidden('csrf')],
-  ])('with %s are refused', async (_, csrf) => {
+  ])('reject a request with %s', async (_, csrf) => {
     const cookie = await server.logIn(ALICE);
     for (const action of ['unlink', 'sign-out', 'link', 'sign-in']) {
       const form = { csrf: await csrf(), action, provider: 'okta', confirmed: 'yes' };
@@ -200,12 +200,12 @@ describe('the forms of the connections page', () => {
     ['an unknown action', { action: 'delete' }],
     ['no provider', { action: 'unlink', confirmed: 'yes' }],
     ['an unknown provider', { action: 'link', provider: 'evil' }],
-  ])('with %s are refused', async (_, form) => {
+  ])('reject a request with %s', async (_, form) => {
     expect((await press(await server.logIn(ALICE), form)).status).toBe(400);
     expect(server.steps).toEqual([]);
   });
 
-  it('without a browser login ask for one', async () => {
+  it('ask for a browser login first', async () => {
     const page = await show();
     const form = { csrf: page.hidden('csrf'), action: 'unlink', provider: 'okta', confirmed: 'yes' };
     const { text } = await server.visit(server.urls.connections, { form, cookie: page.cookie });
@@ -213,8 +213,8 @@ describe('the forms of the connections page', () => {
   });
 });
 
-describe('a link URL', () => {
-  it('leads the user to that provider, once; the browser that used it may repeat that for 5 s', async () => {
+describe('link URL', () => {
+  it('leads the user to the provider once, and allows the same browser a repetition for 5 s', async () => {
     const cookie = await server.logIn(ALICE);
     const url = await linkUrl(ALICE.sub, 'github');
     expect((await follow(url, cookie)).text).toBe('the next step');
@@ -231,14 +231,14 @@ describe('a link URL', () => {
     expect(server.steps).toHaveLength(1);
   });
 
-  it('is not used up by opening it', async () => {
+  it('stays valid when it is only opened', async () => {
     const cookie = await server.logIn(ALICE);
     const url = await linkUrl(ALICE.sub, 'github');
     for (let times = 0; times < 3; times += 1) expect((await server.visit(url, { cookie })).status).toBe(200);
     expect((await follow(url, cookie)).status).toBe(200);
   });
 
-  it('counts once of many at the same time, and all get its answer', async () => {
+  it('acts once for concurrent requests, which all get its answer', async () => {
     const cookie = await server.logIn(ALICE);
     const page = await server.visit(await linkUrl(ALICE.sub, 'github'), { cookie });
     const form = { csrf: page.hidden('csrf'), ticket: page.hidden('ticket') };
@@ -247,7 +247,7 @@ describe('a link URL', () => {
     expect(server.steps).toHaveLength(1);
   });
 
-  it('of another user is refused, and not used up', async () => {
+  it('rejects another user and stays valid', async () => {
     const url = await linkUrl(ALICE.sub, 'github');
     const bob = await server.logIn(BOB);
     expect(await server.visit(url, { cookie: bob })).toMatchObject({
@@ -260,7 +260,7 @@ describe('a link URL', () => {
     expect((await follow(url, await server.logIn(ALICE))).status).toBe(200);
   });
 
-  it('without a browser login leads through the primary provider first, and is bound to its user', async () => {
+  it('visits the primary provider first without a browser login, and requires its user', async () => {
     const url = await linkUrl(ALICE.sub, 'github');
     expect((await server.visit(url)).text).toContain('First you sign in at okta');
     await follow(url);
@@ -269,22 +269,22 @@ describe('a link URL', () => {
     ]);
   });
 
-  it('of the primary provider leads there once', async () => {
+  it('visits the primary provider once for a link to that provider', async () => {
     await follow(await linkUrl(ALICE.sub, 'okta'));
     expect(server.steps).toMatchObject([{ login: { remaining: ['okta'], sub: ALICE.sub } }]);
   });
 
-  it('ends after ten minutes', async () => {
+  it('expires after ten minutes', async () => {
     const url = await linkUrl(ALICE.sub, 'github');
     server.clock.time += 600_001;
     expect((await server.visit(url)).status).toBe(400);
   });
 
-  it('to a provider that is not there any more says so', async () => {
+  it('shows an error for a removed provider', async () => {
     expect((await server.visit(await linkUrl(ALICE.sub, 'gone'))).status).toBe(404);
   });
 
-  it('whose form comes from elsewhere is refused', async () => {
+  it('rejects a form of another site', async () => {
     await linkUrl(ALICE.sub, 'github');
     const cookie = await server.logIn(ALICE);
     const form = { csrf: 'forged', ticket: 'T'.repeat(43) };

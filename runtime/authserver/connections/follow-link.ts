@@ -13,7 +13,9 @@ import { checkForm, connectionsFrame, type ConnectionsSettings } from './connect
 /** Milliseconds in which the browser that used a link URL may open it again: a double click opens it twice. */
 const USED_FOR = 5_000;
 
-/** A link URL. Programs open such URLs, too, to look at them: so the ticket is used up by the form alone. */
+/**
+ * Creates the page of a link URL. Only its form consumes the ticket, because programs open such URLs to preview them.
+ */
 export function createShowLink(settings: ConnectionsSettings): Handler {
   return async ({ cookies, query }) => {
     const ticket = query.get('ticket') ?? '';
@@ -25,8 +27,8 @@ export function createShowLink(settings: ConnectionsSettings): Handler {
 }
 
 /**
- * The form of a link URL. The ticket says whose link it will be; without a browser login, the primary provider says first
- * who is there, and `nextStep` refuses another user.
+ * Creates the endpoint for the form of a link URL. The ticket names the user. Without a browser login, the primary
+ * provider identifies the user first, and `nextStep` rejects another user.
  */
 export function createFollowLink(settings: ConnectionsSettings): Handler {
   return async (facts) => {
@@ -58,7 +60,7 @@ async function follow(settings: ConnectionsSettings, browser: Browser, facts: Re
   return settings.nextStep(login, browser);
 }
 
-/** @throws PageError: no such ticket, or another user's */
+/** @throws PageError when the ticket does not exist or belongs to another user */
 function checkTicket(row: TicketRow | undefined, { id, login }: Browser): TicketRow {
   if (row === undefined || (row.used_by !== undefined && row.used_by !== id)) {
     throw new PageError({

@@ -14,7 +14,10 @@ interface SignedIn {
   readonly facts: RequestFacts;
 }
 
-/** Logins at remote servers that a user may begin and end; undefined: there are none at all that are done here. */
+/**
+ * Returns the logins at remote servers that a user may begin and end. Returns undefined when no server has
+ * administrators.
+ */
 export async function viewSharedLogins(
   { sharedLogins }: ConnectionsSettings,
   user: UserProfile,
@@ -25,7 +28,7 @@ export async function viewSharedLogins(
   return Promise.all(own.map(async (login) => ({ name: login.name, isLoggedIn: await login.isLoggedIn() })));
 }
 
-/** Sends an administrator's browser to the remote server, for all who call it. */
+/** Sends an administrator's browser to the remote server. The login serves all callers. */
 export async function beginSharedLogin(
   settings: ConnectionsSettings,
   { browser, login, facts }: SignedIn,
@@ -36,7 +39,7 @@ export async function beginSharedLogin(
   return redirectAnswer(page, { ...browser.headers, 'Referrer-Policy': 'no-referrer' });
 }
 
-/** Forgets the token that serves all callers; asked once more before, by a page. */
+/** Forgets the token that serves all callers, after a page has confirmed it. */
 export async function endSharedLogin(
   settings: ConnectionsSettings,
   { browser, login, facts }: SignedIn,
@@ -47,7 +50,10 @@ export async function endSharedLogin(
   return redirectAnswer(settings.urls.connections);
 }
 
-/** Where a remote server sends the browser back to: that which began it, with the same administrator signed in. */
+/**
+ * Creates the endpoint that a remote server redirects to. It requires the browser that began the login, with the same
+ * administrator signed in.
+ */
 export function createSharedCallback(settings: ConnectionsSettings): Handler {
   return async ({ cookies, params, query }) => {
     const browser = await settings.browsers.open(cookies);
@@ -68,7 +74,7 @@ const personOf = ({ id }: Browser, { user }: BrowserLogin): Person => ({ browser
 const isAdministrator = ({ administrators }: SharedLogin, { sub }: UserProfile): boolean =>
   administrators.includes(sub);
 
-/** Who may not is told the same as where there is none. @throws PageError */
+/** Finds a login that the user may administer. The error does not reveal whether the login exists. @throws PageError */
 function sharedLoginOf({ sharedLogins }: ConnectionsSettings, user: UserProfile, name: string | null): SharedLogin {
   const found = sharedLogins().find((login) => login.name === name);
   if (found && isAdministrator(found, user)) return found;
@@ -87,7 +93,7 @@ function notSignedIn(): PageError {
   });
 }
 
-/** Why a login did not come about is told to who does it. @throws PageError */
+/** Shows the administrator why a login failed. @throws PageError */
 async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

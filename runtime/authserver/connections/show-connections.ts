@@ -5,8 +5,8 @@ import { viewSharedLogins } from './shared-logins.ts';
 import { connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
 
 /**
- * The signed-in user's providers; without a browser login, the way to one. `?linked=` names a provider that was just linked, `?logged-in=` a
- * remote server.
+ * Creates the page of the signed-in user's providers; without a browser login, the sign-in page. `?linked=` names a
+ * provider that was just linked, `?logged-in=` a remote server.
  */
 export function createShowConnections(settings: ConnectionsSettings): Handler {
   const { storage, browsers, chain } = settings;

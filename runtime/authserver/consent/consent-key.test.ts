@@ -8,8 +8,8 @@ const request = {
 };
 const DOCUMENT = 'https://app.example.com/client.json';
 
-describe('what is remembered of a consent', () => {
-  it('is the same whatever the port on loopback and the order of scopes', () => {
+describe('consentKey', () => {
+  it('ignores the port on loopback and the order of scopes', () => {
     const key = consentKey(request);
     expect(key).toBeDefined();
     expect(consentKey({ ...request, redirect_uri: 'http://127.0.0.1:2/callback' })).toBe(key);
@@ -31,7 +31,7 @@ describe('what is remembered of a consent', () => {
     expect(at('https://app.example.com/x')).not.toBe(at('https://app.example.com:8443/x'));
   });
 
-  it('is nothing for a client of a metadata document on this machine, as every program can claim that name', () => {
+  it('returns undefined for a local client with a metadata document, whose name any program can claim', () => {
     expect(consentKey({ ...request, client_id: DOCUMENT })).toBeUndefined();
     expect(consentKey({ ...request, client_id: DOCUMENT, redirect_uri: 'cursor://anysphere/cb' })).toBeUndefined();
     expect(consentKey({ ...request, client_id: DOCUMENT, redirect_uri: 'https://app.example.com/x' })).toBeDefined();

@@ -4,9 +4,9 @@ import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 
 /**
- * Names what a user consented to: this client with these scopes at this redirect URI, whatever its port on loopback, and the name
- * that a metadata document gave. Undefined: never to be remembered, as any program on the machine can call itself by the public URL
- * of a client metadata document, and take answers on loopback or at a scheme of its own.
+ * Returns the key of a consent: the client, its scopes and its redirect URI without a loopback port, and the name from a metadata
+ * document. Returns undefined when a consent must not be remembered: any local program can use the public URL of a client metadata
+ * document and receive answers on loopback or a custom scheme.
  */
 export function consentKey({
   client_id,

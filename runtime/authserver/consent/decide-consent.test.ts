@@ -37,8 +37,8 @@ function decide(page: Visit, decision: string, { cookie = page.cookie, link = []
   return server.visit(server.urls.consent, { form: [...form, ...chosen], cookie, headers });
 }
 
-describe('the consent page', () => {
-  it('says who asks, where the answer goes, what for, and which accounts it takes', async () => {
+describe('consent page', () => {
+  it('shows the client, the redirect URI, the scopes and the required accounts', async () => {
     const { text } = await ask();
     for (const part of [
       'App',
@@ -54,13 +54,13 @@ describe('the consent page', () => {
     expect(text).toContain('in your name');
   });
 
-  it('warns of loopback and of apps, not of sites', async () => {
+  it('warns of loopback and apps, and not of sites', async () => {
     expect((await ask({ redirect_uri: WEB })).text).not.toContain('on this device');
     expect((await ask({ redirect_uri: WEB })).text).toContain('app.example.com');
     expect((await ask({ redirect_uri: 'myapp://callback' })).text).toContain('an app on this device');
   });
 
-  it('escapes the name of a client, and strips what turns or hides text', async () => {
+  it('escapes the name of a client, and removes invisible and bidirectional characters', async () => {
     const name = '<img src=x onerror=alert(1)>"\u202Egnp.exe\u2066\u200B\u0000';
     client = await server.register([REDIRECT], { client_name: name });
     const { text } = await ask();
@@ -69,7 +69,7 @@ describe('the consent page', () => {
     expect(text).not.toMatch(/[\u202E\u2066\u200B\u0000]/);
   });
 
-  it('cannot be framed, cached or run scripts, and tells nobody where it was', async () => {
+  it('forbids frames, caches, scripts and referrers', async () => {
     const { headers } = await ask();
     expect(headers).toMatchObject({
       'x-frame-options': 'DENY',
@@ -82,7 +82,7 @@ describe('the consent page', () => {
     );
   });
 
-  it('says which sign-ins come next, as far as it knows what is linked', async () => {
+  it('announces the next sign-ins as far as the links are known', async () => {
     await server.close();
     const [okta, partner] = ['okta', 'partner'].map((name) => ({
       type: 'oidc',
@@ -99,7 +99,7 @@ describe('the consent page', () => {
     expect(nextAt((await ask({}, await server.logIn(ALICE))).text)).toEqual(['You are asked to sign in there next']);
   });
 
-  it('shows as whom accounts are linked, under a browser login', async () => {
+  it('shows the linked accounts under a browser login', async () => {
     const { text } = await ask({}, await server.logIn(ALICE, { okta: {}, github: { state: 'needs_login' } }));
     expect(text).toContain('You are signed in as <bdi>alice</bdi>');
     expect(text).toContain('Linked');
@@ -107,8 +107,8 @@ describe('the consent page', () => {
   });
 });
 
-describe('a consent', () => {
-  it('goes on to the chain', async () => {
+describe('consent', () => {
+  it('starts the chain of providers', async () => {
     const page = await ask();
     expect((await decide(page, 'allow', { link: ['github'] })).text).toBe('the next step');
     expect(server.steps).toMatchObject([
@@ -119,12 +119,12 @@ describe('a consent', () => {
     expect(server.events.at(-1)).toMatchObject({ type: 'auth_consent', outcome: 'success' });
   });
 
-  it('leaves out optional providers that were not chosen, and takes none that there is not', async () => {
+  it('leaves out optional providers that were not chosen, and ignores unknown ones', async () => {
     await decide(await ask(), 'allow', { link: ['evil', 'okta'] });
     expect(server.steps).toMatchObject([{ login: { remaining: ['okta'] } }]);
   });
 
-  it('that is denied goes back to the client, with iss and state, and leaves nothing', async () => {
+  it('returns access_denied to the client with iss and state, and removes the login', async () => {
     const { status, answer, headers } = await decide(await ask(), 'deny');
     expect(status).toBe(303);
     expect(headers.location).toMatch(new RegExp(`^${REDIRECT}\\?`));
@@ -137,7 +137,7 @@ describe('a consent', () => {
     expect(server.events.at(-1)).toMatchObject({ type: 'auth_consent', outcome: 'denied' });
   });
 
-  it('counts once, and gets the same answer again for 30 s', async () => {
+  it('acts once and repeats its answer for 30 s', async () => {
     const page = await ask();
     await decide(page, 'allow');
     expect((await decide(page, 'allow')).text).toBe('the next step');
@@ -147,14 +147,14 @@ describe('a consent', () => {
     expect(server.steps).toHaveLength(1);
   });
 
-  it('counts once of many at the same time, and all get its answer', async () => {
+  it('acts once for concurrent requests, which all get its answer', async () => {
     const page = await ask();
     const answers = await Promise.all(Array.from({ length: 10 }, () => decide(page, 'allow')));
     expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 10 }, () => 'the next step'));
     expect(server.steps).toHaveLength(1);
   });
 
-  it('gets its answer again only for the same decision in the same form', async () => {
+  it('repeats its answer only for the same decision in the same form', async () => {
     const page = await ask();
     const denied = await decide(page, 'deny');
     expect((await decide(page, 'deny')).headers.location).toBe(denied.headers.location);
@@ -167,7 +167,7 @@ describe('a consent', () => {
     expect(server.steps).toEqual([]);
   });
 
-  it('shows one page for another account, also when it comes twice', async () => {
+  it('shows one page for another account, even for a repeated request', async () => {
     const cookie = await server.logIn(ALICE);
     const page = await ask({}, cookie);
     const [first, second] = [await decide(page, 'switch', { cookie }), await decide(page, 'switch', { cookie })];
@@ -175,7 +175,7 @@ describe('a consent', () => {
     expect(second.hidden('ticket')).toBe(first.hidden('ticket'));
   });
 
-  it('for another account counts as a login that begins, however often one form leads to the next', async () => {
+  it('counts each switch to another account as a new login', async () => {
     await server.close();
     server = await startLoginEndpoints({ config: { limits: { pending_logins: 30 } } });
     client = await server.register([REDIRECT]);
@@ -190,7 +190,7 @@ describe('a consent', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  it('lies sealed in the storage while its answer may come again', async () => {
+  it('seals its answer in the storage', async () => {
     const page = await ask();
     const put = jest.spyOn(server.storage, 'put');
     const location = String((await decide(page, 'deny')).headers.location);
@@ -203,7 +203,7 @@ describe('a consent', () => {
     ['another browser', async () => (await ask()).cookie],
     ['no cookie', () => Promise.resolve('none=1')],
     ['a login of another browser', () => server.logIn(userNamed('mallory'))],
-  ])('from %s is refused and uses nothing up', async (_, cookie) => {
+  ])('rejects a form from %s and stays open', async (_, cookie) => {
     const page = await ask();
     const { status, text } = await decide(page, 'allow', { cookie: (await cookie()) ?? '' });
     expect([status, text]).toEqual([400, expect.stringContaining('another browser')]);
@@ -213,7 +213,7 @@ describe('a consent', () => {
 
   const SITE = 'sec-fetch-site';
 
-  it('counts in the browser whose page sends it, also where another tab got another cookie at the same time', async () => {
+  it('accepts its own page in a browser where another tab got another cookie at the same time', async () => {
     const [page, other] = [await ask(), await ask()];
     const headers = { [SITE]: 'same-origin' };
     expect((await decide(page, 'allow', { cookie: other.cookie, headers })).text).toBe('the next step');
@@ -231,7 +231,7 @@ describe('a consent', () => {
       'a page of ours in a browser without the cookie',
       () => Promise.resolve({ cookie: 'none=1', headers: { [SITE]: 'same-origin' } }),
     ],
-  ])('that %s sends in another browser is refused', async (_, how) => {
+  ])('rejects a form that %s sends in another browser', async (_, how) => {
     const page = await ask();
     expect((await decide(page, 'allow', await how())).text).toContain('another browser');
     expect(server.steps).toEqual([]);
@@ -240,25 +240,25 @@ describe('a consent', () => {
   it.each([
     ['no ticket', ''],
     ['a forged ticket', 'A'.repeat(43)],
-  ])('with %s is refused', async (_, ticket) => {
+  ])('rejects a form with %s', async (_, ticket) => {
     const { cookie } = await ask();
     const { status } = await server.visit(server.urls.consent, { form: { ticket, decision: 'allow' }, cookie });
     expect(status).toBe(400);
   });
 
-  it('without a decision is refused and uses nothing up', async () => {
+  it('rejects a form without a decision and stays open', async () => {
     const page = await ask();
     expect((await decide(page, 'perhaps')).status).toBe(400);
     expect((await decide(page, 'allow')).text).toBe('the next step');
   });
 
-  it('that comes after ten minutes is refused', async () => {
+  it('expires after ten minutes', async () => {
     const page = await ask();
     server.clock.time += 600_001;
     expect((await decide(page, 'allow')).status).toBe(400);
   });
 
-  it('can be given for another account: the page comes again, without a user', async () => {
+  it('shows the page again without a user for another account', async () => {
     const cookie = await server.logIn(ALICE);
     const again = await decide(await ask({}, cookie), 'switch', { cookie });
     expect(again.text).toContain('You will sign in with');
@@ -266,7 +266,7 @@ describe('a consent', () => {
     expect(server.steps).toMatchObject([{ login: { user: undefined, force_login: true } }]);
   });
 
-  it('is asked for anew when the browser login ended since the page was made', async () => {
+  it('asks again when the browser login has ended since the page was made', async () => {
     const cookie = await server.logIn(ALICE);
     const page = await ask({}, cookie);
     await server.storage.endUser(ALICE.sub);
@@ -276,13 +276,13 @@ describe('a consent', () => {
   });
 });
 
-describe('a remembered consent', () => {
+describe('remembered consent', () => {
   const allow = async (changes: Readonly<Record<string, string>>, cookie: string) =>
     decide(await ask(changes, cookie), 'allow', { cookie });
   const isAsked = async (changes: Readonly<Record<string, string>>, cookie: string) =>
     (await ask(changes, cookie)).text.includes('wants to use');
 
-  it('holds for the same client, redirect URI and scopes, whatever the port on loopback', async () => {
+  it('applies to the same client, redirect URI and scopes, with any port on loopback', async () => {
     const cookie = await server.logIn(ALICE);
     await allow({}, cookie);
     expect(await isAsked({}, cookie)).toBe(false);
@@ -291,14 +291,14 @@ describe('a remembered consent', () => {
     expect(await isAsked({ scope: 'mcp' }, cookie)).toBe(true);
   });
 
-  it('does not hold for a new registration under the same name', async () => {
+  it('does not apply to a new registration under the same name', async () => {
     const cookie = await server.logIn(ALICE);
     await allow({}, cookie);
     client = await server.register([REDIRECT], { client_name: 'App' });
     expect(await isAsked({}, cookie)).toBe(true);
   });
 
-  it('does not hold in another browser, or after the browser login', async () => {
+  it('does not apply in another browser, or after the browser login ends', async () => {
     const cookie = await server.logIn(ALICE);
     await allow({}, cookie);
     expect(await isAsked({}, await server.logIn(ALICE))).toBe(true);
@@ -306,7 +306,7 @@ describe('a remembered consent', () => {
     expect(await isAsked({}, cookie)).toBe(true);
   });
 
-  it('is not made by a consent without a browser login', async () => {
+  it('requires a browser login', async () => {
     const page = await ask();
     await decide(page, 'allow');
     expect(await isAsked({}, page.cookie ?? '')).toBe(true);

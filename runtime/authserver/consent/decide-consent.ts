@@ -24,7 +24,10 @@ interface DecisionSettings extends ConsentSettings {
 const DECISIONS = ['allow', 'deny', 'switch'] as const;
 type Decision = (typeof DECISIONS)[number];
 
-/** The form of the consent page: its ticket and the cookie together show that the person saw that page, in this browser. */
+/**
+ * Creates the endpoint for the consent form. Ticket and cookie together prove that the person saw that page in this
+ * browser.
+ */
 export function createDecideConsent(settings: DecisionSettings): Handler {
   return async (facts) => {
     const decision = DECISIONS.find((one) => facts.form.get('decision') === one);
@@ -41,14 +44,14 @@ async function decide(
   browser: Browser,
   facts: RequestFacts,
 ): Promise<Answer> {
-  // One login could switch for ever, and each page is stored for a while.
+  // Each switch stores a page for a while, so an unlimited number of switches would fill the storage.
   if (decision === 'switch') await checkLoginRate(settings, facts.remoteAddress);
   const ticket = facts.form.get('ticket') ?? '';
   const awaited = { ticket, step: 'consent', browser, isFromOwnPage: isFromOwnPage(facts) } as const;
   const { request, ...row } = await takeLogin(settings, awaited);
   if (request === undefined) throw new TypeError('a consent page without a request');
   const login = { ...row, request };
-  // Somebody else logged in with this browser, or logged out, since the page was made: it named the wrong accounts.
+  // The browser login changed after the page was made, so the page named the wrong accounts.
   const isOutdated = login.user !== undefined && login.user.sub !== browser.login?.user.sub;
   if (decision !== 'deny' && isOutdated) return askAgain(settings, { ...login, user: browser.login?.user }, browser);
   return act[decision](settings, login, browser, facts);
@@ -88,7 +91,9 @@ async function askAgain(settings: DecisionSettings, login: AuthorizeLogin, brows
   return showConsent(settings, login, client ?? nameless, browser);
 }
 
-/** It was checked when the login began: that its document cannot be had just now ends no login. */
+/**
+ * Finds the client, which was checked when the login began. An unavailable metadata document does not end the login.
+ */
 async function findAgain({ clients }: DecisionSettings, clientId: string): Promise<Client | undefined> {
   try {
     return await clients.find(clientId);

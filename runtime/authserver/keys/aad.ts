@@ -1,21 +1,21 @@
-/** Where sealed rows belong: part of what seals them, so that a row that was moved does not open. */
+/** Object that sealed rows belong to. It is part of the seal, so a row that was moved does not open. */
 export interface Place {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** What seals a user's tokens at one provider. */
+/** Returns the additional data that seals a user's tokens at one provider. */
 export function linkAad({ namespace, name, uid }: Place, sub: string, provider: string): string {
   return [namespace, name, uid, sub, provider].join('|');
 }
 
-/** What seals the answer to a request that a browser may send again. */
+/** Returns the additional data that seals the answer to a repeatable request. */
 export function answerAad({ namespace, name, uid }: Place, key: string): string {
   return [namespace, name, uid, 'answer', key].join('|');
 }
 
-/** What seals the tokens and leg secrets of a login that is not over. */
+/** Returns the additional data that seals the tokens and step secrets of a pending login. */
 export function pendingAad({ namespace, name, uid }: Place, loginId: string, provider: string): string {
   return [namespace, name, uid, 'pending', loginId, provider].join('|');
 }

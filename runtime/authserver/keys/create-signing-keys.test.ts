@@ -18,7 +18,7 @@ const clock = () => {
   return { at, now: () => at.time };
 };
 
-describe('signing keys', () => {
+describe('createSigningKeys', () => {
   it.each([
     ['P-256 as PKCS#8', pem(p256), 'ES256'],
     ['P-256 as SEC1', pem(p256, 'sec1'), 'ES256'],
@@ -27,7 +27,7 @@ describe('signing keys', () => {
     ['RSA as PKCS#8', pem(big), 'RS256'],
     ['RSA as PKCS#1', pem(big, 'pkcs1'), 'RS256'],
     ['Ed25519 as PKCS#8', pem(ed), 'EdDSA'],
-  ])('signs with %s what its published key verifies', async (_name, text, alg) => {
+  ])('signs with %s so that the published key verifies it', async (_name, text, alg) => {
     const keys = await createSigningKeys([keyFile('key.pem', text)], clock());
     const token = await keys.sign({ sub: 'alice', exp: 4_000_000_000 }, 'at+jwt');
     const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(keys.jwks));
@@ -37,7 +37,7 @@ describe('signing keys', () => {
     expect(keys.warnings).toEqual([]);
   });
 
-  it('names a key by its thumbprint, and publishes nothing private', async () => {
+  it('names a key by its thumbprint, and publishes no private part', async () => {
     const keys = await createSigningKeys([former, keyFile('rsa.pem', pem(big))], clock());
     const published = keys.jwks.keys;
     expect(published.map(({ kid }) => kid)).toEqual(
@@ -70,7 +70,7 @@ describe('signing keys', () => {
       'a key behind a passphrase',
       p256.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'hidden-phrase' }),
     ],
-  ])('refuses %s, by the name of the file and with a remedy', async (_name, text) => {
+  ])('rejects %s with the name of the file and a remedy', async (_name, text) => {
     const failing = createSigningKeys([former, keyFile('keys/bad.pem', text)], clock());
     const error = await failing.then(
       () => undefined,
@@ -108,13 +108,13 @@ describe('signing keys', () => {
     expect(keys.jwks.keys).toHaveLength(1);
   });
 
-  it('signs at once with a key that was in the list before', async () => {
+  it('signs at once with a key that was already in the list', async () => {
     const keys = await createSigningKeys([former, other], clock());
     await keys.update([other, former]);
     expect(keys.status.signing).toBe(keys.status.kids[0]);
   });
 
-  it('goes on with the former keys when the new ones cannot be read', async () => {
+  it('keeps the former keys when the new ones cannot be read', async () => {
     const keys = await createSigningKeys([former], clock());
     const { jwks, changedAt } = keys;
     await expect(keys.update([keyFile('bad.pem', 'x'), former])).rejects.toThrow(ConfigError);
@@ -122,7 +122,7 @@ describe('signing keys', () => {
     expect(keys.changedAt).toBe(changedAt);
   });
 
-  it('keeps the same published set as long as nothing changed, also when a key is named twice', async () => {
+  it('keeps the published set while nothing changes, even with a repeated key', async () => {
     const keys = await createSigningKeys([former, other, former], clock());
     const { jwks } = keys;
     expect(jwks.keys).toHaveLength(2);
@@ -130,7 +130,7 @@ describe('signing keys', () => {
     expect(keys.jwks).toBe(jwks);
   });
 
-  it('makes an ES256 key of its own where none is configured, and says what is lost on restart', async () => {
+  it('makes an ES256 key without configuration, and warns of its loss on restart', async () => {
     const { at, now } = clock();
     const keys = await createSigningKeys([], { now });
     const token = await keys.sign({ exp: 4_000_000_000 }, 'at+jwt');

@@ -9,10 +9,10 @@ import type { KeyFile } from '#runtime/keys/key-file';
 import { createSuccession } from '#runtime/keys/succession';
 
 export interface LiveSigningKeys extends SigningKeys {
-  /** Of the start or of the last change, in milliseconds since the epoch. */
+  /** Time of the start or of the last change, in milliseconds since the epoch. */
   readonly changedAt: number;
   readonly warnings: readonly string[];
-  /** Takes another list over. @throws ConfigError, and then the former stays in force */
+  /** Replaces the list of keys. @throws ConfigError; the former list stays active */
   update(files: readonly KeyFile[]): Promise<void>;
 }
 
@@ -25,9 +25,10 @@ const LOST =
   'The key that signs access tokens exists in this process only: after a restart no access token that was issued before is accepted. ' +
   'Set signingKeySecretRefs.';
 
-/** No files: one key that is made here and lost with the process. @throws ConfigError */
+/** Loads the signing keys. Without files, it makes one key that is lost with the process. @throws ConfigError */
 export async function createSigningKeys(files: readonly KeyFile[], { now }: KeyDeps): Promise<LiveSigningKeys> {
-  // Made when it is needed first, and kept: what it signed stays valid when a configured key takes its place.
+  // The process makes this key on first need and keeps it. Its signatures stay valid after a configured key replaces
+  // it.
   let own = files.length === 0 ? await makeSigningKey() : undefined;
   const keys = createSuccession(own ? [own] : await loadAll(files), now);
   let jwks = publish(keys.all);
@@ -71,19 +72,21 @@ const signElsewhere = promisify(
     done: (error: Error | null, signature: Buffer) => void,
   ) => signWith(hash, data, key, done),
 );
-/** In base64url. */
+/** Returns the signature in base64url. */
 type Sign = (data: Buffer, key: KeyObject) => string | Promise<string>;
 
-/** RFC 7518 §3.1, RFC 8037. What costs little is done at once; what would hold up others is done beside the event loop. */
+/** RFC 7518 §3.1, RFC 8037. Cheap algorithms sign at once; expensive ones sign outside the event loop. */
 const SIGN: Readonly<Record<SigningAlgorithm, Sign>> = {
-  // OpenSSL's own form, written anew, costs half of what asking for the form of JOSE does.
+  // Converting OpenSSL's DER form costs half as much as requesting the JOSE form.
   ES256: (data, key) => derToJose(signWith('sha256', data, key), 'ES256'),
   EdDSA: (data, key) => signWith(null, data, key).toString('base64url'),
   ES384: async (data, key) => derToJose(await signElsewhere('sha384', data, key), 'ES384'),
   RS256: async (data, key) => (await signElsewhere('sha256', data, key)).toString('base64url'),
 };
 
-/** Signs as jose's SignJWT does, at two fifths of its cost: the rate of refreshes depends on it. */
+/**
+ * Creates a signer that does the same as jose's SignJWT at two fifths of its cost, which limits the rate of refreshes.
+ */
 function createSigner(): (claims: JWTPayload, typ: string, key: SigningKey) => Promise<string> {
   let header = { kid: '', typ: '', text: '' };
   return async (claims, typ, { kid, alg, privateKey }) => {

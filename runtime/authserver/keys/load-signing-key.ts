@@ -9,7 +9,7 @@ export interface SigningKey {
   readonly kid: string;
   readonly alg: SigningAlgorithm;
   readonly privateKey: KeyObject;
-  /** As it is published. */
+  /** Published form. */
   readonly jwk: JWK;
 }
 
@@ -17,7 +17,7 @@ const REMEDY =
   'write a private key in PEM form (PKCS#8, SEC1 or PKCS#1): EC P-256 or P-384, Ed25519, or RSA of at least 2048 bits; ' +
   'for example: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256';
 
-/** @throws ConfigError that names the file and what to do, never its content */
+/** Loads a private key. @throws ConfigError that names the file and the remedy, never the content */
 export function loadSigningKey({ file, content }: KeyFile): Promise<SigningKey> {
   const privateKey = parse(file, Buffer.from(content).toString('utf8'));
   const alg = signingAlgorithmOf(privateKey);
@@ -25,7 +25,7 @@ export function loadSigningKey({ file, content }: KeyFile): Promise<SigningKey> 
   return describeKey(privateKey, alg);
 }
 
-/** A key for this process alone. */
+/** Makes a key for this process alone. */
 export function makeSigningKey(): Promise<SigningKey> {
   return describeKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, 'ES256');
 }
@@ -37,7 +37,7 @@ function parse(file: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The parser's words may hold parts of the file.
+    // The parser's message may contain parts of the file.
     throw new ConfigError(`${file}: the private key in it cannot be read; ${REMEDY}`);
   }
 }

@@ -1,11 +1,11 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 
-/** The keys of the JWTs: the first signs, all verify and are published. */
+/** Keys of the JWTs. The first one signs; all verify and are published. */
 export interface SigningKeys {
-  /** A JWT in compact form, signed with the key in force; `typ` is its type header. */
+  /** Returns a compact JWT, signed with the current key. `typ` is its type header. */
   sign(claims: JWTPayload, typ: string): Promise<string>;
-  /** The public keys (RFC 7517); the same object as long as nothing changed. */
+  /** Public keys (RFC 7517). The object stays the same until the keys change. */
   readonly jwks: JSONWebKeySet;
-  /** Key ids in the order of the configuration; the one that signs now. */
+  /** Key ids in the configured order, and the id of the key that signs now. */
   readonly status: { readonly kids: readonly string[]; readonly signing: string; readonly ephemeral: boolean };
 }

@@ -8,15 +8,15 @@ afterEach(closeAll);
 
 const alice = { user: 'alice' };
 const asksWho = ({ forms }: Page) => forms.some(({ fields }) => fields.some(({ name }) => name === 'login'));
-/** The providers ask again who is there. */
+/** Makes the providers ask for the user again. */
 const signOutAtProviders = ({ cookies }: Robot, { fakes }: ChainOf) => {
   for (const { port, issuer } of fakes) cookies.expire(issuer, `fake_user_${port}`);
 };
 const subOf = ({ fakes }: ChainOf, name: string) => subAt(fakes[0]!.issuer, name);
 const linksOf = (chain: ChainOf, name: string) => chain.server.storage.linksOf(subOf(chain, name));
 
-describe('a callback', () => {
-  it('of an attacker’s login in the victim’s browser is refused, and the login goes on where it began', async () => {
+describe('provider callback', () => {
+  it('rejects an attacker’s login in the victim’s browser, and continues it where it began', async () => {
     const chain = await startChain([{}, {}]);
     const [attacker, victim] = [new Robot(), new Robot()];
     const page = await chain.until(attacker, { user: 'mallory' }, 'one');
@@ -32,7 +32,7 @@ describe('a callback', () => {
     expect((await linksOf(chain, 'alice')).two?.account).toBeUndefined();
   });
 
-  it('with the state of another provider is refused, and the login goes on', async () => {
+  it('rejects the state of another provider, and the login continues', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const page = await chain.until(robot, alice, 'one');
@@ -44,7 +44,7 @@ describe('a callback', () => {
     backAtClient(await chain.goOn(robot, page, alice));
   });
 
-  it('without a state, with one that is unknown or came twice, or of no provider is refused', async () => {
+  it('rejects a missing, unknown or repeated state, and an unknown provider', async () => {
     const chain = await startChain([{}]);
     const robot = new Robot();
     const page = await chain.until(robot, alice, 'one');
@@ -56,7 +56,7 @@ describe('a callback', () => {
     backAtClient(await chain.goOn(robot, page, alice));
   });
 
-  it('gets the same answer for 30 s when it comes again, as after a reload, and changes nothing', async () => {
+  it('repeats its answer for 30 s, as after a reload, and changes nothing', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const page = await chain.until(robot, alice, 'one');
@@ -70,7 +70,7 @@ describe('a callback', () => {
     expect([late.status, late.text]).toEqual([400, expect.stringContaining('This step was done already')]);
   });
 
-  it('gets an error when it comes again in another browser', async () => {
+  it('rejects a repetition in another browser', async () => {
     const chain = await startChain([{}]);
     const [robot, other] = [new Robot(), new Robot()];
     const page = await chain.until(robot, alice, 'one');
@@ -79,7 +79,7 @@ describe('a callback', () => {
     expect(await other.open(page.next!)).toMatchObject({ status: 400, next: undefined });
   });
 
-  it('redeems the provider’s code once and gives one answer where a browser sends it many times at once', async () => {
+  it('redeems the provider’s code once and gives one answer to many concurrent requests', async () => {
     const chain = await startChain([{}]);
     const robot = new Robot();
     const page = await chain.until(robot, alice, 'one');
@@ -88,7 +88,7 @@ describe('a callback', () => {
     expect(chain.fakes[0]!.of('/token')).toHaveLength(1);
   });
 
-  it('says after 10 s that the step was done where it has another code; the login goes on', async () => {
+  it('rejects another code after 10 s, and the login continues', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const first = await chain.walk(robot, {}, { stop: { at: asksWho } });
@@ -102,7 +102,7 @@ describe('a callback', () => {
     backAtClient(await chain.goOn(robot, second, alice));
   });
 
-  it('after the consent form was sent again by the back button goes on with the login of the first form', async () => {
+  it('continues the login of the first form when the consent form is sent again by the back button', async () => {
     const chain = await startChain([{}]);
     const robot = new Robot();
     const consent = await chain.walk(robot, {}, { stop: { at: ({ forms }) => forms.length > 0 } });
@@ -112,7 +112,7 @@ describe('a callback', () => {
     backAtClient(await chain.goOn(robot, atProvider, alice));
   });
 
-  it('tells nobody what the provider wrote, and logs neither codes, tokens nor states', async () => {
+  it('shows no text of the provider, and logs no codes, tokens or states', async () => {
     const chain = await startChain([{}, {}]);
     const { server, fakes } = chain;
     const robot = new Robot();
@@ -130,15 +130,15 @@ describe('a callback', () => {
     );
     expect(secrets.length).toBeGreaterThan(10);
     for (const secret of [...secrets, 'secret-detail']) expect(output).not.toContain(secret);
-    // A token, not those letters within other random text.
+    // Matches a token, not the same letters within random text.
     expect(output).not.toMatch(/(?<![\w-])[ar]t-[\w-]{32}/);
     expect(back.href).not.toContain('secret-detail');
     expect(output).toContain('its token endpoint answered 401 invalid_client');
   });
 });
 
-describe('two people', () => {
-  it('in two tabs that a browser without a cookie opens at one time, both finish', async () => {
+describe('concurrent logins', () => {
+  it('finish in two tabs that a browser without a cookie opens at the same time', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const tabs = await Promise.all(['a', 'b'].map((state) => robot.open(chain.server.authorizeUrl({ state }))));
@@ -149,7 +149,7 @@ describe('two people', () => {
     expect(states).toEqual(['a', 'b']);
   });
 
-  it('in two tabs of one browser, step by step in turns, both finish and are never mixed', async () => {
+  it('finish in two tabs of one browser, step by step in turns, without mixing the users', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const first = await chain.until(robot, alice, 'one');
@@ -170,7 +170,7 @@ describe('two people', () => {
     }
   });
 
-  it('in two browsers at once both finish', async () => {
+  it('finish in several browsers at the same time', async () => {
     const chain = await startChain([{}, {}, {}]);
     const backs = await Promise.all(
       ['alice', 'bob', 'carol'].map(async (user) => backAtClient(await chain.walk(new Robot(), { user }))),
@@ -179,7 +179,7 @@ describe('two people', () => {
     expect(subjects).toEqual(['alice', 'bob', 'carol']);
   });
 
-  it('one at the first provider and another at the second, are refused: the first link names the account', async () => {
+  it('reject another account at the second provider, because the first link pins the account', async () => {
     const chain = await startChain([{}, { config: named }, {}]);
     backAtClient(await chain.walk(new Robot(), alice));
     const sub = subOf(chain, 'alice');
@@ -198,7 +198,7 @@ describe('two people', () => {
     expect(after.one?.version).toBe(1);
   });
 
-  it('who link the same user at once with another account each: the one who comes to the end first has it', async () => {
+  it('keep the account of the first finished login when two accounts are linked for one user', async () => {
     const chain = await startChain([{}, { config: named }, {}]);
     const [first, second] = [new Robot(), new Robot()];
     const one = await chain.until(first, alice, 'three');
@@ -211,7 +211,7 @@ describe('two people', () => {
     expect(await linksOf(chain, 'alice')).toEqual(before);
   });
 
-  it('one of whom is signed in and the other returns from the primary provider: the other is who logs in', async () => {
+  it('log in the user who returns from the primary provider, whoever was signed in', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
@@ -227,7 +227,7 @@ describe('two people', () => {
     expect((await robot.open(chain.server.connections)).text).toContain('bob N.');
   });
 
-  it('are not mixed where the signed-in user’s link at the primary provider ended and another returns from it', async () => {
+  it('do not mix a signed-in user without a primary link and the user who returns from the provider', async () => {
     const members = [{ required: true }, { fake: { oidc: true, refresh: 'none', expiresIn: 600 } }] as const;
     const chain = await startChain(members, { config: { primary_upstream_provider: 'two' } });
     const robot = new Robot();
@@ -241,7 +241,7 @@ describe('two people', () => {
     expect(visits(chain.fakes[0]!)).toBe(2);
   });
 
-  it('one after the other in one browser: a leg begun under the first one’s login is refused to the second', async () => {
+  it('reject a login step that began under the login of a former user of the browser', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
@@ -258,14 +258,14 @@ describe('two people', () => {
   });
 });
 
-/** A provider that says who the user is. */
+/** Configuration of a provider that identifies the user. */
 const named = (issuer: string) => ({
   userinfo: { endpoint_url: `${issuer}/userinfo`, field_mapping: { subject_fields: ['account.number'] } },
 });
 const atTwo = ({ fakes }: ChainOf, one: string, two: string) => ({ [fakes[0]!.host]: one, [fakes[1]!.host]: two });
 
-describe('what goes to a provider', () => {
-  it('is this server’s own: nothing of the client, of the other provider, or of our cookie', async () => {
+describe('request to a provider', () => {
+  it('contains nothing of the client, the other provider, or the cookie', async () => {
     const chain = await startChain([{}, { fake: { oidc: true } }]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
@@ -291,8 +291,8 @@ describe('what goes to a provider', () => {
   });
 });
 
-describe('a callback while the storage is down', () => {
-  it('says so with 503, and issues nothing; a later login finishes', async () => {
+describe('provider callback while the storage is down', () => {
+  it('answers 503 and issues nothing, and a later login finishes', async () => {
     let down = false;
     const chain = await startChain([{}], {
       wrap: (storage) =>

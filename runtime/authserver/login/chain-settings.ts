@@ -8,7 +8,7 @@ import type { Place } from '../keys/aad.ts';
 import type { AuthServerUrls } from '../urls.ts';
 import type { UpstreamProvider } from '../upstream/provider.ts';
 
-/** What the way of a login from provider to provider needs. */
+/** Settings of the login steps from provider to provider. */
 export interface ChainSettings extends LoginRowSettings {
   readonly urls: Pick<AuthServerUrls, 'issuer' | 'callback' | 'connections'>;
   readonly chain: Chain;
@@ -16,10 +16,10 @@ export interface ChainSettings extends LoginRowSettings {
   readonly browsers: Browsers;
   readonly secrets: SecretRing;
   readonly place: Place;
-  /** Milliseconds that a code lives. */
+  /** Lifespan of a code in milliseconds. */
   readonly codeLifespan: number;
   readonly record: Audit['record'];
   readonly log: Log;
-  /** Told of a user whose links changed. */
+  /** Called with the user id when the links of a user change. */
   readonly changed: (sub: string) => void;
 }

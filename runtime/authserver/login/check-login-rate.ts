@@ -2,14 +2,13 @@ import { addressBucket, networkBucket } from '#lib/connections/address-bucket';
 import { PageError } from '../page-error.ts';
 import type { LoginRowSettings } from './login-rows.ts';
 
-/** What of the room that all logins share one address may take, and one network, within the time that a login may take. */
+/** Share of the pending logins that one address or one network may begin within the lifespan of a login. */
 const OF_ADDRESS = 1 / 10;
 const OF_NETWORK = 1 / 5;
 
 /**
- * To be called where a login begins: nobody may fill the room, as a new login takes the place of the oldest one. What an address
- * has too many of does not count for its network.
- * @throws PageError
+ * Limits logins per address and network. Call it where a login begins, because a new login replaces the oldest one.
+ * Logins above the limit of an address do not count for its network. @throws PageError
  */
 export async function checkLoginRate(
   { storage, limits }: LoginRowSettings,

@@ -22,9 +22,8 @@ const TO_PERSON: Readonly<Record<Reason, readonly [status: number, happened: str
 };
 
 /**
- * A leg that came to nothing; the login is not stored any more, and its tokens go with it. One that is not required is left out:
- * undefined. Otherwise the client is told, in words that are ours alone; who wanted to link that provider gets a page.
- * @throws PageError
+ * Ends a failed login step; the login row and its tokens are already removed. Returns undefined for an optional provider, which is left
+ * out. Otherwise the client gets an error with fixed text, and a user who was linking gets a page. @throws PageError
  */
 export function failLeg(settings: ChainSettings, login: LoginRow, name: string, error: LegError): Answer | undefined {
   const { urls, chain, log } = settings;

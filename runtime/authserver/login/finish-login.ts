@@ -15,14 +15,13 @@ import type { ChainSettings } from './chain-settings.ts';
 import { otherAccount, outdated } from './refusals.ts';
 
 /**
- * The end of the chain: in one step the pending links become the user's and there is a code for the client. Who signed in at the
- * primary provider has the browser login from now on.
- * @throws PageError: another account is linked; nothing was stored
+ * Ends the chain: stores the pending links and the client's code in one operation. A user who visited the primary
+ * provider gets a browser login. @throws PageError when another account is linked; nothing is stored
  */
 export async function finishLogin(settings: ChainSettings, login: LoginRow, browser: Browser): Promise<Answer> {
   const { secrets, changed } = settings;
   const sub = login.user?.sub;
-  // Nothing becomes anybody's before the primary provider, or the browser login, says that it is that user.
+  // Nothing is stored for a user before the primary provider, or the browser login, has identified that user.
   if (sub === undefined || (login.sub !== undefined && login.sub !== sub)) throw outdated();
   const id = newId();
   await storeLogin(settings, login, sub, codeOf(settings, login, id));
@@ -63,9 +62,8 @@ function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id
 }
 
 /**
- * What must be there still when the login ends: links whose legs were left out, and those whose age goes over to the new ones. Who
- * signed out everywhere meanwhile gets no code, and no former browser login back.
- * @throws PageError: it is gone already
+ * Returns the links that must still exist when the login ends: links of skipped steps, and links whose age the new ones inherit. A user
+ * who signed out everywhere in the meantime gets no code, and no former browser login. @throws PageError when one is missing
  */
 function expectedOf({ chain }: ChainSettings, { links, purpose }: LoginRow, before: Links): Record<string, number> {
   const isSkipped = (name: string, required: boolean) =>
@@ -108,21 +106,21 @@ function linkOf(settings: ChainSettings, { login, sub, name, pending, before }: 
     account: pending.account,
     sealed: sealTokens(secrets, tokens, obtainedAt ?? now(), linkAad(place, sub, name)),
     expires_at: pending.expires_at,
-    // Browser logins hold on to the time of the link: only what ended begins anew.
+    // Browser logins are bound to the time of the link, so only a link that had ended gets a new time.
     linked_at: before?.state === 'linked' ? before.linked_at : now(),
     state: 'linked',
     version: 0,
   };
 }
 
-/** A visit at the primary provider is what a browser login comes from. */
+/** Begins a browser login after a visit at the primary provider. */
 async function signIn({ chain, browsers }: ChainSettings, login: LoginRow, browser: Browser): Promise<CookieHeaders> {
   const { user, request, links } = login;
   if (user === undefined || ofProvider(links, chain.primary.name) === undefined) return {};
   return browsers.logIn(browser, user, request && consentKey(request));
 }
 
-/** Who only signed in there has linked nothing that there would be something to say of. */
+/** A user who only signed in has linked nothing that the page could confirm. */
 function connectionsUrl({ urls, chain }: ChainSettings, { links, sub }: LoginRow): string {
   const names = sub === undefined ? [] : Object.keys(links);
   const linked = names.find((name) => name !== chain.primary.name) ?? names[0];

@@ -28,8 +28,8 @@ interface CallbackSettings extends ChainSettings {
 }
 
 /**
- * Where a provider sends the browser back to. The state leads to the login, in the browser that began it, at the provider that it
- * was made for, and once: repeated callbacks get the answer of the first.
+ * Creates the endpoint that providers redirect to. A state is valid once, for one provider, in the browser that began
+ * the login. Repeated callbacks get the first answer.
  */
 export function createCallback(settings: CallbackSettings): Handler {
   return async (facts) => {
@@ -61,8 +61,8 @@ async function endLeg(
 }
 
 /**
- * Legs that were skipped, and links that are added, rest on the browser login, which must still be the same user's; unless the
- * primary provider says in this login who is there.
+ * Skipped steps and added links rely on the browser login, which must still belong to the same user. The check is not
+ * needed when the primary provider identifies the user in this login.
  */
 function checkStillThere({ chain }: CallbackSettings, { user, links, leg }: LoginRow, { login }: Browser): void {
   const { name } = chain.primary;
@@ -91,7 +91,7 @@ async function finishLeg(settings: CallbackSettings, returned: Returned): Promis
   }
 }
 
-/** @throws UpstreamUnavailable: they were sealed under a secret that is gone */
+/** @throws UpstreamUnavailable when they are sealed under a secret that is gone */
 function secretsOf({ secrets, place }: CallbackSettings, { id, leg }: LoginRow, provider: string): LegSecrets {
   try {
     return openLegSecrets(secrets, leg?.secrets ?? '', pendingAad(place, id, provider));

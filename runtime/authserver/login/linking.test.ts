@@ -12,7 +12,7 @@ const unchecked = { ...alice, checks: { 'link=two': false } };
 const subOf = ({ fakes }: ChainOf, name: string) => subAt(fakes[0]!.issuer, name);
 const linksOf = (chain: ChainOf, name: string) => chain.server.storage.linksOf(subOf(chain, name));
 
-/** The form of the connections page with this action, and this provider. */
+/** Returns the form of the connections page for an action and a provider. */
 function formOf(page: Page, action: string, provider?: string) {
   const form = page.forms.find(
     ({ fields, buttons }) =>
@@ -30,8 +30,8 @@ async function signedIn(): Promise<{ chain: ChainOf; robot: Robot }> {
   return { chain, robot };
 }
 
-describe('linking a provider from the connections page', () => {
-  it('visits that provider alone and ends there again; boundary 2 is told', async () => {
+describe('linking from the connections page', () => {
+  it('visits that provider only, returns to the page, and notifies boundary 2', async () => {
     const { chain, robot } = await signedIn();
     const connections = await robot.open(chain.server.connections);
     const before = chain.server.changed.length;
@@ -46,7 +46,7 @@ describe('linking a provider from the connections page', () => {
     expect(chain.fakes[1]!.userOf(tokens!.access_token)).toBe('alice');
   });
 
-  it('says so where the user denies or the provider fails, and changes nothing', async () => {
+  it('reports a denial or a failure of the provider, and changes nothing', async () => {
     const { chain, robot } = await signedIn();
     const { host } = chain.fakes[1]!;
     const link = async (person: Parameters<Robot['walk']>[1]) => {
@@ -64,7 +64,7 @@ describe('linking a provider from the connections page', () => {
     expect(await chain.server.pending()).toBe(0);
   });
 
-  it('is refused when the user signed out in another tab', async () => {
+  it('fails when the user signed out in another tab', async () => {
     const { chain, robot } = await signedIn();
     const connections = await robot.open(chain.server.connections);
     const path = new URL(chain.server.callbackOf('two')).pathname;
@@ -77,8 +77,8 @@ describe('linking a provider from the connections page', () => {
   });
 });
 
-describe('signing in at the connections page', () => {
-  it('goes through the primary provider and back', async () => {
+describe('sign-in at the connections page', () => {
+  it('visits the primary provider and returns', async () => {
     const chain = await startChain(OPTIONAL);
     const robot = new Robot();
     const connections = await robot.open(chain.server.connections);
@@ -92,7 +92,7 @@ describe('signing in at the connections page', () => {
   });
 });
 
-describe('a link URL', () => {
+describe('link URL', () => {
   async function ticketFor(chain: ChainOf, name: string): Promise<string> {
     const ticket = newId();
     const row = { sub: subOf(chain, name), provider: 'two' };
@@ -101,14 +101,14 @@ describe('a link URL', () => {
   }
   const at = ({ url }: Page) => url.pathname === '/connections';
 
-  it('links for its user, in a browser where the primary provider has to say first who is there', async () => {
+  it('links for its user in a browser where the primary provider identifies the user first', async () => {
     const { chain } = await signedIn();
     const page = await new Robot().walk(await ticketFor(chain, 'alice'), alice, { at });
     expect(page.url.href).toBe(`${chain.server.connections}?linked=two`);
     expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one', 'two']);
   });
 
-  it('that another user follows is refused when the primary provider says who it is, and links nothing', async () => {
+  it('rejects another user, as identified by the primary provider, and links nothing', async () => {
     const { chain } = await signedIn();
     const page = await new Robot().walk(await ticketFor(chain, 'alice'), { user: 'mallory' }, { at });
     expect(page).toMatchObject({ status: 403 });
@@ -118,7 +118,7 @@ describe('a link URL', () => {
     expect(await linksOf(chain, 'mallory')).toEqual({});
   });
 
-  it('links for a user without a name in the browser of the login alone', async () => {
+  it('links for an unidentified user only in the browser of the login', async () => {
     const chain = await startChain([{ fake: { oidc: false } }, { required: false }]);
     const robot = new Robot();
     const code = await chain.server.codeOf(backAtClient(await chain.walk(robot, unchecked)));

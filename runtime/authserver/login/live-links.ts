@@ -4,7 +4,7 @@ import type { LinkRow } from '../storage/rows.ts';
 import { openLink } from '../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from './chain-settings.ts';
 
-/** The user's providers whose stored tokens serve, or can be renewed. */
+/** Returns the user's providers whose stored tokens are valid or can be renewed. */
 export async function findLiveLinks(
   settings: Pick<ChainSettings, 'storage' | 'secrets' | 'place' | 'now'>,
   sub: string,
@@ -13,7 +13,7 @@ export async function findLiveLinks(
   return new Set(links.filter(([name, row]) => isAlive(settings, sub, name, row)).map(([name]) => name));
 }
 
-/** One that cannot be opened, as its secret is gone, is as good as none: the user logs in there again. */
+/** A link that cannot be opened, because its secret is gone, counts as missing: the user logs in there again. */
 function isAlive(
   { secrets, place, now }: Pick<ChainSettings, 'secrets' | 'place' | 'now'>,
   sub: string,

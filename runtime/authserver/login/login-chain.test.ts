@@ -14,8 +14,8 @@ async function expectNothingLeft({ server, fakes }: ChainOf, name = 'alice'): Pr
   expect(await server.storage.linksOf(subAt(fakes[0]!.issuer, name))).toEqual({});
 }
 
-describe('a chain of providers', () => {
-  it.each([1, 2, 3])('of %d is visited in order, and ends with one code for the client', async (length) => {
+describe('chain of providers', () => {
+  it.each([1, 2, 3])('visits %d in order, and ends with one code for the client', async (length) => {
     const chain = await startChain(THREE.slice(0, length));
     const { server, fakes } = chain;
     const page = await chain.walk(new Robot(), alice);
@@ -48,7 +48,7 @@ describe('a chain of providers', () => {
     expect(server.events.at(-1)?.subjects).toEqual({ user: 'alice@fake.test', user_id: sub });
   });
 
-  it('keeps what a leg brought before the next one begins, and makes it the user’s at the end only', async () => {
+  it('stores the result of a login step before the next one, and links it to the user at the end only', async () => {
     const chain = await startChain(THREE);
     const robot = new Robot();
     const before = await chain.until(robot, alice, 'three');
@@ -61,7 +61,7 @@ describe('a chain of providers', () => {
     expect(Object.keys(await chain.server.storage.linksOf(subOf(chain, 'alice')))).toHaveLength(3);
   });
 
-  it('visits a provider that is called as something that every object has', async () => {
+  it('visits a provider whose name is a member of every object', async () => {
     const chain = await startChain([{}, { name: 'constructor' }]);
     const back = backAtClient(await chain.walk(new Robot(), alice));
     expect(back.searchParams.get('code')).not.toBeNull();
@@ -69,7 +69,7 @@ describe('a chain of providers', () => {
     expect(visits(chain.fakes[1]!)).toBe(1);
   });
 
-  it('has the primary provider where it is named, and visits in list order all the same', async () => {
+  it('uses the configured primary provider, and visits in list order', async () => {
     const members = [{ required: false }, { fake: { oidc: true } }];
     const chain = await startChain(members, { config: { primary_upstream_provider: 'two' } });
     const back = backAtClient(
@@ -80,7 +80,7 @@ describe('a chain of providers', () => {
     expect((await chain.server.storage.linksOf(sub)).one?.account).toMatchObject({ subject: 'al' });
   });
 
-  it('names the user by issuer and subject of the primary provider, whatever it is called', async () => {
+  it('identifies the user by issuer and subject of the primary provider, whatever its name', async () => {
     const chain = await startChain([{ name: 'first' }]);
     const one = await chain.server.codeOf(backAtClient(await chain.walk(new Robot(), alice)));
     const two = await chain.server.codeOf(backAtClient(await chain.walk(new Robot(), { user: 'bob' })));
@@ -89,8 +89,8 @@ describe('a chain of providers', () => {
   });
 });
 
-describe('a provider that is linked', () => {
-  it('is skipped under the browser login, all of them; the first client’s consent is remembered', async () => {
+describe('linked provider', () => {
+  it('skips its login step under the browser login, and remembers the first client’s consent', async () => {
     const chain = await startChain(THREE);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
@@ -99,7 +99,7 @@ describe('a provider that is linked', () => {
     expect(chain.fakes.map(visits)).toEqual([1, 1, 1]);
   });
 
-  it('is skipped, too, in another browser, as soon as the primary provider has said who is there', async () => {
+  it('skips its login step in another browser after the primary provider has identified the user', async () => {
     const chain = await startChain(THREE);
     backAtClient(await chain.walk(new Robot(), alice));
     backAtClient(await chain.walk(new Robot(), alice));
@@ -108,7 +108,7 @@ describe('a provider that is linked', () => {
     expect(chain.fakes.map(visits)).toEqual([3, 2, 2]);
   });
 
-  it('is visited again where it needs a login, or where its token ended and cannot be renewed', async () => {
+  it('repeats its login step when it needs a login, or its token ended and cannot be renewed', async () => {
     const chain = await startChain([{}, { fake: { refresh: 'none', expiresIn: 600 } }, {}]);
     const robot = new Robot();
     const sub = subOf(chain, 'alice');
@@ -121,7 +121,7 @@ describe('a provider that is linked', () => {
     expect(await chain.server.storage.getLink(sub, 'three')).toMatchObject({ state: 'linked', version: 3 });
   });
 
-  it('keeps the time of its link when the same account signs in again, so that browser logins hold', async () => {
+  it('keeps the time of its link when the same account signs in again, so that browser logins stay valid', async () => {
     const chain = await startChain([{}]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
@@ -136,7 +136,7 @@ describe('a provider that is linked', () => {
     expect(page.text).toContain('alice N.');
   });
 
-  it('is not visited where the client wants nobody to be asked, and its tokens have ended', async () => {
+  it('returns interaction_required for prompt=none when its tokens have ended', async () => {
     const chain = await startChain([{}, { fake: { refresh: 'none', expiresIn: 60 } }]);
     const robot = new Robot();
     const url = chain.server.authorizeUrl({ prompt: 'none' });
@@ -151,7 +151,7 @@ describe('a provider that is linked', () => {
     expect(visits(chain.fakes[1]!)).toBe(1);
   });
 
-  it('is visited all the same where the client wants a new login, with prompt=login at the primary provider', async () => {
+  it('repeats only the primary login step for prompt=login, and sends prompt=login', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
@@ -161,9 +161,9 @@ describe('a provider that is linked', () => {
   });
 });
 
-describe('a required provider', () => {
+describe('required provider', () => {
   it.each([0, 1, 2])(
-    'that the user denies at leg %d ends the login: the client is told, and nothing is left',
+    'ends the login when the user denies at step %d, informs the client, and leaves nothing',
     async (leg) => {
       const chain = await startChain(THREE);
       const { host } = chain.fakes[leg]!;
@@ -180,7 +180,7 @@ describe('a required provider', () => {
     },
   );
 
-  it.each([0, 1, 2])('that fails at leg %d ends the login with its kind of error, and nothing is left', async (leg) => {
+  it.each([0, 1, 2])('ends the login when step %d fails, with a matching error, and leaves nothing', async (leg) => {
     const chain = await startChain(THREE);
     for (const [fault, error] of [
       ['fail', 'temporarily_unavailable'],
@@ -198,7 +198,7 @@ describe('a required provider', () => {
     expect(backAtClient(await chain.walk(new Robot(), alice)).searchParams.has('code')).toBe(true);
   });
 
-  it.each([0, 1, 2])('that is left at leg %d leaves nothing once the time is over', async (leg) => {
+  it.each([0, 1, 2])('leaves nothing of a login that stops at step %d, once it has expired', async (leg) => {
     const chain = await startChain(THREE);
     const robot = new Robot();
     const page = await chain.until(robot, alice, ['one', 'two', 'three'][leg]!);
@@ -211,7 +211,7 @@ describe('a required provider', () => {
   });
 
   it.each(['signature', 'nonce', 'issuer', 'audience', 'missing', 'expired', 'alg-none', 'shared-secret'] as const)(
-    'whose ID token is wrong ends the login, and nothing is left: %s',
+    'ends the login for an invalid ID token, and leaves nothing: %s',
     async (fault) => {
       const chain = await startChain([{}, { fake: { oidc: true } }]);
       chain.fakes[1]!.setIdTokenFault(fault);
@@ -221,7 +221,7 @@ describe('a required provider', () => {
     },
   );
 
-  it('that cannot be reached when its turn comes is told to the client', async () => {
+  it('informs the client when it cannot be reached at its step', async () => {
     const chain = await startChain([{}, { fake: { oidc: true } }]);
     chain.fakes[1]!.setFault('discovery', 'hang');
     const back = backAtClient(await chain.walk(new Robot(), alice));
@@ -230,7 +230,7 @@ describe('a required provider', () => {
   });
 });
 
-describe('an optional provider', () => {
+describe('optional provider', () => {
   const OPTIONAL = [{}, { required: false, fake: { oidc: true } }, {}];
   const expectLeftOut = async (chain: ChainOf, page: Awaited<ReturnType<ChainOf['walk']>>) => {
     expect(backAtClient(page).searchParams.has('code')).toBe(true);
@@ -238,37 +238,37 @@ describe('an optional provider', () => {
     expect(Object.keys(links)).toEqual(['one', 'three']);
   };
 
-  it('is linked where the user leaves it checked', async () => {
+  it('links when the user leaves it checked', async () => {
     const chain = await startChain(OPTIONAL);
     backAtClient(await chain.walk(new Robot(), alice));
     expect(Object.keys(await chain.server.storage.linksOf(subOf(chain, 'alice')))).toEqual(['one', 'two', 'three']);
   });
 
-  it('is left out where the user unchecks it, and not asked', async () => {
+  it('skips its login step when the user unchecks it', async () => {
     const chain = await startChain(OPTIONAL);
     await expectLeftOut(chain, await chain.walk(new Robot(), { ...alice, checks: { 'link=two': false } }));
     expect(visits(chain.fakes[1]!)).toBe(0);
   });
 
-  it('is left out where the user denies there', async () => {
+  it('ends without a link when the user denies there', async () => {
     const chain = await startChain(OPTIONAL);
     const { host } = chain.fakes[1]!;
     await expectLeftOut(chain, await chain.walk(new Robot(), { ...alice, denies: ({ url }) => url.host === host }));
   });
 
-  it.each(['discovery', 'token'] as const)('is left out where it is down: %s', async (part) => {
+  it.each(['discovery', 'token'] as const)('ends without a link when it is down: %s', async (part) => {
     const chain = await startChain(OPTIONAL);
     chain.fakes[1]!.setFault(part, 'fail');
     await expectLeftOut(chain, await chain.walk(new Robot(), alice));
   });
 
-  it('is left out where its ID token is wrong', async () => {
+  it('ends without a link for an invalid ID token', async () => {
     const chain = await startChain(OPTIONAL);
     chain.fakes[1]!.setIdTokenFault('nonce');
     await expectLeftOut(chain, await chain.walk(new Robot(), alice));
   });
 
-  it('that is not linked is left out where no page asks', async () => {
+  it('ends without a link when it is not linked and no page is shown', async () => {
     const chain = await startChain(OPTIONAL);
     const robot = new Robot();
     await expectLeftOut(chain, await chain.walk(robot, { ...alice, checks: { 'link=two': false } }));
@@ -277,7 +277,7 @@ describe('an optional provider', () => {
   });
 });
 
-/** The login that waits for a state. */
+/** Returns the login that waits for a state. */
 function pendingRow({ server }: ChainOf, callback: URL) {
   return server.storage.get('login', hashId(callback.searchParams.get('state') ?? ''));
 }

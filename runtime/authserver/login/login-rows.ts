@@ -10,7 +10,7 @@ export interface LoginRowSettings {
   readonly now: () => number;
 }
 
-/** A login that begins now, in this browser. */
+/** Returns a new login in this browser. */
 export function beginLogin(
   { limits, now }: LoginRowSettings,
   browser: Browser,
@@ -29,7 +29,7 @@ export function beginLogin(
   };
 }
 
-/** Stores a login until its next step. @returns the ticket that leads on */
+/** Stores a login until its next step. @returns the ticket of that step */
 export async function putLogin(
   { storage, limits, now }: LoginRowSettings,
   row: LoginRow,
@@ -43,17 +43,17 @@ export async function putLogin(
 interface AwaitedStep {
   readonly ticket: string;
   readonly step: LoginRow['step'];
-  /** Where the leg leads to: a ticket of one provider counts for nothing at another's callback (RFC 9700 §4.4). */
+  /** Provider of the login step. A ticket of one provider is invalid at another's callback (RFC 9700 §4.4). */
   readonly provider?: string;
   readonly browser: Browser;
-  /** A page of ours sent the ticket, as the browser itself says (`isFromOwnPage`). */
+  /** The browser reports that a page of this server sent the ticket (`isFromOwnPage`). */
   readonly isFromOwnPage?: boolean;
 }
 
 /**
- * Takes the login that waits for this step in this browser: once. One whose page stands in this browser is this browser's from now on:
- * of tabs that it opens at one time, before it has the cookie, each is given one, and the last is kept.
- * @throws PageError: another browser's, which leaves the row as it is; or it is over, or was taken before
+ * Takes the login that waits for this step, once, and binds it to this browser. A page of this server may also continue a login that
+ * another cookie began: tabs opened at the same time each get a cookie, and the browser keeps the last. @throws PageError when the login
+ * belongs to another browser (the row stays), is over, or was taken before
  */
 export async function takeLogin(
   { storage, now }: LoginRowSettings,

@@ -9,18 +9,17 @@ import { findLiveLinks } from './live-links.ts';
 import { startLeg } from './start-leg.ts';
 
 /**
- * Goes on with a login that was taken, or never stored: to its next leg, past those that are linked, or to its end.
- * With purpose link all that remain are visited. `silent`: nobody may be asked.
- * @throws OAuthError `interaction_required` where it is silent and a leg is left
+ * Continues a login with the next step, or ends it. Linked providers are skipped, except with purpose `link`. `silent`:
+ * no page may be shown. @throws OAuthError `interaction_required` when a silent login needs another step
  */
 export type NextStep = (login: LoginRow, browser: Browser, how?: { readonly silent: boolean }) => Promise<Answer>;
 
-/** The chain in its order: the first provider that is still to be visited, and after the last one the end. */
+/** Visits the remaining providers in the order of the chain, then ends the login. */
 export function createNextStep(settings: ChainSettings): NextStep {
   return async (login, browser, { silent } = { silent: false }) => {
     const names = login.purpose === 'link' ? login.remaining : await findUnlinked(settings, login);
     for (const [index, name] of names.entries()) {
-      // One that the configuration no longer has is left out.
+      // A provider that was removed from the configuration is skipped.
       const provider = settings.providers().get(name);
       if (provider === undefined) continue;
       if (silent) throw new OAuthError('interaction_required', 'The user has to log in at a provider');
@@ -32,8 +31,8 @@ export function createNextStep(settings: ChainSettings): NextStep {
 }
 
 /**
- * What is required and neither visited in this login nor linked, with what else the user chose. Until it is known who the user is,
- * nothing counts as linked; a new login at the primary provider begins without a user.
+ * Returns the required and the chosen providers that are neither visited in this login nor linked. Without a known user
+ * no provider counts as linked, and a new login at the primary provider begins without a user.
  */
 async function findUnlinked(settings: ChainSettings, login: LoginRow): Promise<readonly string[]> {
   const { providers } = settings.chain;

@@ -1,7 +1,10 @@
 import { PageError } from '../page-error.ts';
 import type { ChainSettings } from './chain-settings.ts';
 
-/** The first link names the account: tokens of another person at that provider never become this user's. */
+/**
+ * Returns the page for a second account at a provider. The first link pins the account, so that a user never gets
+ * another person's tokens.
+ */
 export function otherAccount({ chain, urls }: Pick<ChainSettings, 'chain' | 'urls'>, provider: string): PageError {
   const host = chain.providers.find(({ name }) => name === provider)?.host ?? provider;
   return new PageError({
@@ -14,7 +17,7 @@ export function otherAccount({ chain, urls }: Pick<ChainSettings, 'chain' | 'url
   });
 }
 
-/** Legs were left out for who was signed in then. */
+/** Returns the page for a browser login that changed: the skipped steps belong to the former user. */
 export function outdated(): PageError {
   return new PageError({
     status: 400,
@@ -25,7 +28,7 @@ export function outdated(): PageError {
   });
 }
 
-/** A link URL, opened by somebody else than whom it was made for. */
+/** Returns the page for a user who opens another user's link URL. */
 export function otherUser(): PageError {
   return new PageError({
     status: 403,

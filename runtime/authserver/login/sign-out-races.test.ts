@@ -8,7 +8,7 @@ afterEach(closeAll);
 
 const alice = { user: 'alice' };
 
-/** A storage in which something else is done right before each login is stored. */
+/** Returns a storage that runs another operation right before it stores a login. */
 function interrupted() {
   const at: { before?: ((storage: AuthStorage) => Promise<void>) | undefined } = {};
   const wrap = (storage: AuthStorage): AuthStorage =>
@@ -27,8 +27,8 @@ function interrupted() {
   return { at, wrap };
 }
 
-describe('signing out everywhere, while a login is being stored', () => {
-  it('brings no former browser login back', async () => {
+describe('sign-out everywhere during a login', () => {
+  it('restores no former browser login', async () => {
     const { at, wrap } = interrupted();
     const chain = await startChain([{}], { wrap });
     const { server, fakes } = chain;
@@ -44,7 +44,7 @@ describe('signing out everywhere, while a login is being stored', () => {
     expect(textOf(await stolen.open(server.connections))).toContain('Sign in to see your connections');
   });
 
-  it('leaves no code behind that rests on what has ended', async () => {
+  it('prevents a code that depends on ended links', async () => {
     const { at, wrap } = interrupted();
     const chain = await startChain([{}, {}], { wrap });
     const sub = subAt(chain.fakes[0]!.issuer, 'alice');
@@ -57,7 +57,7 @@ describe('signing out everywhere, while a login is being stored', () => {
     expect(await chain.server.storage.linksOf(sub)).toEqual({});
   });
 
-  it('does not stop a login that visits all providers anew', async () => {
+  it('does not affect a login that visits all providers again', async () => {
     const { at, wrap } = interrupted();
     const chain = await startChain([{}, {}], { wrap });
     const sub = subAt(chain.fakes[0]!.issuer, 'alice');

@@ -10,9 +10,8 @@ import { failLeg } from './fail-leg.ts';
 import { newLegSecrets, sealLegSecrets } from './leg-secrets.ts';
 
 /**
- * Stores the login under a new state and sends the browser to the provider. Undefined: it cannot be reached and the login goes on
- * without it.
- * @throws PageError: a link cannot be made
+ * Stores the login under a new state and redirects the browser to the provider. Returns undefined when the provider
+ * cannot be reached and the login continues without it. @throws PageError when a link cannot be made
  */
 export async function startLeg(
   settings: ChainSettings,

@@ -7,8 +7,8 @@ import type { LegResult, UpstreamProvider } from '../upstream/provider.ts';
 import { sealTokens } from '../upstream-tokens/stored-tokens.ts';
 
 /**
- * The login with what this leg brought. The primary leg says who the user is, whoever was signed in before.
- * @throws PageError: it is not the account, or not the user, that it has to be
+ * Adds the result of a login step to the login. The primary provider identifies the user, regardless of the browser
+ * login. @throws PageError when the account or the user is not the expected one
  */
 export async function takeLegOver(
   settings: ChainSettings,
@@ -30,7 +30,7 @@ export async function takeLegOver(
   return { ...login, leg: undefined, links, user };
 }
 
-/** Another person's account would be refused at the end: better before the next provider is visited. */
+/** Rejects another person's account before the next provider is visited. The end of the login would reject it too. */
 async function checkPinned(
   settings: ChainSettings,
   login: LoginRow,

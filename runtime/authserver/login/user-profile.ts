@@ -2,7 +2,7 @@ import { hashId, newId } from '../ids.ts';
 import type { UpstreamAccount, UserProfile } from '../storage/rows.ts';
 import type { UpstreamIdentity } from '../upstream/provider.ts';
 
-/** Who the user is here: the same as long as the primary provider names the same issuer and subject, whatever it is called. */
+/** Returns the profile of a user. `sub` depends on the issuer and subject of the primary provider, not on the provider's name. */
 export function userProfile(identity: UpstreamIdentity): UserProfile {
   const sub = hashId(JSON.stringify([identity.issuer, identity.subject]));
   return { ...accountOf(identity), sub, claims: identity.claims };
@@ -14,7 +14,7 @@ export function unnamedUser(provider: string): UserProfile {
   return userProfile({ ...account, claims: {} });
 }
 
-/** The account without its claims. */
+/** Returns the account without its claims. */
 export function accountOf({ issuer, subject, name, email, email_verified }: UpstreamIdentity): UpstreamAccount {
   return { issuer, subject, name, email, email_verified };
 }

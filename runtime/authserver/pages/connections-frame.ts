@@ -1,12 +1,12 @@
 import type { PageFrame } from './page.ts';
 import type { Answer } from '../handler.ts';
 
-/** Values that all pages about connections need. */
+/** Settings that all connections pages share. */
 export interface ConnectionsFrame extends PageFrame {
-  /** The connections page: its forms go there; and where the form of a link URL goes. */
+  /** Targets of the forms: of the connections page, and of the page of a link URL. */
   readonly urls: { readonly connections: string; readonly link: string };
   readonly csrf: string;
-  /** Another with each page: the forms of one page act once. */
+  /** New for each page, so that a repeated form acts once. */
   readonly form: string;
   readonly headers: Answer['headers'];
 }

@@ -9,17 +9,17 @@ import type { ConnectionsFrame } from './connections-frame.ts';
 interface ConnectionsView {
   readonly user: UserProfile;
   readonly providers: readonly ProviderView[];
-  /** How many applications are signed in. */
+  /** Number of signed-in applications. */
   readonly sessions: number;
   /** Name of a provider that was just linked. */
   readonly linked: string | undefined;
-  /** Logins for everybody; undefined: there are none here. */
+  /** Logins that serve all callers; undefined when the server has none. */
   readonly shared:
     | { readonly logins: readonly SharedLoginView[]; readonly subject: string; readonly done: string | undefined }
     | undefined;
 }
 
-/** The signed-in person's providers: as whom, since when, in which state. */
+/** Shows the providers of the signed-in user: account, time of the link, state. */
 export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView): Answer {
   const { user, providers, linked } = view;
   const news =
@@ -79,7 +79,7 @@ function time(at: number): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${text} UTC</time>`;
 }
 
-/** Leads a browser that nobody is logged in with through the primary provider and back. */
+/** Offers a browser without a login the sign-in at the primary provider. */
 export function signInPage(frame: ConnectionsFrame, primary: Pick<ProviderView, 'name' | 'host'>): Answer {
   const button = html`<div class="actions"><button class="main">Sign in with ${primary.name}</button></div>`;
   const main = html`<h1>Sign in to see your connections</h1>
@@ -91,7 +91,7 @@ export function signInPage(frame: ConnectionsFrame, primary: Pick<ProviderView, 
   return pageAnswer(frame, { title: 'Sign in', main }, frame);
 }
 
-/** Asks once more before a provider is unlinked, and says what it does. */
+/** Asks for confirmation before a provider is unlinked, and explains the effect. */
 export function confirmUnlinkPage(frame: ConnectionsFrame, provider: ProviderView, isPrimary: boolean): Answer {
   const { name, required } = provider;
   const main = html`<h1>Unlink ${name}?</h1>
@@ -109,7 +109,7 @@ export function confirmUnlinkPage(frame: ConnectionsFrame, provider: ProviderVie
   return pageAnswer(frame, { title: `Unlink ${name}?`, main }, frame);
 }
 
-/** Asks once more before everything is ended. */
+/** Asks for confirmation before all sessions and links end. */
 export function confirmSignOutPage(frame: ConnectionsFrame, sessions: number): Answer {
   const main = html`<h1>Sign out everywhere?</h1>
     <p>
@@ -127,7 +127,7 @@ function choice({ urls }: ConnectionsFrame, text: Html): Html {
   </div>`;
 }
 
-/** What is left when everything is ended. */
+/** Confirms that all sessions and links have ended. */
 export function signedOutPage(frame: ConnectionsFrame): Answer {
   const main = html`<h1>You are signed out everywhere</h1>
     <p>No application can use ${frame.server} in your name any more, and no account is linked.</p>
@@ -135,7 +135,7 @@ export function signedOutPage(frame: ConnectionsFrame): Answer {
   return pageAnswer(frame, { title: 'Signed out', main }, frame);
 }
 
-/** Where a link URL leads: nothing happens before the person says so, as programs open such URLs, too. */
+/** Shows the page of a link URL. Only the form acts, because programs open such URLs too. */
 export function linkPage(
   frame: ConnectionsFrame,
   { ticket, provider, primary }: { ticket: string; provider: ProviderView; primary: ProviderView | undefined },

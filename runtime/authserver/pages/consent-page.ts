@@ -7,24 +7,24 @@ import { accountName, providerName, type ProviderView } from './provider-view.ts
 import { scopeText } from './scope-texts.ts';
 
 interface ConsentView {
-  /** Where the form goes. */
+  /** Target of the form. */
   readonly action: string;
   readonly ticket: string;
   readonly connections: string;
   readonly clientName: string | undefined;
-  /** Host of the client's metadata document, which it does have a say over. */
+  /** Host of the client's metadata document. The client controls this host. */
   readonly clientHost: string | undefined;
   readonly redirect: RedirectPlace;
   readonly scope: readonly string[];
-  /** Who is logged in with this browser. */
+  /** User who is logged in with this browser. */
   readonly user: UserProfile | undefined;
-  /** The chain, in its order. */
+  /** Providers in the order of the chain. */
   readonly providers: readonly ProviderView[];
-  /** Name of the provider that says who the user is. */
+  /** Name of the provider that identifies the user. */
   readonly primary: string;
 }
 
-/** Asks a person whether a client may act in their name, before anything else happens. */
+/** Asks the user whether a client may act in their name, before any other step. */
 export function consentPage(frame: PageFrame, view: ConsentView, headers: Answer['headers']): Answer {
   const main = html`<h1>${clientNameOf(view)} wants to use ${frame.server} in your name</h1>
     <p class="lead">Allow it only if you have just asked for this in an application that you know.</p>
@@ -70,7 +70,7 @@ function warning({ kind }: RedirectPlace): Html | undefined {
 }
 
 function accounts({ user, providers, primary }: ConsentView): Html {
-  // What is linked is known only of a user who is.
+  // The links are known only when the user is.
   const isKnown = (name: string) => user !== undefined || name === primary;
   return html`<h2>${user ? 'With your accounts' : 'You will sign in with'}</h2>
     <ul class="rows">
@@ -78,7 +78,7 @@ function accounts({ user, providers, primary }: ConsentView): Html {
     </ul>`;
 }
 
-/** What a login there takes. `isKnown`: whether it is known that it will be asked for. */
+/** Describes the login at a provider. `isKnown`: whether the server knows that a login is needed. */
 function nextThere(state: ProviderView['state'], isKnown: boolean): string {
   if (state === 'needs_login') return 'It wants you to sign in again';
   return isKnown
@@ -111,7 +111,7 @@ function account(provider: ProviderView, isKnown: boolean): Html {
     ${badge}`;
 }
 
-/** Allow comes first: it is what the Enter key means in a form. */
+/** Allow comes first, because the Enter key activates the first button of a form. */
 function buttons(user: ConsentView['user']): Html {
   const signedIn =
     user &&

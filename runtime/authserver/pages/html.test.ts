@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { html, markup } from './html.ts';
 
 describe('html', () => {
-  it('escapes what is put in, in text and in attributes', () => {
+  it('escapes inserted text in content and attributes', () => {
     const text = `<b>&"'`;
     expect(html`<a title="${text}">${text}</a>`.markup).toBe(
       '<a title="&lt;b&gt;&amp;&quot;&#39;">&lt;b&gt;&amp;&quot;&#39;</a>',
     );
   });
 
-  it('takes HTML, lists and nothing as they are', () => {
+  it('renders HTML, lists and empty values unchanged', () => {
     expect(html`${html`<i>${'<'}</i>`}${[html`<b></b>`, 'x', 1]}${undefined}${false}${markup('<hr>')}`.markup).toBe(
       '<i>&lt;</i><b></b>x1<hr>',
     );
@@ -37,11 +37,11 @@ describe('html', () => {
     expect(html`${`a${character}b`}`.markup).toBe('ab');
   });
 
-  it('leaves letters of all scripts, and signs beyond the first plane', () => {
+  it('keeps letters of all scripts, and characters beyond the first plane', () => {
     expect(html`${'Ünïcode مرحبا 你好 👍'}`.markup).toBe('Ünïcode مرحبا 你好 👍');
   });
 
-  it('never lets a text open a tag or leave an attribute', () => {
+  it('never lets inserted text open a tag or leave an attribute', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(html`${text}`.markup).not.toMatch(/[<>"']/);

@@ -1,9 +1,9 @@
-/** Text that is HTML already; made by `html` and `markup` alone. */
+/** Text that is HTML already. Only `html` and `markup` create it. */
 export interface Html {
   readonly markup: string;
 }
 
-/** What can be put in; `false` and `undefined` stand for nothing. */
+/** Value that a template accepts. `false` and `undefined` render as nothing. */
 export type Part = Html | string | number | false | undefined | readonly Part[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -13,15 +13,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-/** Control characters, what turns the direction of text, and what cannot be seen: names of strangers lie with them. */
+/** Control characters, bidirectional controls and invisible characters, which can disguise names. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** HTML with everything that is put in escaped. */
+/** Builds HTML and escapes the inserted values. */
 export function html(fixed: TemplateStringsArray, ...parts: Part[]): Html {
   return { markup: fixed.reduce((text, piece, index) => text + render(parts[index - 1]) + piece) };
 }
 
-/** Our own text, as HTML. */
+/** Wraps trusted text as HTML. */
 export function markup(text: string): Html {
   return { markup: text };
 }

@@ -3,9 +3,9 @@ import { htmlAnswer, type Answer } from '../handler.ts';
 import { html, markup, type Html, type Part } from './html.ts';
 import { STYLE } from './style.ts';
 
-/** What every page of one server shows. */
+/** Settings that all pages of one server share. */
 export interface PageFrame {
-  /** Where the tools are, as people know it: the host of the endpoint. */
+  /** Host of the endpoint, which identifies the server to users. */
   readonly server: string;
 }
 
@@ -17,7 +17,7 @@ export interface Page {
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** `form-action` is left out: browsers apply it to the redirects that follow a form. */
+/** `form-action` is left out, because browsers apply it to redirects after a form too. */
 const HEADERS = {
   'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'`,
   'X-Frame-Options': 'DENY',
@@ -26,7 +26,7 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 } as const;
 
-/** Byte for byte what its hash in the policy was made of. */
+/** The policy contains the hash of exactly these bytes. */
 const STYLE_ELEMENT = markup(`<style>${STYLE}</style>`);
 
 const MARK = markup(
@@ -34,7 +34,7 @@ const MARK = markup(
     '<path d="M12 3 5 6v5.5c0 4.3 2.9 7.6 7 9.5 4.1-1.9 7-5.2 7-9.5V6z"/><path d="m9 12 2.2 2.2L15.3 10" stroke-linecap="round"/></svg>',
 );
 
-/** The one way to a page: plain HTML without scripts, never framed, never stored. */
+/** Renders every page: plain HTML without scripts, never framed, never stored. */
 export function pageAnswer(
   { server }: PageFrame,
   { title, main, footer }: Page,
@@ -58,7 +58,7 @@ export function pageAnswer(
   return htmlAnswer(page.markup, status, { ...HEADERS, ...headers });
 }
 
-/** A form that posts; `hidden` are its hidden fields. */
+/** Renders a form with method POST. `hidden`: its hidden fields. */
 export function postForm(action: string, hidden: Readonly<Record<string, string>>, content: Part): Html {
   const fields = Object.entries(hidden).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,

@@ -1,10 +1,10 @@
 import type { UpstreamAccount } from '../storage/rows.ts';
 import { html, type Html } from './html.ts';
 
-/** A provider as pages show it. */
+/** Provider as the pages show it. */
 export interface ProviderView {
   readonly name: string;
-  /** Host where people sign in. */
+  /** Host of the sign-in page. */
   readonly host: string;
   readonly required: boolean;
   /** `needs_login`: the provider refused to renew the tokens. */
@@ -14,12 +14,12 @@ export interface ProviderView {
   readonly linkedAt: number | undefined;
 }
 
-/** A provider's name and where it is. */
+/** Renders the name and the host of a provider. */
 export function providerName({ name, host }: ProviderView): Html {
   return html`<strong>${name}</strong> <small>${host}</small>`;
 }
 
-/** As whom: what people know themselves by. */
+/** Renders an account by its name and email address, otherwise by its subject. */
 export function accountName(account: Pick<UpstreamAccount, 'name' | 'email' | 'subject'>): Html {
   const { name, email, subject } = account;
   if (name !== undefined && email !== undefined) return html`<bdi>${name}</bdi> (<bdi>${email}</bdi>)`;

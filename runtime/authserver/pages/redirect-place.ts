@@ -1,14 +1,14 @@
 import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
 
-/** Where a client gets its answer, as a person can judge it. */
+/** Target of a client's answer, in a form that users can judge. */
 export interface RedirectPlace {
   readonly kind: 'web' | 'loopback' | 'app';
-  /** The host with its port; of an app, its scheme. */
+  /** Host with port; for an app, its scheme. */
   readonly host: string;
   readonly uri: string;
 }
 
-/** `uri` is a redirect URI that was checked. */
+/** Describes a redirect URI, which must be checked already. */
 export function redirectPlace(uri: string): RedirectPlace {
   const { protocol, host } = new URL(uri);
   if (withoutLoopbackPort(uri) !== undefined) return { kind: 'loopback', host, uri };

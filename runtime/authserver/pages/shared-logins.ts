@@ -3,14 +3,14 @@ import type { ConnectionsFrame } from './connections-frame.ts';
 import { html, type Html } from './html.ts';
 import { pageAnswer, postForm } from './page.ts';
 
-/** A login at a remote server that serves all callers. */
+/** Login at a remote server that serves all callers. */
 export interface SharedLoginView {
   /** Name of the backend. */
   readonly name: string;
   readonly isLoggedIn: boolean;
 }
 
-/** What of the connections page is for administrators; who is none sees by which subject they would be one. */
+/** Renders the logins that administrators manage. Other users see the subject that would make them administrators. */
 export function sharedLoginRows(
   frame: ConnectionsFrame,
   { logins, subject, done }: { logins: readonly SharedLoginView[]; subject: string; done: string | undefined },
@@ -44,7 +44,7 @@ function row(frame: ConnectionsFrame, { name, isLoggedIn }: SharedLoginView): Ht
     <div class="buttons">${form('begin-login', begin)} ${isLoggedIn && form('end-login', end)}</div>`;
 }
 
-/** Asks once more before the login of everybody is ended. */
+/** Asks for confirmation before a shared login ends. */
 export function confirmEndPage(frame: ConnectionsFrame, name: string): Answer {
   const fields = { csrf: frame.csrf, action: 'end-login', backend: name, confirmed: 'yes' };
   const choice = html`<div class="actions">

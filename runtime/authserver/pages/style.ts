@@ -1,4 +1,4 @@
-/** The one style sheet: calm, without pictures and fonts to load, readable from 320 px, light and dark. */
+/** Style sheet of all pages: no external images or fonts, readable from 320 px, light and dark. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { OAuthError } from '../errors.ts';
 import { checkRedirectUri, isAllowedHost } from './check-redirect-uri.ts';
 
-describe('a redirect URI at registration', () => {
+describe('checkRedirectUri', () => {
   it.each([
     'https://app.example.com/callback',
     'https://app.example.com:8443/callback?fixed=1',
@@ -13,7 +13,7 @@ describe('a redirect URI at registration', () => {
     'cursor://anysphere.cursor-retrieval/oauth/user-desktop/callback',
     'com.example.app:/oauth2redirect',
     'vscode://vscode.github-authentication/did-authenticate',
-  ])('may be %s', (uri) => {
+  ])('accepts %s', (uri) => {
     expect(() => checkRedirectUri(uri)).not.toThrow();
   });
 
@@ -51,13 +51,13 @@ describe('a redirect URI at registration', () => {
     'callback',
     '',
     `https://app.example.com/${'x'.repeat(2048)}`,
-  ])('is refused as %j', (uri) => {
+  ])('rejects %j', (uri) => {
     expect(() => checkRedirectUri(uri)).toThrow(OAuthError);
     expect(() => checkRedirectUri(uri)).toThrow(expect.objectContaining({ code: 'invalid_redirect_uri', status: 400 }));
   });
 });
 
-describe('allowed redirect hosts', () => {
+describe('isAllowedHost', () => {
   const hosts = ['app.example.com', '*.trusted.example', 'port.example:8443'];
 
   it.each([
@@ -72,11 +72,11 @@ describe('allowed redirect hosts', () => {
     ['HTTPS://evil.example/x', false],
     ['http://127.0.0.1:1/x', true],
     ['cursor://evil/x', true],
-  ])('%s: %s', (uri, allowed) => {
+  ])('returns for %s: %s', (uri, allowed) => {
     expect(isAllowedHost(uri, hosts)).toBe(allowed);
   });
 
-  it('are all where none are configured', () => {
+  it('allows all hosts without a configured list', () => {
     expect(isAllowedHost('https://anything.example/x', undefined)).toBe(true);
   });
 });

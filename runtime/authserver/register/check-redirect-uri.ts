@@ -4,9 +4,9 @@ import { withoutLoopbackPort } from './match-redirect-uri.ts';
 export const MAX_REDIRECT_URIS = 10;
 export const MAX_URI_LENGTH = 2048;
 
-/** RFC 3986 §2: whatever else stands in it, one program reads otherwise than another. */
+/** RFC 3986 §2. Programs disagree about the meaning of other characters. */
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
-/** Schemes that run or open something in the browser itself, and those that are no app's own: what every machine opens with them. */
+/** Schemes that run or open content in the browser, and schemes of programs that every machine has. */
 const NEVER = new Set(
   [
     'about blob chrome data file filesystem intent jar javascript mhtml mk resource vbscript view-source ws wss',
@@ -19,9 +19,8 @@ const NEVER = new Set(
 );
 
 /**
- * Refuses a redirect URI that no client needs and an attacker could use: https, http on loopback with any port, and schemes of
- * apps of their own are allowed (RFC 8252 §7).
- * @throws OAuthError `invalid_redirect_uri`
+ * Rejects redirect URIs that an attacker could use. Allowed are https, http on loopback with any port, and private
+ * schemes of apps (RFC 8252 §7). @throws OAuthError `invalid_redirect_uri`
  */
 export function checkRedirectUri(uri: string): void {
   const reason = faultOf(uri);
@@ -46,12 +45,12 @@ function schemeFaultOf(uri: string, scheme: string, authority: string): string |
 }
 
 /**
- * Whether the configuration lets clients of this URI in: `hosts` (host, host:port or `*.` and a suffix) bind https URIs alone.
- * Undefined: every host.
+ * Returns whether the configuration allows the host of a redirect URI. `hosts` (host, host:port, or `*.` and a suffix)
+ * restricts https URIs only; undefined allows every host.
  */
 export function isAllowedHost(uri: string, hosts: readonly string[] | undefined): boolean {
   const { protocol, hostname, host, port } = new URL(uri);
-  // The scheme may be written in capitals (RFC 3986 §3.1).
+  // The scheme may be in capitals (RFC 3986 §3.1).
   if (hosts === undefined || protocol !== 'https:') return true;
   const written = port === '' ? `${host}:443` : host;
   return hosts.some((allowed) => {

@@ -15,7 +15,7 @@ const key = readFileSync(join(TESTDATA, 'loopback-key.pem'), 'utf8');
 
 const opened: { close(): unknown }[] = [];
 let port: number;
-/** What the proxy was asked to connect to, and by which Host. */
+/** Targets that the proxy was asked to connect to, with their Host headers. */
 let asked: string[];
 let proxy: string;
 
@@ -52,7 +52,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
 
-/** Documents as they are read where the environment names a proxy. */
+/** Returns a reader of documents as under an environment with a proxy. */
 function documents(httpsProxy = proxy): ClientDocuments {
   const all = createClientDocuments({
     scopesSupported: ['mcp'],
@@ -64,42 +64,39 @@ function documents(httpsProxy = proxy): ClientDocuments {
   return all;
 }
 
-/** A name of the public internet. */
+/** Resolves every name to a public address. */
 const publicName =
   (address: string, family: number): LookupFunction =>
   (_name, _options, found) =>
     found(null, address, family);
 
-describe('a document behind a proxy', () => {
+describe('client documents behind a proxy', () => {
   it.each([
     ['4', '192.0.2.7', '192.0.2.7:8443'],
     ['6', '2001:db8::7', '[2001:db8::7]:8443'],
-  ])(
-    'is asked for at the address that was checked, by the name of its host: IPv%s',
-    async (family, address, target) => {
-      const client = createJsonClient({
-        allowPrivateAddress: true,
-        allowHttp: false,
-        readCaBundle: undefined,
-        deadline: 5000,
-        dispatcherFor: () =>
-          createCheckedProxyDispatcher(
-            { ca: cert, checkServerIdentity: () => undefined, lookup: publicName(address, Number(family)) },
-            { httpsProxy: proxy },
-          ),
-      });
-      opened.push(client);
-      const said = await client.get('https://app.example.com:8443/client.json');
-      expect(said).toEqual({ servername: 'app.example.com', host: 'app.example.com:8443' });
-      expect(asked).toEqual([`${target} ${target}`]);
-    },
-  );
+  ])('connect to the checked address under the name of the host: IPv%s', async (family, address, target) => {
+    const client = createJsonClient({
+      allowPrivateAddress: true,
+      allowHttp: false,
+      readCaBundle: undefined,
+      deadline: 5000,
+      dispatcherFor: () =>
+        createCheckedProxyDispatcher(
+          { ca: cert, checkServerIdentity: () => undefined, lookup: publicName(address, Number(family)) },
+          { httpsProxy: proxy },
+        ),
+    });
+    opened.push(client);
+    const said = await client.get('https://app.example.com:8443/client.json');
+    expect(said).toEqual({ servername: 'app.example.com', host: 'app.example.com:8443' });
+    expect(asked).toEqual([`${target} ${target}`]);
+  });
 
   it.each([
     ['whose name leads to a private address', 'https://localhost/client.json', 'private address'],
     ['whose name nobody here knows', 'https://nowhere.invalid/client.json', 'cannot be called'],
     ['at a private address', 'https://10.0.0.1/client.json', 'private address'],
-  ])('%s is refused, and the proxy is not asked', async (_, url, reason) => {
+  ])('reject a document %s without asking the proxy', async (_, url, reason) => {
     await expect(documents().read(url)).rejects.toMatchObject({
       name: 'DocumentUnusable',
       cause: { message: expect.stringContaining(reason) },
@@ -107,7 +104,7 @@ describe('a document behind a proxy', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is refused where the proxy resolves names in any case', async () => {
+  it('reject a proxy that always resolves names itself', async () => {
     const read = documents('socks5://127.0.0.1:1080').read('https://app.example.com/client.json');
     await expect(read).rejects.toMatchObject({ name: 'DocumentUnusable' });
   });

@@ -55,13 +55,13 @@ function open(rules: Parameters<typeof createClientDocuments>[0]['rules'] = NEAR
   return documents;
 }
 
-describe('a client ID metadata document', () => {
-  it('says what a client is called and where its answers go', async () => {
+describe('client ID metadata document', () => {
+  it('describes the name and redirect URIs of a client', async () => {
     const url = `${base}/client.json`;
     expect(await open().read(url)).toEqual({ client_id: url, client_name: 'App', redirect_uris: [REDIRECT] });
   });
 
-  it('never has its logo fetched', async () => {
+  it('never causes a fetch of the logo', async () => {
     serve({ logo_uri: `${base}/logo.png` });
     await open().read(`${base}/client.json`);
     expect(asked).toEqual(['/client.json']);
@@ -74,12 +74,12 @@ describe('a client ID metadata document', () => {
     ['wants to sign', { token_endpoint_auth_method: 'private_key_jwt' }],
     ['has no redirect URI', { redirect_uris: [] }],
     ['has a dangerous redirect URI', { redirect_uris: ['javascript:alert(1)'] }],
-  ])('is refused when it %s', async (_, changes) => {
+  ])('fails when it %s', async (_, changes) => {
     serve(changes);
     await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
   });
 
-  it('is refused where it is a redirect, which is not followed', async () => {
+  it('fails as a redirect, which is not followed', async () => {
     answer = (_req, res) => void res.writeHead(302, { location: `${base}/other.json` }).end();
     await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
     expect(asked).toEqual(['/client.json']);
@@ -88,12 +88,12 @@ describe('a client ID metadata document', () => {
   it.each([
     ['no JSON', (res: ServerResponse) => res.end('<html>')],
     ['an error', (res: ServerResponse) => res.writeHead(500).end()],
-  ])('is refused where there is %s', async (_, end) => {
+  ])('fails for %s', async (_, end) => {
     answer = (_req, res) => void end(res);
     await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
   });
 
-  it('of more than 10 kB is refused, and not read to its end', async () => {
+  it('fails above 10 kB, and is not read to its end', async () => {
     let sent = 0;
     answer = (_req, res) => {
       const more = () => {
@@ -110,7 +110,7 @@ describe('a client ID metadata document', () => {
     expect(sent).toBeLessThan(10_000_000);
   });
 
-  it('that does not come in time is given up', async () => {
+  it('fails after the deadline', async () => {
     answer = (_req, res) => void res.write('{');
     const before = performance.now();
     await expect(open({ ...NEAR, deadline: 100 }).read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
@@ -123,7 +123,7 @@ describe('a client ID metadata document', () => {
     ['a private address', () => 'https://10.0.0.1/client.json'],
     ['a link-local address', () => 'https://169.254.169.254/client.json'],
     ['a mapped address', () => 'https://[::ffff:7f00:1]/client.json'],
-  ])('at %s is never asked for', async (_, url) => {
+  ])('causes no request to %s', async (_, url) => {
     await expect(open({ readCaBundle: NEAR.readCaBundle }).read(url())).rejects.toMatchObject({
       name: 'DocumentUnusable',
       cause: { message: expect.stringContaining('private address') },
@@ -131,7 +131,7 @@ describe('a client ID metadata document', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is remembered for ten minutes, and asked for once by many', async () => {
+  it('stays cached for ten minutes, and concurrent readers share one request', async () => {
     const documents = open();
     await Promise.all([documents.read(`${base}/a`), documents.read(`${base}/a`), documents.read(`${base}/a`)]);
     clock.time += 599_000;
@@ -142,7 +142,7 @@ describe('a client ID metadata document', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('that failed is not asked for again within a minute', async () => {
+  it('causes no new request within a minute after a failure', async () => {
     const documents = open();
     answer = (_req, res) => void res.writeHead(404).end();
     await expect(documents.read(`${base}/a`)).rejects.toThrow(DocumentUnusable);
@@ -155,10 +155,10 @@ describe('a client ID metadata document', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is forgotten when a thousand others were read since', async () => {
+  it('leaves the cache after a thousand other reads', async () => {
     const documents = open();
     await documents.read(`${base}/first`);
-    // Names that do not resolve fill the memory as well as documents do.
+    // Unresolved names fill the cache as well as documents do.
     for (let index = 0; index < 1000; index += 1) {
       await documents.read(`http://refused.example/${index}`).catch(() => undefined);
     }
@@ -166,7 +166,7 @@ describe('a client ID metadata document', () => {
     expect(asked).toEqual(['/first', '/first']);
   });
 
-  it('is not asked for while 32 others are under way', async () => {
+  it('fails without a request while 32 other reads are running', async () => {
     const held: ServerResponse[] = [];
     answer = (_req, res) => void held.push(res);
     const documents = open({ ...NEAR, deadline: 300 });
@@ -178,8 +178,8 @@ describe('a client ID metadata document', () => {
   });
 });
 
-describe('documents that one address has read', () => {
-  it('leave room for those of others', async () => {
+describe('quota of documents for one address', () => {
+  it('leaves capacity for other addresses', async () => {
     const held: ServerResponse[] = [];
     answer = (_req, res) => void held.push(res);
     const documents = open({ ...NEAR, deadline: 300 });
@@ -194,7 +194,7 @@ describe('documents that one address has read', () => {
     await documents.read(`${base}/more`, 'one');
   });
 
-  it('are 60 a minute at most; those that are remembered do not count', async () => {
+  it('allows 60 reads a minute, not counting cached ones', async () => {
     const documents = open();
     for (let index = 0; index < 60; index += 1) await documents.read(`${base}/${index}`, 'one');
     await expect(documents.read(`${base}/60`, 'one')).rejects.toThrow('too many');
@@ -206,8 +206,8 @@ describe('documents that one address has read', () => {
   });
 });
 
-describe('a client that names itself by a document', () => {
-  it('is asked about again without its name where its document is gone since; the login goes on', async () => {
+describe('client with a metadata document', () => {
+  it('gets a consent page without its name when its document has disappeared, and the login continues', async () => {
     const side = await startLoginEndpoints({ documents: open() });
     const cookie = await side.logIn(userNamed('alice'));
     const page = await side.visit(side.authorizeUrl(`${base}/client.json`), { cookie });
@@ -221,7 +221,7 @@ describe('a client that names itself by a document', () => {
     await side.close();
   });
 
-  it('gets a consent page that says where it is described', async () => {
+  it('gets a consent page that names the host of the document', async () => {
     const side = await startLoginEndpoints({ documents: open(), config: { cimd: { enabled: true } } });
     const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect(status).toBe(200);
@@ -229,7 +229,7 @@ describe('a client that names itself by a document', () => {
     await side.close();
   });
 
-  it('is asked about each time where it gets its answer on this machine, as any program can use its name', async () => {
+  it('needs consent each time for a local redirect URI, as any program can use its name', async () => {
     const side = await startLoginEndpoints({ documents: open() });
     const cookie = await side.logIn(userNamed('alice'));
     const ask = () => side.visit(side.authorizeUrl(`${base}/client.json`), { cookie });
@@ -239,7 +239,7 @@ describe('a client that names itself by a document', () => {
     await side.close();
   });
 
-  it('gets a page, not a redirect, when its document cannot be used', async () => {
+  it('gets a page, not a redirect, when its document is unusable', async () => {
     const side = await startLoginEndpoints({ documents: open() });
     answer = (_req, res) => void res.writeHead(404).end();
     const { status, text, headers } = await side.visit(side.authorizeUrl(`${base}/client.json`));
@@ -248,7 +248,7 @@ describe('a client that names itself by a document', () => {
     await side.close();
   });
 
-  it('is unknown where documents are not enabled', async () => {
+  it('fails as unknown when documents are disabled', async () => {
     const side = await startLoginEndpoints();
     const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect([status, text]).toEqual([400, expect.stringContaining('not known')]);
@@ -265,7 +265,7 @@ describe('a client that names itself by a document', () => {
     'https://APP.example/client.json',
     'https://2130706433/client.json',
     'http://app.example/client.json',
-  ])('cannot be %s', async (clientId) => {
+  ])('rejects the id %s', async (clientId) => {
     const side = await startLoginEndpoints({ documents: open() });
     expect((await side.visit(side.authorizeUrl(clientId))).text).toContain('not known');
     await side.close();

@@ -4,13 +4,16 @@ import { createJsonClient, type DispatcherFor, type JsonClientRules } from '#run
 import type { Client } from './client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
 
-/** A client ID metadata document cannot be had, or does not say what it must. */
+/** A client ID metadata document cannot be read or is invalid. */
 export class DocumentUnusable extends Error {
   override readonly name = 'DocumentUnusable';
 }
 
 export interface ClientDocuments {
-  /** `asker`: whose browser made us ask, as limits count it; absent: it is nobody's. @throws DocumentUnusable */
+  /**
+   * Reads a document. `asker`: the address of the requesting browser as the limits count it; absent for requests
+   * without a browser. @throws DocumentUnusable
+   */
   read(url: string, asker?: string): Promise<Client>;
   close(): void;
 }
@@ -18,25 +21,28 @@ export interface ClientDocuments {
 interface DocumentSettings extends MetadataRules {
   readonly now: () => number;
   readonly dispatcherFor: DispatcherFor | undefined;
-  /** What is meant for tests on one machine: addresses, certificate authorities, deadline. */
+  /** For tests on one machine: addresses, certificate authorities, deadline. */
   readonly rules?: Partial<Pick<JsonClientRules, 'allowPrivateAddress' | 'readCaBundle' | 'deadline'>>;
 }
 
 const MAX_BYTES = 10_240;
 const DEADLINE = 5_000;
-/** Milliseconds that a document, and the lack of one, is remembered. */
+/** Milliseconds for which a document, or its absence, is remembered. */
 const GOOD_FOR = 600_000;
 const BAD_FOR = 60_000;
 const MAX_REMEMBERED = 1_000;
-/** Documents that are asked for at one time, by all who log in. */
+/** Maximum number of concurrent reads for all logins. */
 const MAX_UNDER_WAY = 32;
-/** Of these for one asker, so that nobody takes all places; and how many servers nobody knows one may have us call. */
+/**
+ * Limits per asker: concurrent reads, so that one asker cannot take all of them, and reads per minute, because each one
+ * calls an unknown server.
+ */
 const MAX_FOR_ONE = 4;
 const MAX_A_MINUTE = 60;
 const MINUTE = 60_000;
 const MAX_ASKERS = 10_000;
 
-/** Public clients alone: a document cannot hold a secret, and signed requests are not supported. No logo is ever looked at. */
+/** Accepts public clients only: a document cannot hold a secret, and signed requests are not supported. Logos are ignored. */
 const Document = z.object({
   client_id: z.string(),
   token_endpoint_auth_method: z.literal('none').optional(),
@@ -48,8 +54,8 @@ interface Remembered {
 }
 
 /**
- * Reads client ID metadata documents. The URL is a stranger's: only public addresses are connected to (as the connection itself
- * resolves them), no redirect is followed, and size, time, number and memory are bounded.
+ * Creates a reader of client ID metadata documents. The URL is untrusted: the reader connects to public addresses only
+ * (checked at the connection), follows no redirect, and limits size, time, number and memory.
  */
 export function createClientDocuments(settings: DocumentSettings): ClientDocuments {
   const http = createJsonClient({
@@ -92,12 +98,12 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
 
 interface Asked {
   readonly underWay: number;
-  /** In the minute that ends `until`. */
+  /** Number of reads in the minute that ends at `until`. */
   readonly lately: number;
   readonly until: number;
 }
 
-/** Places for documents that are being read. */
+/** Creates the quota of concurrent reads. */
 function createRoom(now: () => number) {
   const askers = new BoundedMap<string, Asked>(MAX_ASKERS);
   let all = 0;
@@ -106,14 +112,14 @@ function createRoom(now: () => number) {
     return window.until > now() ? { underWay, ...window } : { underWay, lately: 0, until: now() + MINUTE };
   };
   return {
-    /** @throws DocumentUnusable */
+    /** Checks the quota. @throws DocumentUnusable */
     check(asker: string | undefined): void {
       const { underWay, lately } = of(asker ?? '');
       const hasEnough = asker !== undefined && (underWay >= MAX_FOR_ONE || lately >= MAX_A_MINUTE);
       if (hasEnough || all >= MAX_UNDER_WAY)
         throw new DocumentUnusable('too many client metadata documents are being read');
     },
-    /** @returns what is to be called at the end */
+    /** Counts a read. @returns the function that ends it */
     enter(asker = ''): () => void {
       const { underWay, lately, until } = of(asker);
       askers.set(asker, { underWay: underWay + 1, lately: lately + 1, until });

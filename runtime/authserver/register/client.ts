@@ -1,8 +1,8 @@
-/** A client, as it says it of itself. */
+/** Client, as it describes itself. */
 export interface Client {
   readonly client_id: string;
   readonly client_name: string | undefined;
   readonly redirect_uris: readonly string[];
-  /** The scopes that it registered with: it is granted no others. Undefined: those that the server supports. */
+  /** Scopes of the registration, which limit its grants. Undefined: all scopes that the server supports. */
   readonly scope?: string | undefined;
 }

@@ -1,8 +1,8 @@
 const MAX_LENGTH = 2048;
 
 /**
- * Whether a client id is the URL of a client ID metadata document: https with a path, spelled in the one way that its parts have,
- * without user information and fragment. Ids of registered clients never look like one.
+ * Returns whether a client id is the URL of a client ID metadata document: https with a path, in normal form, without
+ * user information and fragment. Ids of registered clients never match.
  */
 export function isDocumentUrl(clientId: string): boolean {
   if (!clientId.startsWith('https://') || clientId.length > MAX_LENGTH || !URL.canParse(clientId)) return false;

@@ -5,35 +5,35 @@ import type { ClientDocuments } from './client-documents.ts';
 import type { Client } from './client.ts';
 import { isDocumentUrl } from './document-url.ts';
 
-/** Milliseconds since it last got tokens after which a registered client is forgotten. */
+/** Lifespan of a registered client since it last got tokens, in milliseconds. */
 export const CLIENT_LIFESPAN = 30 * 86_400_000;
-/** The same of one that never got any: who registers clients to take all places has them for a day only. */
+/** Lifespan of a client that never got tokens. It is short, so that mass registrations block the quota for a day only. */
 export const NEW_CLIENT_LIFESPAN = 86_400_000;
-/** The life of a client in use is lengthened no more often than this. */
+/** Minimum interval between two extensions of a client's lifespan. */
 const TOUCH_EVERY = 3_600_000;
 const MAX_TOUCHED = 10_000;
 const MAX_CLIENT_ID = 2048;
 
 export interface Clients {
   /**
-   * The client of that id; undefined: there is none, or not any more. `asker`: for whom a document is read, as limits count it.
-   * @throws StorageUnavailable, DocumentUnusable where its metadata document cannot be had or used
+   * Returns a client, or undefined when it does not exist or is forgotten. `asker`: the address for which a document is read, as the
+   * limits count it. @throws StorageUnavailable, DocumentUnusable when its metadata document cannot be read or is invalid
    */
   find(clientId: string, asker?: string): Promise<Client | undefined>;
-  /** Whether there is such a client; documents are not asked for. For endpoints where a client comes with what it was given. */
+  /** Returns whether the client exists, without reading documents. For endpoints that receive a code or token of the client. */
   isKnown(clientId: string): Promise<boolean>;
-  /** A client got tokens: it is in use. @throws StorageUnavailable */
+  /** Extends the lifespan of a client that got tokens. @throws StorageUnavailable */
   use(clientId: string): Promise<void>;
 }
 
 interface ClientSettings {
   readonly storage: AuthStorage;
-  /** Undefined: client ID metadata documents are not accepted. */
+  /** Undefined when client ID metadata documents are disabled. */
   readonly documents: ClientDocuments | undefined;
   readonly now: () => number;
 }
 
-/** Registered clients and, where they are enabled, client ID metadata documents. */
+/** Finds registered clients and, where enabled, clients with a metadata document. */
 export function createClients({ storage, documents, now }: ClientSettings): Clients {
   const touched = new BoundedMap<string, number>(MAX_TOUCHED);
 

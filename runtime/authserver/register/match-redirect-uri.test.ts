@@ -5,8 +5,8 @@ import { matchRedirectUri } from './match-redirect-uri.ts';
 const WEB = 'https://app.example.com/oauth/callback';
 const LOOPBACK = 'http://127.0.0.1:33418/callback';
 
-describe('a redirect URI that is asked for', () => {
-  it('is taken where it is one of the registered ones, byte for byte', () => {
+describe('matchRedirectUri', () => {
+  it('accepts a registered URI, byte for byte', () => {
     expect(matchRedirectUri(WEB, [LOOPBACK, WEB])).toBe(true);
     expect(matchRedirectUri('cursor://anysphere/callback', ['cursor://anysphere/callback'])).toBe(true);
   });
@@ -26,18 +26,18 @@ describe('a redirect URI that is asked for', () => {
     ['a subdomain', 'https://app.example.com.evil.example/oauth/callback'],
     ['plain http', 'http://app.example.com/oauth/callback'],
     ['a backslash', 'https://app.example.com\\oauth/callback'],
-  ])('is refused with %s', (_, uri) => {
+  ])('rejects a URI with %s', (_, uri) => {
     expect(matchRedirectUri(uri, [WEB, LOOPBACK])).toBe(false);
   });
 
   it.each([
     ['another port', 'http://127.0.0.1:50000/callback'],
     ['no port', 'http://127.0.0.1/callback'],
-  ])('on loopback may have %s', (_, uri) => {
+  ])('accepts a loopback URI with %s', (_, uri) => {
     expect(matchRedirectUri(uri, [LOOPBACK])).toBe(true);
   });
 
-  it('may have another port on each loopback name, but not another name', () => {
+  it('accepts another port on each loopback name, and no other name', () => {
     expect(matchRedirectUri('http://[::1]:1/x', ['http://[::1]/x'])).toBe(true);
     expect(matchRedirectUri('http://localhost:1/x', ['http://localhost/x'])).toBe(true);
     expect(matchRedirectUri('http://localhost:1/x', ['http://127.0.0.1/x'])).toBe(false);
@@ -55,11 +55,11 @@ describe('a redirect URI that is asked for', () => {
     ['a query', 'http://127.0.0.1:50000/callback?x=1'],
     ['a fragment', 'http://127.0.0.1:50000/callback#'],
     ['https', 'https://127.0.0.1:33418/callback'],
-  ])('on loopback is refused with %s', (_, uri) => {
+  ])('rejects a loopback URI with %s', (_, uri) => {
     expect(matchRedirectUri(uri, [LOOPBACK])).toBe(false);
   });
 
-  it('is never taken when any character of a web URI differs', () => {
+  it('rejects every change of a web URI', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: WEB.length }), fc.string({ minLength: 1, maxLength: 3 }), (at, text) => {
         const changed = WEB.slice(0, at) + text + WEB.slice(at + 1);
@@ -69,7 +69,7 @@ describe('a redirect URI that is asked for', () => {
     );
   });
 
-  it('on loopback goes to no other host whatever comes after it', () => {
+  it('never accepts another host after a loopback prefix', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 20 }), (text) => {
         const uri = `http://127.0.0.1${text}/callback`;

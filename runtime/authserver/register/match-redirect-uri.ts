@@ -1,13 +1,13 @@
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
 
-/** A loopback http URI without its port; undefined: it is no such URI. Spelled otherwise, loopback is not taken for it. */
+/** Returns a loopback http URI without its port, or undefined for another URI. Other spellings of loopback do not match. */
 export function withoutLoopbackPort(uri: string): string | undefined {
   return LOOPBACK.test(uri) ? uri.replace(LOOPBACK, '$1') : undefined;
 }
 
 /**
- * Whether a client may have answers sent there: byte for byte one of its own URIs (RFC 9700 §4.1.3), but for the port on
- * loopback, which a native client does not know before (RFC 8252 §7.3).
+ * Returns whether a client may use a redirect URI. It must equal a registered URI byte for byte (RFC 9700 §4.1.3). Only
+ * the port on loopback may differ, because a native client does not know it in advance (RFC 8252 §7.3).
  */
 export function matchRedirectUri(asked: string, registered: readonly string[]): boolean {
   if (registered.includes(asked)) return true;

@@ -7,8 +7,8 @@ const MAX_NAME = 100;
 const MAX_SCOPE = 4096;
 
 /**
- * What counts of a client's metadata (RFC 7591 §2). A member that is of another shape is taken as absent: real clients send many,
- * and what is not kept harms nobody.
+ * Supported client metadata (RFC 7591 §2). A member of another type counts as absent, because real clients send many
+ * and an ignored member does no harm.
  */
 const Metadata = z.object({
   redirect_uris: z.array(z.string().max(MAX_URI_LENGTH)).min(1).max(MAX_REDIRECT_URIS),
@@ -17,7 +17,7 @@ const Metadata = z.object({
   application_type: z.enum(['native', 'web']).optional().catch(undefined),
 });
 
-/** Clients are public, whatever they ask for (RFC 7591 §3.2.1), and get both grants. */
+/** All clients are public, whatever they request (RFC 7591 §3.2.1), and get both grants. */
 const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
 export interface MetadataRules {
@@ -26,8 +26,8 @@ export interface MetadataRules {
 }
 
 /**
- * Checks a client's metadata and keeps what this server supports. Without a scope that is supported, `scope` is undefined.
- * @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
+ * Checks a client's metadata and returns the supported part. `scope` is undefined when the client names no supported
+ * scope. @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
  */
 export function readClientMetadata(
   document: unknown,
@@ -59,7 +59,7 @@ function malformed({ issues: [issue] }: z.ZodError): OAuthError {
   return new OAuthError('invalid_redirect_uri', text);
 }
 
-/** Cut between characters; an empty name is none. */
+/** Shortens a name without splitting a character. Returns undefined for an empty name. */
 function nameOf(name: string | undefined): string | undefined {
   const text = name
     ?.trim()

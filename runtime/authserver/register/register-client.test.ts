@@ -27,8 +27,8 @@ async function register(body: unknown): Promise<{ status: number; body: Record<s
   return { status, body: JSON.parse(text) as Record<string, unknown> };
 }
 
-describe('registration', () => {
-  it('takes a public client and says what it kept, and nothing else', async () => {
+describe('client registration', () => {
+  it('accepts a public client and returns the stored metadata only', async () => {
     const { status, body } = await register({
       redirect_uris: [WEB],
       client_name: 'App',
@@ -54,12 +54,12 @@ describe('registration', () => {
     expect(server.events).toMatchObject([{ type: 'auth_client_registered', subjects: { client_name: 'App' } }]);
   });
 
-  it('is never stored by a cache', async () => {
+  it('forbids caching', async () => {
     const { headers } = await server.visit('/oauth/register', { json: { redirect_uris: [WEB] } });
     expect(headers['cache-control']).toBe('no-store');
   });
 
-  it('takes the three redirects of one client together: a scheme of its own, https and loopback', async () => {
+  it('accepts private scheme, https and loopback redirects of one client together', async () => {
     const redirect_uris = [
       'cursor://anysphere/callback',
       'https://www.cursor.com/cb',
@@ -68,7 +68,7 @@ describe('registration', () => {
     expect((await register({ redirect_uris })).body).toMatchObject({ redirect_uris });
   });
 
-  it('takes the four redirects of another: two of its site, two on loopback', async () => {
+  it('accepts two site and two loopback redirects together', async () => {
     const redirect_uris = [
       'https://insiders.vscode.dev/redirect',
       'https://vscode.dev/redirect',
@@ -89,7 +89,7 @@ describe('registration', () => {
     expect([status, body.token_endpoint_auth_method, body.client_secret]).toEqual([201, 'none', undefined]);
   });
 
-  it('leaves out what it does not support instead of refusing', async () => {
+  it('ignores unsupported metadata', async () => {
     const { status, body } = await register({
       redirect_uris: [WEB, WEB],
       grant_types: ['client_credentials', 'implicit'],
@@ -108,7 +108,7 @@ describe('registration', () => {
     expect(body.client_name ?? body.application_type).toBeUndefined();
   });
 
-  it('cuts a name that is long', async () => {
+  it('shortens a long name', async () => {
     const { body } = await register({ redirect_uris: [WEB], client_name: 'x'.repeat(5000) });
     expect(body.client_name).toHaveLength(100);
   });
@@ -125,7 +125,7 @@ describe('registration', () => {
     ['a long one', [`${WEB}${'x'.repeat(2048)}`]],
     ['no list', 'https://b.example/'],
     ['no strings', [1]],
-  ])('refuses redirects with %s', async (_, redirect_uris) => {
+  ])('rejects redirects with %s', async (_, redirect_uris) => {
     const { status, body } = await register({ redirect_uris });
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
     expect((await server.storage.sizes()).clients).toBe(0);
@@ -135,16 +135,16 @@ describe('registration', () => {
     ['a list', []],
     ['a word', 'x'],
     ['null', null],
-  ])('refuses %s for a document', async (_, body) => {
+  ])('rejects %s instead of a document', async (_, body) => {
     expect(await register(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^invalid_/) } });
   });
 
-  it('refuses a body that is huge', async () => {
+  it('rejects a very large body', async () => {
     const { status } = await register({ redirect_uris: [WEB], client_name: 'x'.repeat(70_000) });
     expect(status).toBe(413);
   });
 
-  it('is limited by address and minute, and says when to come back', async () => {
+  it('limits registrations by address and minute, and sends Retry-After', async () => {
     server.clock.time += 1;
     const answers = [];
     for (let index = 0; index < 6; index += 1) answers.push(await register({ redirect_uris: ['bad'] }));
@@ -155,7 +155,7 @@ describe('registration', () => {
     expect((await register({ redirect_uris: [WEB] })).status).toBe(201);
   });
 
-  it('takes nothing of the limits of others where a program says that it is a proxy', async () => {
+  it('does not count registrations of a self-declared proxy against the limits of others', async () => {
     const headers = { forwarded: 'for=203.0.113.1' };
     const json = { redirect_uris: ['bad'] };
     const statuses = [];
@@ -167,7 +167,7 @@ describe('registration', () => {
     expect((await register({ redirect_uris: ['bad'] })).status).toBe(400);
   });
 
-  it('bounds all proxies of one network together', async () => {
+  it('limits all proxies of one network together', async () => {
     const handle = createRegisterClient({
       storage: server.storage,
       limits: { registrations_per_minute: 1, clients: 1_000 },
@@ -185,7 +185,7 @@ describe('registration', () => {
     expect((await from('10.0.1.1')).status).toBe(201);
   });
 
-  it('has a limit ten times as wide behind a proxy that is none of trustedProxies, whatever its headers say', async () => {
+  it('allows ten times as many registrations behind an untrusted proxy, whatever its headers say', async () => {
     const through = async (headers: Readonly<Record<string, string>>) =>
       (await server.visit('/oauth/register', { json: { redirect_uris: ['bad'] }, headers })).status;
     for (let index = 0; index < 50; index += 1) {
@@ -195,7 +195,7 @@ describe('registration', () => {
     expect(await through({ forwarded: 'for=198.51.100.1' })).toBe(429);
   });
 
-  it('is limited by network, as a site has many addresses', async () => {
+  it('limits registrations by network, as a site has many addresses', async () => {
     const from = async (address: string) => {
       const headers = { 'x-forwarded-for': address };
       return (await server.visit('/oauth/register', { json: { redirect_uris: ['bad'] }, headers })).status;
@@ -205,7 +205,7 @@ describe('registration', () => {
     expect(await from('2001:db8:2::1')).toBe(400);
   });
 
-  it('evicts no client when all places are taken', async () => {
+  it('removes no client when the capacity is reached', async () => {
     const clients = [];
     for (let index = 0; index < 4; index += 1) clients.push(await server.register(['http://127.0.0.1:33418/callback']));
     expect(await register({ redirect_uris: [WEB] })).toMatchObject({
@@ -215,7 +215,7 @@ describe('registration', () => {
     for (const client of clients) expect((await server.visit(server.authorizeUrl(client))).status).toBe(200);
   });
 
-  it('is forgotten after a day without tokens, and 30 days after its last ones; to come to the login is no use', async () => {
+  it('forgets a client a day after registration, or 30 days after its last tokens, regardless of visits', async () => {
     const [used, unused] = [await server.register(['http://127.0.0.1/callback']), await server.register([WEB])];
     const seen = async () => [
       (await server.visit(server.authorizeUrl(used))).status,
@@ -233,15 +233,15 @@ describe('registration', () => {
     expect(await seen()).toEqual([400, 400]);
   });
 
-  it('is not there where the configuration turns it off', async () => {
+  it('answers 404 when it is disabled', async () => {
     const closed = await startLoginEndpoints({ config: { registration: { enabled: false } } });
     expect((await closed.visit('/oauth/register', { json: { redirect_uris: [WEB] } })).status).toBe(404);
     await closed.close();
   });
 });
 
-describe('registration with allowed redirect hosts', () => {
-  it('keeps what is at those hosts, on loopback or of an app, and refuses a client that has nothing else', async () => {
+describe('client registration with allowed redirect hosts', () => {
+  it('keeps redirects at those hosts, on loopback or of apps, and rejects a client without any', async () => {
     const narrow = await startLoginEndpoints({
       config: { registration: { allowed_redirect_hosts: ['*.example.com'] } },
     });
@@ -255,7 +255,7 @@ describe('registration with allowed redirect hosts', () => {
   });
 });
 
-describe('what counts as one address, and as one network', () => {
+describe('addressBucket and networkBucket', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1', '192.0.2.0/24'],
     ['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.0/24'],
@@ -265,7 +265,7 @@ describe('what counts as one address, and as one network', () => {
     ['::1', '0:0:0:0::/64', '0:0:0::/48'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64', 'fe80:0:0::/48'],
     [undefined, 'unknown', 'unknown'],
-  ])('%s is %s, of %s', (address, bucket, network) => {
+  ])('map %s to %s and %s', (address, bucket, network) => {
     expect([addressBucket(address), networkBucket(address)]).toEqual([bucket, network]);
   });
 });

@@ -13,24 +13,27 @@ interface RegistrationSettings extends MetadataRules {
   readonly limits: { readonly registrations_per_minute: number; readonly clients: number };
   readonly record: Audit['record'];
   readonly now: () => number;
-  /** Told of a registration through a proxy that is none of `trustedProxies`. */
+  /** Called when a client registers through a proxy that is missing in `trustedProxies`. */
   readonly unknownProxy: () => void;
 }
 
 const MINUTE = 60_000;
-/** A network may register as many clients as so many of its addresses. */
+/** Limit of a network, as a multiple of the limit of an address. */
 const ADDRESSES_OF_NETWORK = 10;
-/** A proxy may register as many clients as so many addresses. */
+/** Limit of a proxy, as a multiple of the limit of an address. */
 const CLIENTS_OF_PROXY = 10;
 
-/** Dynamic registration of public clients (RFC 7591): bounded by address and in all, and never at another client's expense. */
+/**
+ * Creates the endpoint for dynamic registration of public clients (RFC 7591). Registrations are limited per address and
+ * in total, and never remove another client.
+ */
 export function createRegisterClient(settings: RegistrationSettings): Handler {
   const { storage, limits, now, record } = settings;
   return async ({ json, remoteAddress, isProxyAddress }) => {
     const most = limits.registrations_per_minute;
     if (isProxyAddress) settings.unknownProxy();
-    // All who come through an unknown proxy have its address, so its limits are wider. They count apart: any program can say that it is a
-    // proxy, and takes nothing of what others of its network may.
+    // Clients behind an unknown proxy share its address, so its limits are wider. They count separately, because any
+    // program can claim to be a proxy, and must not use up the limit of its network.
     const [as, ofAddress] = isProxyAddress ? ['proxy|', most * CLIENTS_OF_PROXY] : ['', most];
     const buckets = [
       [addressBucket(remoteAddress), ofAddress],

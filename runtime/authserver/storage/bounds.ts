@@ -1,10 +1,10 @@
-/** Of one user: sessions and codes not yet redeemed. One more ends the one that would end first. */
+/** Maximum number of sessions and unredeemed codes per user. One more removes the one with the earliest end. */
 export const SESSIONS_PER_USER = 1000;
 
-/** Rows of one kind where the caller names no capacity. */
+/** Default capacity for rows of one kind. */
 export const ROWS_OF_A_KIND = 100_000;
 
-/** What the memory of this process holds at most. */
+/** Limits of the memory storage. */
 export interface MemoryBounds {
   readonly rows: number;
   readonly codes: number;

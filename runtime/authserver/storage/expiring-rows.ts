@@ -5,16 +5,16 @@ interface Entry<Row> {
 
 const WRITES_BETWEEN_SWEEPS = 64;
 
-/** Rows in memory that end by themselves. Those that are over are never seen, and are dropped in passing. */
+/** Rows in memory with an end time. Expired rows are invisible and are removed during later operations. */
 export class ExpiringRows<Row> {
   readonly #now: () => number;
   readonly #onEnd: (id: string, row: Row) => void;
   readonly #entries = new Map<string, Entry<Row>>();
-  /** No row ends before. */
+  /** No row ends before this time. */
   #earliest = Infinity;
   #writes = 0;
 
-  /** `onEnd` hears of rows that ended by themselves; it adds none. */
+  /** `onEnd` is called for expired rows; it must not add rows. */
   constructor(now: () => number, onEnd: (id: string, row: Row) => void = () => undefined) {
     this.#now = now;
     this.#onEnd = onEnd;
@@ -24,7 +24,7 @@ export class ExpiringRows<Row> {
     return this.#alive(id)?.row;
   }
 
-  /** Milliseconds since the epoch; undefined: no such row. */
+  /** Returns milliseconds since the epoch, or undefined when the row does not exist. */
   endOf(id: string): number | undefined {
     return this.#alive(id)?.endsAt;
   }
@@ -35,11 +35,11 @@ export class ExpiringRows<Row> {
     this.#entries.set(id, { row, endsAt });
     this.#earliest = Math.min(this.#earliest, endsAt);
     this.#writes += 1;
-    // So a sweep costs each write a step or two.
+    // Amortizes the sweep: one or two steps per write.
     if (this.#writes >= Math.max(WRITES_BETWEEN_SWEEPS, this.#entries.size)) this.#sweep();
   }
 
-  /** Changes what a row holds: neither its end nor its age. */
+  /** Changes the content of a row, and neither its end nor its age. */
   replace(id: string, row: Row): void {
     const entry = this.#alive(id);
     if (entry) this.#entries.set(id, { row, endsAt: entry.endsAt });
@@ -49,14 +49,14 @@ export class ExpiringRows<Row> {
     this.#entries.delete(id);
   }
 
-  /** Whether there is room for this row without another's going. */
+  /** Returns whether the row fits without removing another. */
   fits(id: string, capacity: number): boolean {
     if (this.#entries.size < capacity || this.#alive(id)) return true;
     this.#sweep();
     return this.#entries.size < capacity;
   }
 
-  /** Drops the oldest rows until there is room for this one. */
+  /** Removes the oldest rows until this one fits. */
   makeRoom(id: string, capacity: number, drop: (oldest: string) => void = (oldest) => this.delete(oldest)): void {
     while (!this.fits(id, capacity)) {
       const oldest = this.#entries.keys().next().value;
@@ -65,13 +65,13 @@ export class ExpiringRows<Row> {
     }
   }
 
-  /** Where it ends before `endsAt`, it ends then and is the youngest now. */
+  /** Moves the end of a row to `endsAt` if it is earlier, and makes the row the youngest. */
   lengthen(id: string, endsAt: number): void {
     const entry = this.#alive(id);
     if (entry && entry.endsAt < endsAt) this.set(id, entry.row, endsAt);
   }
 
-  /** The rows that are alive. */
+  /** Yields the rows that have not expired. */
   *rows(): Generator<Row> {
     this.#sweep();
     for (const { row } of this.#entries.values()) yield row;

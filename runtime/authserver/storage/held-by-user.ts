@@ -1,4 +1,4 @@
-/** What users have, by name: of each user no more than a number, of which the oldest go. */
+/** Names that belong to users. Each user holds a limited number; the oldest must go. */
 export class HeldByUser {
   readonly #most: number;
   readonly #held = new Map<string, Set<string>>();
@@ -7,12 +7,12 @@ export class HeldByUser {
     this.#most = most;
   }
 
-  /** The oldest first. */
+  /** Returns the names, oldest first. */
   of(sub: string): readonly string[] {
     return [...(this.#held.get(sub) ?? [])];
   }
 
-  /** It is the user's youngest now. @returns what has to go for it, which is the user's until it is removed */
+  /** Adds a name as the user's youngest. @returns the excess names, which stay until they are removed */
   add(sub: string, held: string): readonly string[] {
     const all = this.#held.get(sub) ?? new Set();
     all.delete(held);

@@ -21,8 +21,8 @@ function openMemory(bounds: Partial<MemoryBounds> = {}): Opened {
 
 storageContract('memory', () => openMemory());
 
-describe('the memory of a process', () => {
-  it('holds no more sessions than its bound: the one that was used longest ago makes room, with its links', async () => {
+describe('createMemoryStorage', () => {
+  it('removes the least recently used session, with its links, above the limit', async () => {
     const opened = openMemory({ sessions: 2 });
     const { one } = opened;
     await logIn(opened, 's1', { sub: 'ann' });
@@ -38,7 +38,7 @@ describe('the memory of a process', () => {
     expect((await one.sizes()).sessions).toBe(2);
   });
 
-  it('holds no more codes, users, leases, counts and rows than their bounds', async () => {
+  it('limits codes, users, leases, counts and rows', async () => {
     const { one } = openMemory({ codes: 1, users: 1, leases: 1, buckets: 1, rows: 1 });
     const login = (sub: string) => ({
       sub,
@@ -61,7 +61,7 @@ describe('the memory of a process', () => {
     expect(await one.get('ticket', 'a')).toBeUndefined();
   });
 
-  it('drops what is over without being asked for it', async () => {
+  it('removes expired rows by itself', async () => {
     const { one, pass } = openMemory({ rows: 100 });
     const ticket = { sub: 'ann', provider: 'git' };
     for (let index = 0; index < 100; index += 1) await one.put('ticket', `t${index}`, ticket, { lifespan: SHORT });

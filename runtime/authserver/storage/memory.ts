@@ -19,13 +19,13 @@ import type {
 interface Code {
   readonly row: CodeRow;
   readonly sub: string;
-  /** The session that it was redeemed for. */
+  /** Session that the code was redeemed for. */
   readonly session: string | undefined;
 }
 
 type Links = ReadonlyMap<string, LinkRow>;
 
-/** What a user's set holds beside keys of sessions: codes that wait, so that links outlive the last session until then. */
+/** Returns the member of a user's set for an unredeemed code. It keeps the links alive after the last session ends. */
 const waiting = (code: string) => `code:${code}`;
 const codeOf = (held: string) => held.slice(waiting('').length);
 
@@ -38,7 +38,7 @@ class MemoryStorage implements AuthStorage {
   readonly #codes: ExpiringRows<Code>;
   readonly #sessions: ExpiringRows<LiveSession>;
   readonly #links: ExpiringRows<Links>;
-  /** Keys of sessions, and codes that wait, by user. */
+  /** Keys of sessions and unredeemed codes, by user. */
   readonly #held = new HeldByUser(SESSIONS_PER_USER);
   readonly #leases: ExpiringRows<Lease>;
   readonly #counts: ExpiringRows<number>;
@@ -251,7 +251,7 @@ class MemoryStorage implements AuthStorage {
   }
 
   #holdsAny(sub: string): boolean {
-    // Asking for one that is over takes it out of the set.
+    // Reading an expired entry removes it from the set.
     for (const held of this.#held.of(sub)) {
       if (held.startsWith(waiting('')) ? this.#codes.get(codeOf(held)) : this.#sessions.get(held)) return true;
     }
@@ -279,7 +279,8 @@ class MemoryStorage implements AuthStorage {
 }
 
 /**
- * Everything in the memory of this process, and lost with it. Bounded in each kind; the oldest makes room, but no client and no lease does.
+ * Creates a storage in the memory of this process; its content is lost with the process. Each kind is bounded, and the
+ * oldest row is removed for a new one, except clients and leases.
  */
 export function createMemoryStorage(options: {
   readonly now: () => number;

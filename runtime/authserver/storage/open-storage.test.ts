@@ -20,18 +20,18 @@ const open = (config: unknown) => {
   const storage: Storage = Storage.parse(config);
   return openStorage(storage, { now: () => 1_700_000_000_000, readSecret });
 };
-// Nobody listens on port 1, so it opens without waiting long.
+// Port 1 refuses connections, so the storage opens quickly.
 const redis = (changes: object) => ({
   type: 'redis',
   redis: { addr: '127.0.0.1:1', key_prefix: 'p:', dial_timeout: '50ms', ...changes },
 });
 
-describe('the storage of a configuration', () => {
+describe('openStorage', () => {
   it.each([
     ['memory', { type: 'memory' }],
     ['sqlite', { type: 'sqlite', file: 'auth.db' }],
     ['redis', redis({})],
-  ])('is %s', async (kind, config) => {
+  ])('opens %s', async (kind, config) => {
     const storage = await open('file' in config ? { ...config, file: join(folder, 'auth.db') } : config);
     expect(storage.kind).toBe(kind);
     await storage.close();
@@ -49,7 +49,7 @@ describe('the storage of a configuration', () => {
         sentinel_config: { master_name: 'm', sentinel_addrs: ['127.0.0.1:1'] },
       }),
     ],
-  ])('is refused with %s', async (_, config) => {
+  ])('rejects %s', async (_, config) => {
     await expect((async () => open(config))()).rejects.toThrow(ConfigError);
   });
 
@@ -58,7 +58,7 @@ describe('the storage of a configuration', () => {
     ['an address that is a URL', { addr: 'redis://127.0.0.1:6379' }],
     ['a port above 65535', { addr: '127.0.0.1:65536' }],
     ['a malformed address of a Sentinel', { sentinel_config: { master_name: 'm', sentinel_addrs: ['a b'] } }],
-  ])('refuses %s as a problem of the document', (_, changes) => {
+  ])('rejects %s as a problem of the document', (_, changes) => {
     expect(Storage.safeParse(redis({ addr: undefined, ...changes })).error?.message).toContain('write host:port');
   });
 });

@@ -6,9 +6,9 @@ import type { AuthStorage } from './storage.ts';
 interface StorageDependencies {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Content of a file that the configuration names. @throws ConfigError */
+  /** Returns the content of a file that the configuration names. @throws ConfigError */
   readonly readSecret: ReadSecret;
-  /** Unlike any other: names the holder of a lease. */
+  /** Returns a unique name for the holder of a lease. */
   readonly newId?: () => string;
 }
 
@@ -20,7 +20,7 @@ type Openers = {
   ) => Promise<AuthStorage>;
 };
 
-/** What a storage needs is loaded with it. */
+/** Dependencies of a storage are loaded on demand. */
 const OPENERS: Openers = {
   memory: async (_, { now }) => (await import('./memory.ts')).createMemoryStorage({ now }),
   sqlite: async ({ file }, dependencies) => (await import('./sqlite.ts')).openSqliteStorage({ file, ...dependencies }),
@@ -28,9 +28,8 @@ const OPENERS: Openers = {
 };
 
 /**
- * Opens the storage of a configuration. A Redis need not be reachable yet: until it is, each operation rejects with
- * StorageUnavailable.
- * @throws ConfigError where the configuration, or a file that it names, cannot be used
+ * Opens the storage of a configuration. Redis may be unreachable at first; operations then reject with
+ * StorageUnavailable. @throws ConfigError when the configuration, or a file that it names, is unusable
  */
 export function openStorage<Type extends Storage['type']>(
   config: StorageByType[Type] & { readonly type: Type },

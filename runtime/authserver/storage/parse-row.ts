@@ -7,8 +7,8 @@ export interface StoredRows extends PlainRows {
   link: LinkRow;
 }
 
-// Rows are trusted as far as whoever may write to the storage is; tokens in them are sealed. What decides about access is
-// looked at before it is believed: a row that was cut short, or written by something else, is no row.
+// Checks the members that decide about access, so that truncated or foreign rows are rejected. Otherwise rows are as
+// trustworthy as the writers of the storage; tokens in rows are sealed.
 const LOOKS_RIGHT: { readonly [Kind in keyof StoredRows]: (row: Partial<StoredRows[Kind]>) => boolean } = {
   client: ({ client_id, redirect_uris }) => isText(client_id) && Array.isArray(redirect_uris),
   login: ({ id, browser, ends_at }) => isText(id) && isText(browser) && isNumber(ends_at),
@@ -28,19 +28,19 @@ const LOOKS_RIGHT: { readonly [Kind in keyof StoredRows]: (row: Partial<StoredRo
   link: ({ sealed, version }) => isText(sealed) && Number.isSafeInteger(version),
 };
 
-/** @throws StorageUnavailable where the text is no such row */
+/** Parses a stored row. @throws StorageUnavailable when it is malformed */
 export function parseRow<Kind extends keyof StoredRows>(kind: Kind, text: string): StoredRows[Kind] {
   return checkRow(kind, parseJson(text));
 }
 
-/** @throws StorageUnavailable where this is no such row */
+/** Checks a stored row. @throws StorageUnavailable when it is malformed */
 export function checkRow<Kind extends keyof StoredRows>(kind: Kind, row: unknown): StoredRows[Kind] {
   const known = typeof row === 'object' && row !== null && LOOKS_RIGHT[kind](row);
   if (!known) throw new StorageUnavailable(`a ${kind} in the storage is malformed`);
   return row as StoredRows[Kind];
 }
 
-/** @throws StorageUnavailable where it is none */
+/** Parses JSON. @throws StorageUnavailable when it is malformed */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

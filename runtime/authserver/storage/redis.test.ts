@@ -14,7 +14,7 @@ const PASSWORD = 'the password';
 const files = { user: 'vmcp', password: PASSWORD };
 const acl_user_config = { username_file: 'user', password_file: 'password' };
 
-/** The user that the documentation tells to make. */
+/** Returns the rule of the user in the documentation. */
 function documentedUser(): string {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/storage-schema.md'), 'utf8');
   const rule = /^user vmcp [^`]*?(?=\n```)/m.exec(page)?.[0].replaceAll(/\s*\\?\n\s*/g, ' ') ?? '';
@@ -44,13 +44,13 @@ describeWithRedis('a real Redis', () => {
     };
   }
 
-  // As the documented user, so that its rule is proved with each operation.
+  // Uses the documented user, so that each operation tests its rule.
   storageContract('Redis', () => openTwice());
 
-  describe('the keys', () => {
+  describe('keys', () => {
     const keys = async () => (await server!.command('KEYS', '*')) as string[];
 
-    it('begin with the prefix and end by themselves, all of them', async () => {
+    it('begin with the prefix and expire', async () => {
       const opened = await openTwice();
       await logIn(opened, 's1');
       await opened.one.finishLogin({ sub: 'ann', links: { git: linkOf('a') }, code: undefined, lifespan: LONG });
@@ -84,7 +84,7 @@ describeWithRedis('a real Redis', () => {
       expect(await server!.command('EVAL', script, '0')).toEqual([]);
     });
 
-    it('are all in the documentation', async () => {
+    it('occur in the documentation', async () => {
       const page = readFileSync(join(import.meta.dirname, '../../../docs/storage-schema.md'), 'utf8');
       for (const key of await keys()) {
         const [, kind = ''] = key.slice(PREFIX.length).split(':');
@@ -92,7 +92,7 @@ describeWithRedis('a real Redis', () => {
       }
     });
 
-    it('of another prefix are closed to the documented user', async () => {
+    it('reject the documented user under another prefix', async () => {
       const { one, close } = await openTwice('vmcp:team/other:');
       const refused = await one.get('client', 'c').catch((error: unknown) => error);
       expect(refused).toMatchObject({ name: 'StorageUnavailable', cause: { message: 'answer NOPERM' } });
@@ -104,7 +104,7 @@ describeWithRedis('a real Redis', () => {
       ['session:s', ['HSET', 'session:s', 'client_id', '"client-1"', 'sub', '"ann"', 'gen', '0']],
       ['session:s', ['HSET', 'session:s', 'client_id', 'no JSON']],
       ['session:s', ['SET', 'session:s', '{}']],
-    ])('hold no session where something else was written: %s by %j', async (_, [word = '', key, ...values]) => {
+    ])('reject a session with foreign content: %s by %j', async (_, [word = '', key, ...values]) => {
       const opened = await openTwice();
       const prefix = `${PREFIX}${prefixes}:`;
       await server!.command(word, `${prefix}${key}`, ...values);

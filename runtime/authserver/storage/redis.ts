@@ -24,7 +24,7 @@ import {
   StorageUnavailable,
 } from './storage.ts';
 
-/** Sorted sets of the ids of each kind, by when they end. */
+/** Names of the sorted sets of ids by kind, scored by end time. */
 const INDEX: Readonly<Record<keyof PlainRows, string>> = {
   client: 'clients',
   login: 'logins',
@@ -35,14 +35,14 @@ const INDEX: Readonly<Record<keyof PlainRows, string>> = {
 
 const CODE = 'code:';
 
-/** Redis takes whole milliseconds, and no life that is over before it began. */
+/** Returns whole milliseconds, at least 1, because Redis rejects other lifespans. */
 const millis = (lifespan: number) => Math.max(1, Math.ceil(lifespan));
 
 interface Parts {
   readonly prefix: string;
-  /** For all that need not be waited for. */
+  /** Connection for operations without WAIT. */
   readonly connection: RedisConnection;
-  /** For what is durable on return: WAIT keeps what comes behind it on the same connection waiting. */
+  /** Connection for durable operations: WAIT blocks the later commands of its connection. */
   readonly durable: RedisConnection;
   readonly replication: Replication;
   readonly requireAck: boolean;
@@ -179,8 +179,8 @@ class RedisStorage implements AuthStorage {
   async replaceLink(sub: string, provider: string, version: number, row: LinkRow): Promise<boolean> {
     const values = [sub, provider, version, linkJson(row)];
     const replaced = (await this.#parts.durable.run(logins.REPLACE_LINK, this.#prefix, ...values)) === 1;
-    // A refresh token that the provider has replaced is of no use any more: the new one should outlive a failover. It is
-    // stored in any case, so there is nothing to refuse.
+    // The new refresh token should survive a failover, because the provider has invalidated the former one. A missing
+    // acknowledgement is no error, since the token is stored.
     if (replaced) await this.#parts.replication.acknowledged();
     return replaced;
   }
@@ -226,14 +226,14 @@ class RedisStorage implements AuthStorage {
     return Promise.resolve();
   }
 
-  /** @throws StorageUnavailable where an acknowledgement is required and there is none; `undo` came first */
+  /** Waits for an acknowledgement. When a required one is missing, it runs `undo` first. @throws StorageUnavailable */
   async #makeDurable(undo: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
     if ((await this.#parts.replication.acknowledged()) || !this.#parts.requireAck) return;
     await undo();
     throw new StorageUnavailable('no replica acknowledged it in time');
   }
 
-  /** In pieces, so that Redis does other things in between. */
+  /** Reads in pieces, so that Redis can serve other commands in between. */
   async #eachSecret(index: string, tell: (kid: string) => void): Promise<void> {
     let cursor = '0';
     do {
@@ -245,9 +245,9 @@ class RedisStorage implements AuthStorage {
 }
 
 /**
- * A Redis, for any number of replicas of this process. It opens also while Redis cannot be reached, and then answers
- * StorageUnavailable until it can. `newId` names the holder of a lease: unlike any other. `now` tells how old an answer is.
- * @throws ConfigError where an address is malformed or a file cannot be read
+ * Opens a Redis storage for any number of replicas. An unreachable Redis does not fail the opening; operations then reject with
+ * StorageUnavailable. `newId`: unique name for the holder of a lease. `now`: clock for the age of cached answers. @throws ConfigError
+ * when an address is malformed or a file cannot be read
  */
 export async function openRedisStorage(
   config: RedisConfig,

@@ -1,11 +1,11 @@
 import type { LinkRow, LiveSession, SessionRow } from './rows.ts';
 import type { Finished, FinishedLogin, Rotation } from './storage.ts';
 
-// What memory and SQLite do within one step of this process. The scripts of Redis follow the same rules (`redis/`).
+// Rules of the memory and SQLite storages, which apply them in one step. The scripts in `redis/` follow the same rules.
 
 type Generation = 'next' | 'same' | 'unknown' | 'login_needed' | 'replayed';
 
-/** What a refresh token of generation `rotation.gen` asks of the session that is stored; `stored`: the user's links. */
+/** Judges a refresh token of generation `rotation.gen` against the stored session. `stored` returns the user's links. */
 export function judgeGeneration(
   session: LiveSession,
   rotation: Rotation,
@@ -13,7 +13,7 @@ export function judgeGeneration(
   stored: (provider: string) => LinkRow | undefined,
 ): Generation {
   if (session.client_id !== rotation.clientId) return 'unknown';
-  // Ahead of what is stored: the write was lost in a failover, and its holder goes on from there.
+  // A token ahead of the stored generation means that a failover lost the write. The session continues from the token.
   const isNext = rotation.gen >= session.gen;
   const inGrace = rotation.gen === session.gen - 1 && now - session.rotated_at <= rotation.grace;
   if (!isNext && !inGrace) return 'replayed';
@@ -22,22 +22,22 @@ export function judgeGeneration(
   return isNext ? 'next' : 'same';
 }
 
-/** The session after a refresh; `rotation.gen` is what the token that came said. */
+/** Returns the session after a refresh. `rotation.gen` is the generation of the presented token. */
 export function nextSession(session: LiveSession, { gen, kid }: Rotation, now: number): LiveSession {
   return { ...session, gen: gen + 1, kid, rotated_at: now };
 }
 
-/** Its refresh token has generation 0. */
+/** Returns a new session. Its refresh token has generation 0. */
 export function newSession(row: SessionRow, now: number): LiveSession {
   return { ...row, gen: 0, rotated_at: now };
 }
 
-/** It slides with use, and ends at `ends_at` whatever happens. */
+/** Returns the end of a session. Each use extends it, at most until `ends_at`. */
 export function sessionEnd(session: SessionRow, lifespan: number, now: number): number {
   return Math.min(now + lifespan, session.ends_at);
 }
 
-/** Why a login cannot end so; undefined: it can. */
+/** Returns the outcome of a login that cannot be stored, or undefined when it can. */
 export function refusalOf(
   stored: (provider: string) => LinkRow | undefined,
   { links, expects = {} }: Pick<FinishedLogin, 'links' | 'expects'>,
@@ -48,7 +48,7 @@ export function refusalOf(
   return provider === undefined ? undefined : { outcome: 'conflict', provider };
 }
 
-/** The provider where another account is linked; one that does not say who logs in now may be another, too. */
+/** Returns a provider where another account is linked. A login without an account counts as another one. */
 function conflictOf(
   stored: (provider: string) => LinkRow | undefined,
   links: FinishedLogin['links'],
@@ -59,12 +59,12 @@ function conflictOf(
   })?.[0];
 }
 
-/** Which secret sealed this. */
+/** Returns the `kid` of the secret that sealed the text. */
 export function secretOf(sealed: string): string {
   return sealed.slice(0, Math.max(0, sealed.indexOf('.')));
 }
 
-/** Counts by name, in place. */
+/** Increases the count of a name in place. */
 export function countUp(counts: Record<string, number>, name: string, by = 1): void {
   counts[name] = (counts[name] ?? 0) + by;
 }

@@ -43,8 +43,8 @@ async function openTwice(file = newFile()): Promise<Opened> {
 
 storageContract('SQLite', () => openTwice());
 
-describe('the database file', () => {
-  it('is readable by its owner alone, as are its folder and its companions', async () => {
+describe('database file', () => {
+  it('allows access to its owner only, as do its folder and companion files', async () => {
     const file = newFile();
     const opened = await openTwice(file);
     await logIn(opened, 's1');
@@ -55,7 +55,7 @@ describe('the database file', () => {
     await opened.close();
   });
 
-  it('loses the permissions that it should not have', async () => {
+  it('loses excess permissions', async () => {
     const file = newFile();
     await (await open(file)).close();
     chmodSync(file, 0o644);
@@ -63,7 +63,7 @@ describe('the database file', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps everything over a restart', async () => {
+  it('keeps its content across a restart', async () => {
     const file = newFile();
     const before = await openTwice(file);
     await logIn(before, 's1');
@@ -75,7 +75,7 @@ describe('the database file', () => {
     await after.close();
   });
 
-  it('is refused when another release made it', async () => {
+  it('fails to open when another release made it', async () => {
     const file = newFile();
     await (await open(file)).close();
     const database = new DatabaseSync(file);
@@ -85,7 +85,7 @@ describe('the database file', () => {
     await expect(open(file)).rejects.toThrow(/auth\.db: its schema has version 2, this release reads 1/);
   });
 
-  it('is refused when another program made it, and left as it is', async () => {
+  it('fails to open when another program made it, and stays unchanged', async () => {
     const file = newFile();
     await (await open(file)).close();
     const other = `${file}.other`;
@@ -98,7 +98,7 @@ describe('the database file', () => {
     again.close();
   });
 
-  it('is refused when it is no database', async () => {
+  it('fails to open when it is no database', async () => {
     const file = newFile();
     await (await open(file)).close();
     const text = `${file}.txt`;
@@ -107,7 +107,7 @@ describe('the database file', () => {
     await expect(open(folder)).rejects.toThrow(ConfigError);
   });
 
-  it('says that it is unavailable, not that a row is gone, when it cannot be used', async () => {
+  it('makes operations reject as unavailable after it is closed', async () => {
     const opened = await openTwice();
     await logIn(opened, 's1');
     await opened.close();
@@ -115,7 +115,7 @@ describe('the database file', () => {
     await expect(opened.one.endSession('s1')).rejects.toThrow(StorageUnavailable);
   });
 
-  it('says that it is unavailable when another process keeps it locked, and goes on afterwards', async () => {
+  it('makes operations reject as unavailable while another process locks it', async () => {
     const file = newFile();
     const { one, close } = await openTwice(file);
     const other = new DatabaseSync(file);
@@ -128,7 +128,7 @@ describe('the database file', () => {
     await close();
   });
 
-  it('drops what is over, a bounded number of rows at a time', async () => {
+  it('loses expired rows, a limited number at a time', async () => {
     const file = newFile();
     const { one, pass, close } = await openTwice(file);
     const ticket = { sub: 'ann', provider: 'git' };
@@ -149,7 +149,7 @@ describe('the database file', () => {
     await close();
   });
 
-  it('is made once by processes that start at once; each of their counts is seen, and one of them redeems a code', async () => {
+  it('supports concurrent first opens, exact counts, and one redemption of a code', async () => {
     const file = newFile();
     const session = JSON.stringify(sessionOf('ann', 1_700_000_000_000));
     const module = join(import.meta.dirname, 'sqlite.ts');

@@ -243,7 +243,7 @@ class SqliteStorage implements AuthStorage {
     return linkOf(this.#database.row(sql.GET_LINK, sub, provider, now));
   }
 
-  /** All links of a user end together. */
+  /** All links of a user end at the same time. */
   #putLinks(sub: string, links: FinishedLogin['links'], now: number, wanted: number): void {
     const endsAt = Math.max(wanted, Number(this.#database.row(sql.LINKS_END, sub, now)?.ends_at ?? 0));
     for (const [provider, link] of Object.entries(links)) {
@@ -266,8 +266,8 @@ function linkOf(columns: Columns): LinkRow | undefined {
 }
 
 /**
- * One file, for the processes of one machine. `newId` names the holder of a lease: unlike any other.
- * @throws ConfigError where the file cannot be used, or another release or another program made it
+ * Opens a SQLite storage: one file for the processes of one machine. `newId`: unique name for the holder of a lease.
+ * @throws ConfigError when the file is unusable, or another release or program made it
  */
 export async function openSqliteStorage(options: {
   readonly file: string;

@@ -10,7 +10,7 @@ import type {
   TicketRow,
 } from './rows.ts';
 
-/** Rows that are only written, read, taken and forgotten. */
+/** Rows that are only written, read, taken and removed. */
 export interface PlainRows {
   client: ClientRow;
   login: LoginRow;
@@ -23,76 +23,76 @@ export { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 
 export type Redeemed =
   | { readonly outcome: 'redeemed' }
-  /** There is no such code, or it is over. */
+  /** The code does not exist or has expired. */
   | { readonly outcome: 'unknown' }
-  /** It was redeemed before: this is the session that came of it. */
+  /** The code was redeemed before, for this session. */
   | { readonly outcome: 'replayed'; readonly session: string };
 
 export type Rotated =
-  /** `gen` of the successor, which is the same for all that come within the grace. */
+  /** `gen` of the successor, the same for all requests within the grace period. */
   | { readonly outcome: 'rotated'; readonly session: LiveSession }
-  /** No such session, or another client's. */
+  /** The session does not exist or belongs to another client. */
   | { readonly outcome: 'unknown' }
-  /** A provider that is required is not linked, or asks for a login: nothing was changed. */
+  /** A required provider is not linked or needs a login. Nothing was changed. */
   | { readonly outcome: 'login_needed' }
-  /** An old generation came back after its grace: the session is gone now. */
+  /** An old generation came back after its grace period. The session has ended. */
   | { readonly outcome: 'replayed'; readonly sub: string };
 
 export interface Rotation {
   readonly clientId: string;
-  /** Generation in the token that came. */
+  /** Generation of the presented token. */
   readonly gen: number;
-  /** Which secret makes the successor. */
+  /** `kid` of the secret that makes the successor. */
   readonly kid: string;
-  /** Milliseconds in which the former generation gives the same successor. */
+  /** Milliseconds in which the former generation gets the same successor. */
   readonly grace: number;
-  /** Milliseconds that the session lives from now, at most until its `ends_at`. */
+  /** Lifespan of the session from now in milliseconds, limited by its `ends_at`. */
   readonly lifespan: number;
-  /** Providers that the user has to have linked; absent: none. */
+  /** Providers that the user must have linked. Absent: none. */
   readonly required?: readonly string[];
-  /** The session as the storage gave it before: a store that has to fetch it need not, where nobody amended it since. */
+  /** Session as read before. A remote storage may reuse it unless the session was amended since. */
   readonly known?: LiveSession | undefined;
 }
 
-/** The primary provider was asked about a user; `user` is what it answered, where it said anything new. */
+/** Result of asking the primary provider. `user` is set when the provider returned new facts. */
 export type Amendment = Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>;
 
-/** The end of a login's chain: its links become the user's, and there is a code, in one step. */
+/** End of a login: stores the links of the user and the code in one step. */
 export interface FinishedLogin {
   readonly sub: string;
-  /** By provider; `version` counts for nothing here. */
+  /** Links by provider. `version` is ignored. */
   readonly links: Readonly<Record<string, LinkRow>>;
-  /** Links that it rests on: `linked_at` by provider. Absent: none. */
+  /** Links that the login depends on: `linked_at` by provider. Absent: none. */
   readonly expects?: Readonly<Record<string, number>>;
-  /** Undefined: a provider was linked, and no client waits. */
+  /** Undefined when no client waits for a code. */
   readonly code: { readonly id: string; readonly row: CodeRow; readonly lifespan: number } | undefined;
-  /** Milliseconds that the links live at least; sessions lengthen it. */
+  /** Minimum lifespan of the links in milliseconds. Sessions extend it. */
   readonly lifespan: number;
 }
 
 /**
- * `conflict`: the user has another account linked at that provider. `changed`: a link that the login rests on is not there any more,
- * as the user has signed out everywhere or unlinked it. In both cases nothing was stored.
+ * `conflict`: the user has linked another account at that provider. `changed`: a link that the login depends on is
+ * gone, because the user signed out everywhere or unlinked it. In both cases nothing is stored.
  */
 export type Finished =
   | { readonly outcome: 'stored' }
   | { readonly outcome: 'changed' }
   | { readonly outcome: 'conflict'; readonly provider: string };
 
-/** How many rows there are, of which kinds. */
+/** Number of rows by kind. */
 export type Sizes = Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>;
 
 /**
- * Where logins, sessions and upstream tokens are kept: in memory, in one SQLite file, in Redis. Ids are hashes of what clients
- * hold; tokens in rows are sealed before they come here. Each operation is atomic. Times are milliseconds.
- * Every operation rejects with StorageUnavailable where the storage cannot answer in time.
+ * Storage of logins, sessions and upstream tokens: in memory, in one SQLite file, or in Redis. Ids are hashes of the clients' secrets,
+ * and tokens in rows are sealed by the caller. Each operation is atomic. Times are milliseconds. Every operation rejects with
+ * StorageUnavailable when the storage does not answer in time.
  */
 export interface AuthStorage {
   readonly kind: 'memory' | 'sqlite' | 'redis';
 
   /**
-   * Writes a row for `lifespan`. Where there are `capacity` rows already, the oldest login is dropped for a new one, but no
-   * client ever is: false, nothing written.
+   * Writes a row for `lifespan`. At `capacity`, the oldest row is removed for the new one. Clients are never removed:
+   * the result is then false, and nothing is written.
    */
   put<Kind extends keyof PlainRows>(
     kind: Kind,
@@ -101,57 +101,57 @@ export interface AuthStorage {
     options: { readonly lifespan: number; readonly capacity?: number },
   ): Promise<boolean>;
   get<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined>;
-  /** Reads and removes: of many that take at once, one gets it. */
+  /** Reads and removes a row. Only one of several concurrent calls gets it. */
   take<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined>;
   remove(kind: keyof PlainRows, id: string): Promise<void>;
-  /** Lengthens the life of a row that is there. */
+  /** Extends the lifespan of an existing row. */
   touch(kind: keyof PlainRows, id: string, lifespan: number): Promise<void>;
 
-  /** RFC 6749 §4.1: all or nothing. Another account than the linked one at a provider (`account.subject`) is a conflict. What the
-   * login rests on must be there still.
+  /**
+   * Ends a login (RFC 6749 §4.1), all or nothing. It conflicts when another account (`account.subject`) is linked at a
+   * provider. The links in `expects` must still exist.
    */
   finishLogin(login: FinishedLogin): Promise<Finished>;
   getCode(id: string): Promise<CodeRow | undefined>;
-  /** Whether there is such a code and it was not redeemed yet. */
+  /** Returns whether the code exists and is not redeemed. */
   isCodeUnused(id: string): Promise<boolean>;
   /**
-   * Uses a code up and creates its session, at most once. It stays known as used until its lifespan is over.
-   * Durable on return (WAIT, where there are replicas).
+   * Redeems a code and creates its session, at most once. A used code stays known until its lifespan ends. The write is
+   * durable on return (WAIT, if there are replicas).
    */
   redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed>;
 
   getSession(key: string): Promise<LiveSession | undefined>;
   /**
-   * The next generation of a session's refresh token. `gen` is the present one: rotated. It is the one before, within the grace
-   * since the rotation (by the storage's own clock): the same successor. Older: the session ends. It is ahead of what is stored, as the
-   * write was lost in a failover: accepted, and counted on from there.
+   * Rotates the refresh token of a session. The current `gen` gets a successor. The former one gets the same successor within the grace
+   * period, by the storage's clock. An older one ends the session. A newer one is accepted, because a failover lost the write.
    */
   rotateSession(key: string, rotation: Rotation): Promise<Rotated>;
-  /** Changes these fields of a session that is there. */
+  /** Changes these fields of an existing session. */
   amendSession(key: string, changes: Amendment): Promise<void>;
-  /** Ends a session; with the user's last one go the user's links. Durable on return. */
+  /** Ends a session. The user's last session takes the links with it. Durable on return. */
   endSession(key: string): Promise<void>;
-  /** Ends all sessions of a user, and the links. Durable on return. */
+  /** Ends all sessions of a user and removes the links. Durable on return. */
   endUser(sub: string): Promise<void>;
-  /** Keys of the user's sessions that are alive. */
+  /** Returns the keys of the user's active sessions. */
   sessionsOf(sub: string): Promise<readonly string[]>;
 
-  /** By provider. */
+  /** Returns the links by provider. */
   linksOf(sub: string): Promise<Readonly<Record<string, LinkRow>>>;
   getLink(sub: string, provider: string): Promise<LinkRow | undefined>;
-  /** Replaces a link that still has `version`; the stored one then has the next. False: another writer came first. */
+  /** Replaces a link that still has `version`, and increases the version. Returns false when another writer was faster. */
   replaceLink(sub: string, provider: string, version: number, row: LinkRow): Promise<boolean>;
   unlink(sub: string, provider: string): Promise<void>;
 
-  /** Takes a lease that ends by itself. Undefined: somebody else has it. */
+  /** Takes a lease that ends by itself. Returns undefined when it is taken. */
   lease(name: string, lifespan: number): Promise<Lease | undefined>;
 
-  /** Counts one in a window that begins with the first. @returns how many there are in it now */
+  /** Increases the count of a window that begins with the first call. @returns the count in the current window */
   count(bucket: string, window: number): Promise<number>;
   sizes(): Promise<Sizes>;
-  /** How many sessions and links need which secret (`kid` of a session, prefix of `sealed` up to the first dot). */
+  /** Returns the number of sessions and links by secret (`kid` of a session, prefix of `sealed` up to the first dot). */
   secretsInUse(): Promise<Readonly<Record<string, number>>>;
-  /** Operations whose replication was not acknowledged in time, since the start. */
+  /** Number of operations since the start whose replication was not acknowledged in time. */
   readonly unacknowledged: number;
   close(): Promise<void>;
 }

@@ -15,16 +15,16 @@ import { RESOURCE, serveRoutes } from './serve-routes.ts';
 export const START = 1_800_000_000_000;
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
-/** What came back. */
+/** Answer to a request. */
 export interface Visit {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly text: string;
-  /** Query of the redirect, where it is one. */
+  /** Query of a redirect. */
   readonly answer: URLSearchParams;
-  /** Name and value of the cookie that was set, to be sent again. */
+  /** Name and value of the cookie that was set, for later requests. */
   readonly cookie: string | undefined;
-  /** Value of a hidden field. */
+  /** Returns the value of a hidden field. */
   readonly hidden: (name: string) => string;
 }
 
@@ -35,7 +35,7 @@ interface VisitOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The endpoints of clients and people over HTTP, with legs that are only noted. */
+/** Serves the endpoints of clients and people over HTTP. Login steps are only recorded. */
 export interface LoginEndpointServer {
   readonly origin: string;
   readonly urls: AuthServerUrls;
@@ -43,15 +43,15 @@ export interface LoginEndpointServer {
   readonly storage: AuthStorage;
   readonly clock: { time: number };
   readonly events: AuditEvent[];
-  /** Logins that went on. */
+  /** Recorded login steps. */
   readonly steps: { readonly login: LoginRow; readonly browser: Browser }[];
   readonly changed: string[];
   visit(url: string, options?: VisitOptions): Promise<Visit>;
   /** Registers a client. @returns its id */
   register(redirectUris: readonly string[], more?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** URL of an authorization request that nothing is wrong with, but for what is changed; empty: left out. */
+  /** Returns the URL of a valid authorization request with changes. An empty value removes a parameter. */
   authorizeUrl(clientId: string, changes?: Readonly<Record<string, string>>): string;
-  /** Logs somebody in with a new browser, with these providers linked. @returns its cookie */
+  /** Logs a user in with a new browser and linked providers. @returns its cookie */
   logIn(user: UserProfile, linked?: Readonly<Record<string, Partial<LinkRow>>>): Promise<string>;
   close(): Promise<void>;
 }
@@ -81,9 +81,9 @@ export function userNamed(name: string): UserProfile {
 interface ServerOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly documents?: ClientDocuments;
-  /** Stands before the storage. */
+  /** Wraps the storage. */
   readonly wrap?: (storage: AuthStorage) => AuthStorage;
-  /** What a login leads to. */
+  /** Returns the answer of the next login step. */
   readonly nextStep?: (login: LoginRow, browser: Browser) => Promise<Answer>;
 }
 

@@ -15,16 +15,16 @@ import { FRAME, RESOURCE } from './serve-routes.ts';
 export const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
 
 interface PartsOptions {
-  /** Members of the configuration, with its upstream providers. */
+  /** Members of the configuration, including its upstream providers. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly documents?: ClientDocuments | undefined;
-  /** Stands before the storage. */
+  /** Wraps the storage. */
   readonly wrap?: ((storage: AuthStorage) => AuthStorage) | undefined;
 }
 
-/** What the endpoints of logins are made of, at one address. */
+/** Returns the parts of the login endpoints at one address. */
 export function loginParts(origin: string, { config: more, time, documents, wrap }: PartsOptions) {
   const config = AuthServer.parse({ issuer: origin, ...more });
   const urls = authServerUrls(config);

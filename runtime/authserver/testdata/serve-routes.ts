@@ -4,14 +4,14 @@ import { OAuthError } from '../errors.ts';
 import { createErrorPages } from '../pages/error-page.ts';
 import { createRoutes, type Handlers, type RouteSettings } from '../routes.ts';
 
-/** What all test servers are called on pages, and what tokens are for. */
+/** Name of all test servers on pages. RESOURCE is the audience of tokens. */
 export const FRAME = { server: 'mcp.example.com' };
 export const RESOURCE = 'https://mcp.example.com/mcp';
 
-/** The test server of all endpoints: its address is known before what it serves. */
+/** Test server of all endpoints. Its address is known before its endpoints are mounted. */
 export interface RouteServer {
   readonly origin: string;
-  /** Serves these endpoints; the others are not there. */
+  /** Serves the given endpoints only. */
   mount(handlers: Partial<Handlers>, settings?: Partial<RouteSettings>): void;
   readonly close: () => Promise<void>;
 }
@@ -36,7 +36,7 @@ const ABSENT: Handlers = {
 };
 const USUAL: RouteSettings = {
   basePaths: [''],
-  // As behind a proxy that is trusted.
+  // Trusts the forwarding header of every proxy.
   readSource: (req) => [req.headers['x-forwarded-for']].flat()[0] ?? req.socket.remoteAddress,
   renderErrorPage: createErrorPages(FRAME),
   answered: silent,

@@ -1,7 +1,7 @@
 import { createMemoryStorage } from '../storage/memory.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 
-/** Returns a storage for several servers of one process, which take it for the Redis that replicas share. */
+/** Returns a storage for several servers of one process, which treat it as a Redis that replicas share. */
 export function createSharedStorage(now: () => number): AuthStorage {
   return new Proxy(createMemoryStorage({ now }), {
     get(target, name) {

@@ -13,7 +13,7 @@ const stranger = createSecretRing([file('c')], deps);
 
 const id = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('base64url'));
 const gen = fc.integer({ min: 0, max: 9_999_999_999 });
-/** One character replaced, taken away or put in. */
+/** Replaces, removes or inserts one character. */
 const damage = fc.record({
   at: fc.nat(),
   how: fc.constantFrom('replace', 'remove', 'insert'),
@@ -24,7 +24,7 @@ function damaged(text: string, { at, how, by }: { at: number; how: string; by: s
   const rest = how === 'insert' ? text.slice(place) : text.slice(place + 1);
   return text.slice(0, place) + (how === 'remove' ? '' : by) + rest;
 }
-/** What was read, whether or not the secret is known. */
+/** Returns the content, or undefined when the secret is unknown. */
 function readOf<T>(read: () => T | undefined): T | undefined {
   try {
     return read();
@@ -34,7 +34,7 @@ function readOf<T>(read: () => T | undefined): T | undefined {
 }
 
 describe('codes and refresh tokens', () => {
-  it('say what was written into them', () => {
+  it('return the content that was written', () => {
     fc.assert(fc.property(id, (value) => readCode(ring, writeCode(ring, value)) === value));
     fc.assert(
       fc.property(id, gen, (secret, count) => {
@@ -46,7 +46,7 @@ describe('codes and refresh tokens', () => {
     );
   });
 
-  it('say nothing after any change of one character', () => {
+  it('return nothing after a change of one character', () => {
     fc.assert(
       fc.property(id, gen, damage, (secret, count, change) => {
         const texts = [writeCode(ring, secret), writeRefreshToken(ring, ring.kid, { secret, gen: count })];
@@ -61,7 +61,7 @@ describe('codes and refresh tokens', () => {
     );
   });
 
-  it('say nothing for whatever text was never written', () => {
+  it('return nothing for other text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\w-]{12}\.[\w-]{43}\.\d{1,3}\.[\w-]{43}$/)), (text) => {
         expect(readOf(() => readCode(ring, text))).toBeUndefined();
@@ -70,7 +70,7 @@ describe('codes and refresh tokens', () => {
     );
   });
 
-  it('never stand for each other, nor for those of another secret', () => {
+  it('reject each other, and tokens under another secret', () => {
     const secret = newId();
     const code = writeCode(ring, secret);
     const token = writeRefreshToken(ring, ring.kid, { secret, gen: 0 });

@@ -4,9 +4,9 @@ import type { SessionRow } from '../storage/rows.ts';
 interface IssueDeps {
   readonly keys: Pick<SigningKeys, 'sign'>;
   readonly issuer: string;
-  /** Milliseconds that a token lives at most; never longer than its session would without further use. */
+  /** Maximum lifespan of a token in milliseconds, not longer than an unused session. */
   readonly lifespan: number;
-  /** A new `jti`. */
+  /** Returns a new `jti`. */
   readonly newJti: () => string;
 }
 
@@ -16,10 +16,7 @@ interface IssuedJwt {
   readonly expiresIn: number;
 }
 
-/**
- * The access token of a session (RFC 9068). `tsid` is the session's key.
- * @param now milliseconds since the epoch
- */
+/** Issues the access token of a session (RFC 9068). `tsid` is the key of the session. @param now milliseconds since the epoch */
 export async function issueJwt(session: SessionRow, tsid: string, now: number, deps: IssueDeps): Promise<IssuedJwt> {
   const issuedAt = Math.floor(now / 1000);
   const expiresAt = Math.floor(Math.min(now + deps.lifespan, session.ends_at) / 1000);
@@ -35,7 +32,7 @@ export async function issueJwt(session: SessionRow, tsid: string, now: number, d
     scope: scope.join(' '),
     tsid,
     name: user.name,
-    // An address that its provider calls unverified may be somebody else's.
+    // An address that its provider calls unverified may belong to another person.
     email: user.email_verified === false ? undefined : user.email,
     email_verified: user.email_verified,
   };

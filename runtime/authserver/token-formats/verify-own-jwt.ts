@@ -11,10 +11,10 @@ const Claims = z.object({
   iat: z.number(),
   exp: z.number(),
 });
-/** Claims of an access token that was issued here. */
+/** Claims of an access token of this server. */
 export type OwnClaims = z.infer<typeof Claims>;
 
-/** What an access token says that was issued here and is not over; undefined for any other text. */
+/** Returns the claims of a valid access token of this server, or undefined for other text. */
 export async function verifyOwnJwt(
   token: string,
   { jwks, issuer, now }: { readonly jwks: JSONWebKeySet; readonly issuer: string; readonly now: number },

@@ -6,24 +6,24 @@ import { issueJwt } from '../token-formats/issue-jwt.ts';
 import { joinRefreshToken, makeRefreshToken, type TokenParts } from '../token-formats/refresh-token.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** RFC 6749 §5.1 */
+/** Successful grant (RFC 6749 §5.1). */
 export interface Grant {
   readonly key: string;
   /** The next refresh token. */
   readonly refreshToken: TokenParts;
-  /** As it is stored now. */
+  /** Session as it is stored now. */
   readonly session: SessionRow;
   /** Scopes of the access token. */
   readonly scope: readonly string[];
 }
 
-/** Access and refresh token of a session. @throws OAuthError 503 */
+/** Returns the access and refresh token of a session. @throws OAuthError 503 */
 export async function answerTokens(
   { key, refreshToken, session, scope }: Grant,
   settings: TokenSettings,
 ): Promise<Answer> {
   const { keys, issuer, newJti, lifespans, now } = settings;
-  // An access token never outlives its session, which ends when nobody refreshes it.
+  // An access token never outlives its session, which ends without a refresh.
   const lifespan = Math.min(lifespans.access, lifespans.refresh);
   const { token, expiresIn } = await issueJwt({ ...session, scope }, key, now(), { keys, issuer, lifespan, newJti });
   return jsonAnswer(
@@ -40,8 +40,8 @@ export async function answerTokens(
 }
 
 /**
- * The refresh token of a session, made under the secret `kid` that whoever rotated first chose: all that come within the grace get the
- * same. @throws OAuthError 503
+ * Makes the refresh token of a session under its secret `kid`. The first rotation chooses the secret, so all requests
+ * within the grace period get the same token. @throws OAuthError 503
  */
 export function nextRefreshToken(
   secret: string,

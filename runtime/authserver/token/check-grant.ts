@@ -4,7 +4,7 @@ import { OAuthError } from '../errors.ts';
 /** RFC 7636 §4.1 */
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-/** RFC 7636 §4.6, S256 only. @throws OAuthError `invalid_grant` */
+/** Checks the PKCE verifier (RFC 7636 §4.6), S256 only. @throws OAuthError `invalid_grant` */
 export function checkVerifier(verifier: string | undefined, challenge: string): void {
   if (verifier === undefined) throw new OAuthError('invalid_request', 'The parameter code_verifier is missing');
   const expected = Buffer.from(challenge);
@@ -14,7 +14,7 @@ export function checkVerifier(verifier: string | undefined, challenge: string): 
     throw new OAuthError('invalid_grant', 'The code_verifier does not fit the code');
 }
 
-/** RFC 8707 §2.2: the resource that was granted, byte for byte, or none. @throws OAuthError `invalid_target` */
+/** Checks that the resource is absent or equals the granted one byte for byte (RFC 8707 §2.2). @throws OAuthError `invalid_target` */
 export function checkResource(asked: readonly string[], granted: string): void {
   const named = asked.filter((resource) => resource !== '');
   if (named.length === 0 || (named.length === 1 && named[0] === granted)) return;
@@ -25,9 +25,8 @@ export function checkResource(asked: readonly string[], granted: string): void {
 }
 
 /**
- * The scopes of a refreshed token: those that were granted, or fewer. What nobody could have got is dropped, as at the authorization
- * endpoint.
- * @throws OAuthError `invalid_scope` where it would be more (RFC 6749 §6)
+ * Returns the scopes of a refreshed token: the granted ones or fewer. Unsupported scopes are dropped, as at the
+ * authorization endpoint. @throws OAuthError `invalid_scope` for additional scopes (RFC 6749 §6)
  */
 export function narrowScope(
   asked: string | undefined,

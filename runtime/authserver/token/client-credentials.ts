@@ -1,10 +1,7 @@
 import { OAuthError } from '../errors.ts';
 import type { RequestFacts } from '../handler.ts';
 
-/**
- * Who the client says it is. Clients are public, whatever they asked for at registration, so a secret beside it proves nothing and is
- * not looked at.
- */
+/** Returns the client id of a request. All clients are public, whatever they requested at registration, so a secret is ignored. */
 export function readClientId({ headers }: RequestFacts, parameters: ReadonlyMap<string, string>): string {
   const named = parameters.get('client_id');
   const basic = readBasic(headers.authorization)?.user;
@@ -20,7 +17,7 @@ interface Basic {
   readonly password: string;
 }
 
-/** RFC 6749 §2.3.1: both parts are form-encoded before they become Basic credentials. */
+/** Reads Basic credentials, whose parts are form-encoded (RFC 6749 §2.3.1). */
 export function readBasic(header: string | undefined): Basic | undefined {
   const [, encoded] = /^basic +([A-Za-z0-9+/=]+)$/i.exec(header ?? '') ?? [];
   if (encoded === undefined) return undefined;
@@ -30,7 +27,7 @@ export function readBasic(header: string | undefined): Basic | undefined {
   return { user: decode(text.slice(0, colon)), password: decode(text.slice(colon + 1)) };
 }
 
-/** Clients that do not encode are understood as long as nothing in it looks encoded. */
+/** Accepts unencoded credentials too, unless they look encoded. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part.replace(/\+/g, ' '));

@@ -5,14 +5,17 @@ import { readRefreshToken, type RefreshToken } from '../token-formats/refresh-to
 import { verifyOwnJwt, type OwnClaims } from '../token-formats/verify-own-jwt.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** A token that was issued here, with the session behind it. */
+/** Token of this server and its session. */
 export type FoundToken = { readonly key: string; readonly session: LiveSession } & (
   { readonly kind: 'access'; readonly claims: OwnClaims } | { readonly kind: 'refresh'; readonly gen: number }
 );
 
 type FindSettings = Pick<TokenSettings, 'storage' | 'secrets' | 'keys' | 'issuer' | 'now'>;
 
-/** Undefined: it was not issued here, or is over, or its session is. What was forged costs no look into the storage. */
+/**
+ * Finds a token and its session. Returns undefined for a foreign or expired token, or an ended session. Forged tokens
+ * are rejected without a read of the storage.
+ */
 export async function findToken(text: string, settings: FindSettings): Promise<FoundToken | undefined> {
   const { storage, secrets, keys, issuer, now } = settings;
   const refresh = readQuietly(secrets, text);

@@ -7,13 +7,13 @@ import { findToken, type FoundToken } from './find-token.ts';
 import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** Who may ask about tokens. */
+/** Client that may introspect tokens. */
 interface IntrospectionClient {
   readonly clientId: string;
   readonly readSecret: () => string;
 }
 
-/** Introspection (RFC 7662) for those that are configured. Undefined: for nobody, so there is no such endpoint. */
+/** Creates the introspection endpoint (RFC 7662) for the configured clients. Without clients there is no endpoint. */
 export function createIntrospectToken(
   clients: readonly IntrospectionClient[],
   settings: TokenSettings,
@@ -27,7 +27,7 @@ export function createIntrospectToken(
   };
 }
 
-/** @throws OAuthError `invalid_client` */
+/** Authenticates the caller. @throws OAuthError `invalid_client` */
 function checkCaller(
   { headers }: RequestFacts,
   parameters: ReadonlyMap<string, string>,
@@ -38,7 +38,7 @@ function checkCaller(
   const secret = basic?.password ?? parameters.get('client_secret');
   const digest = (text: string) => hash('sha256', text, 'buffer');
   const given = digest(secret ?? '');
-  // All are compared, so that the time says nothing about which ids there are.
+  // All clients are compared, so that the response time does not reveal which ids exist.
   const fits = clients.map(({ clientId, readSecret }) => {
     const isSecret = timingSafeEqual(given, digest(readSecret()));
     return isSecret && clientId === id && secret !== undefined && !isBlank(secret);
@@ -47,7 +47,7 @@ function checkCaller(
     throw new OAuthError('invalid_client', 'Client id and secret are not those of a client that may ask');
 }
 
-/** A refresh token that has a successor is not in use any more. */
+/** A refresh token with a successor is no longer active. */
 function isCurrent(found: FoundToken): boolean {
   return found.kind === 'access' || found.gen >= found.session.gen;
 }

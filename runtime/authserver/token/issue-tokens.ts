@@ -18,7 +18,7 @@ const GRANTS: ReadonlyMap<string, GrantType> = new Map([
   ['refresh_token', refreshSession],
 ]);
 
-/** The token endpoint (RFC 6749 §3.2), for public clients. */
+/** Creates the token endpoint (RFC 6749 §3.2) for public clients. */
 export function createIssueTokens(settings: TokenSettings): Handler {
   return async (facts) => {
     const parameters = readForm(facts);
@@ -35,7 +35,7 @@ export function createIssueTokens(settings: TokenSettings): Handler {
   };
 }
 
-/** Who was refused is not known for sure; why is. */
+/** Records the reason of a refusal. The client is not authenticated, so it is left out. */
 function recordRefusal(
   error: unknown,
   grantType: string,

@@ -1,14 +1,11 @@
 import { OAuthError } from '../errors.ts';
 import type { RequestFacts } from '../handler.ts';
 
-/** RFC 8707 §2 lets `resource` be repeated; that it must be one and ours is checked where it is used. */
+/** RFC 8707 §2 allows a repeated `resource`. Each grant checks the values. */
 const REPEATABLE = 'resource';
 const MAX_PARAMETERS = 64;
 
-/**
- * The parameters of a request, empty ones left out (RFC 6749 §3.2).
- * @throws OAuthError `invalid_request` where one stands twice
- */
+/** Returns the parameters of a request without empty ones (RFC 6749 §3.2). @throws OAuthError `invalid_request` for a repeated one */
 export function readForm({ form }: Pick<RequestFacts, 'form'>): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [name, value] of form) {
@@ -22,7 +19,7 @@ export function readForm({ form }: Pick<RequestFacts, 'form'>): ReadonlyMap<stri
   return parameters;
 }
 
-/** @throws OAuthError `invalid_request` where it is missing */
+/** Returns a parameter. @throws OAuthError `invalid_request` when it is missing */
 export function required(parameters: ReadonlyMap<string, string>, name: string): string {
   const value = parameters.get(name);
   if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing`);

@@ -13,7 +13,7 @@ import {
   type TokenServer,
 } from './testdata/token-server.ts';
 
-describe('a code at the token endpoint', () => {
+describe('redeemCode', () => {
   let server: TokenServer;
   let clientId: string;
 
@@ -29,7 +29,7 @@ describe('a code at the token endpoint', () => {
     expect(answer.headers['cache-control']).toBe('no-store');
   };
 
-  it('becomes an access token (RFC 9068) and a refresh token', async () => {
+  it('issues an access token (RFC 9068) and a refresh token', async () => {
     const answer = await server.redeem(await server.code(clientId), clientId);
     expect(answer.status).toBe(200);
     expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
@@ -56,7 +56,7 @@ describe('a code at the token endpoint', () => {
     expect(JSON.stringify(session)).not.toContain(answer.body.refresh_token.split('.')[1]);
   });
 
-  it('says no email address that its provider calls unverified', async () => {
+  it('omits an email address that its provider calls unverified', async () => {
     const user = { ...alice, email_verified: false };
     const { body } = await server.redeem(await server.code(clientId, {}, user), clientId);
     const { payload } = await jwtVerify(body.access_token, createLocalJWKSet(server.keys.jwks), {
@@ -66,7 +66,7 @@ describe('a code at the token endpoint', () => {
     expect(payload).not.toHaveProperty('email');
   });
 
-  it('is used up at its first redemption; a second one ends what came of the first, and nothing else', async () => {
+  it('rejects a second redemption and ends the session of the first one only', async () => {
     const code = await server.code(clientId);
     const { body } = await server.redeem(code, clientId);
     const other = await server.redeem(await server.code(clientId), clientId);
@@ -79,14 +79,14 @@ describe('a code at the token endpoint', () => {
     );
   });
 
-  it('has at most one winner among ten at once', async () => {
+  it('accepts one of ten concurrent redemptions', async () => {
     const code = await server.code(clientId);
     const answers = await Promise.all(Array.from({ length: 10 }, () => server.redeem(code, clientId)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(9);
   });
 
-  it('is refused to another client, and not burned by it', async () => {
+  it('rejects another client and keeps the code valid', async () => {
     const code = await server.code(clientId);
     refused(await server.redeem(code, await server.client()), 400, 'invalid_grant');
     refused(await server.redeem(code, 'nobody'), 401, 'invalid_client');
@@ -99,13 +99,13 @@ describe('a code at the token endpoint', () => {
     ['the challenge instead of the verifier', { code_verifier: CHALLENGE }, 'invalid_grant'],
     ['no verifier', { code_verifier: '' }, 'invalid_request'],
     ['a foreign resource', { resource: `${RESOURCE}/` }, 'invalid_target'],
-  ])('is refused with %s, and not burned', async (_name, changes, error) => {
+  ])('rejects %s and keeps the code valid', async (_name, changes, error) => {
     const code = await server.code(clientId);
     refused(await server.redeem(code, clientId, changes), 400, error);
     expect((await server.redeem(code, clientId)).status).toBe(200);
   });
 
-  it('is refused with a verifier that is too short, although its hash fits', async () => {
+  it('rejects a short verifier, although its hash matches', async () => {
     const short = 'abc';
     const { createHash } = await import('node:crypto');
     const code_challenge = createHash('sha256').update(short).digest('base64url');
@@ -113,7 +113,7 @@ describe('a code at the token endpoint', () => {
     refused(await server.redeem(code, clientId, { code_verifier: short }), 400, 'invalid_grant');
   });
 
-  it('is refused with a repeated resource', async () => {
+  it('rejects a repeated resource', async () => {
     const code = await server.code(clientId);
     const form = { grant_type: 'authorization_code', code, client_id: clientId, code_verifier: VERIFIER };
     const twice = [...Object.entries(form), ['resource', RESOURCE], ['resource', RESOURCE]] as [string, string][];
@@ -121,13 +121,13 @@ describe('a code at the token endpoint', () => {
     expect((await server.redeem(code, clientId, { resource: '' })).status).toBe(200);
   });
 
-  it('is over after its lifespan', async () => {
+  it('rejects an expired code', async () => {
     const code = await server.code(clientId);
     server.clock.time += 600_000;
     refused(await server.redeem(code, clientId), 400, 'invalid_grant');
   });
 
-  it('is refused without a look into the storage when it was forged', async () => {
+  it('rejects a forged code without a read of the storage', async () => {
     const code = await server.code(clientId);
     const [kid, id = '', mac] = code.split('.');
     const before = server.looks.length;
@@ -137,7 +137,7 @@ describe('a code at the token endpoint', () => {
     expect(server.looks).toHaveLength(before);
   });
 
-  it('makes a client that was forgotten register again, with 401 invalid_client', async () => {
+  it('makes a forgotten client register again, with 401 invalid_client', async () => {
     const elsewhere = await startTokenServer({ secretFiles: SECRETS });
     const code = await elsewhere.code(clientId);
     await elsewhere.close();
@@ -145,7 +145,7 @@ describe('a code at the token endpoint', () => {
     refused(await server.redeem(code, clientId), 400, 'invalid_grant');
   });
 
-  it('is neither granted nor refused while the storage is down', async () => {
+  it('answers 503 while the storage is down', async () => {
     const code = await server.code(clientId);
     const down = new Proxy(server.storage, {
       get: () => () => Promise.reject(new StorageUnavailable('down')),
@@ -157,7 +157,7 @@ describe('a code at the token endpoint', () => {
     await broken.close();
   });
 
-  it('leaves an audit line of who got tokens, without code or token', async () => {
+  it('records the user who got tokens, without code or token', async () => {
     const code = await server.code(clientId);
     const before = server.events.length;
     const { body } = await server.redeem(code, clientId);

@@ -10,12 +10,12 @@ import { required } from './read-form.ts';
 import { readGrant, refuseGrant } from './refuse-grant.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** Milliseconds that a login lasts, whatever happens. */
+/** Maximum duration of a login in milliseconds. */
 const LONGEST_LOGIN = 30 * 86_400_000;
 
 /**
- * A code becomes a session, at most once (RFC 6749 §4.1.3). Nothing is used up before client, redirect URI, PKCE and resource fit.
- * @throws OAuthError
+ * Turns a code into a session, at most once (RFC 6749 §4.1.3). The code stays valid until client, redirect URI, PKCE
+ * and resource match. @throws OAuthError
  */
 export async function redeemCode(
   facts: RequestFacts,
@@ -37,14 +37,14 @@ export async function redeemCode(
   if (redeemed.outcome === 'unknown') throw await refuseGrant(clientId, 'The code is not valid (any more)', settings);
   if (redeemed.outcome === 'replayed') throw await endReplayed(redeemed.session, row, facts, settings);
   recordIssued(row, facts, settings);
-  // What the client needs in order to go on does not wait for that.
+  // The answer does not wait for this write.
   settings.clients.use(clientId).catch(() => undefined);
   const refreshToken = nextRefreshToken(secret, { ...row, gen: 0 }, settings);
   return answerTokens({ key, refreshToken, session: row, scope: row.scope }, settings);
 }
 
 function checkCode({ request }: CodeRow, { form }: RequestFacts, parameters: ReadonlyMap<string, string>): void {
-  // Clients of OAuth 2.1 may leave it out (§10.2 there): PKCE is what binds the code to who began.
+  // OAuth 2.1 §10.2 lets clients omit it: PKCE binds the code to the client that began the login.
   const redirectUri = parameters.get('redirect_uri') ?? request.redirect_uri;
   if (redirectUri !== request.redirect_uri)
     throw new OAuthError('invalid_grant', 'The redirect_uri is not the one of the code');
@@ -59,7 +59,7 @@ function newSession({ request, user }: CodeRow, { secrets, now }: TokenSettings)
   return { client_id, sub: user.sub, scope, resource, user, kid: secrets.kid, ...times };
 }
 
-/** RFC 6749 §4.1.2: what was issued for the code is revoked, and nothing else. */
+/** Revokes the tokens that were issued for a replayed code, and nothing else (RFC 6749 §4.1.2). */
 async function endReplayed(
   key: string,
   { sub }: SessionRow,

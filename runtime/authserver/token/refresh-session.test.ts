@@ -18,7 +18,7 @@ const DAY = 86_400_000;
 
 const NEW_SECRET = { file: 'new', content: Buffer.from('n'.repeat(32)) };
 
-describe('a refresh token at the token endpoint', () => {
+describe('refreshSession', () => {
   let server: TokenServer;
   beforeAll(async () => {
     server = await startTokenServer();
@@ -30,7 +30,7 @@ describe('a refresh token at the token endpoint', () => {
     expect(answer.status).toBe(status);
   };
 
-  it('gives new tokens of the same session', async () => {
+  it('issues new tokens of the same session', async () => {
     const { clientId, tokens } = await server.login();
     server.clock.time += MINUTE;
     const { status, body } = await server.refresh(tokens.refresh_token, clientId, { resource: RESOURCE });
@@ -43,7 +43,7 @@ describe('a refresh token at the token endpoint', () => {
     expect(server.events.at(-1)).toMatchObject({ type: 'auth_token_refreshed', outcome: 'success' });
   });
 
-  it('is known again without its MAC; one letter of it changed, it is not', async () => {
+  it('accepts the last issued token without its MAC, and rejects any change to it', async () => {
     const { clientId, tokens } = await server.login();
     const { body } = await server.refresh(tokens.refresh_token, clientId);
     const [kid = '', secret = '', gen = '', mac = ''] = body.refresh_token.split('.');
@@ -56,7 +56,7 @@ describe('a refresh token at the token endpoint', () => {
     expect((await server.refresh(body.refresh_token, clientId)).status).toBe(200);
   });
 
-  it('gives the same successor to all that come within 30 seconds', async () => {
+  it('returns the same successor to all requests within 30 seconds', async () => {
     const { clientId, tokens } = await server.login();
     const answers = await Promise.all(Array.from({ length: 20 }, () => server.refresh(tokens.refresh_token, clientId)));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
@@ -66,7 +66,7 @@ describe('a refresh token at the token endpoint', () => {
     expect(again.body.refresh_token).toBe(answers[0]?.body.refresh_token);
   });
 
-  it('ends its session when it comes back later, and no other one', async () => {
+  it('ends the session, and no other one, when a token comes back later', async () => {
     const [{ clientId, tokens }, other] = [await server.login(), await server.login()];
     const next = await server.refresh(tokens.refresh_token, clientId);
     server.clock.time += 30_001;
@@ -79,14 +79,14 @@ describe('a refresh token at the token endpoint', () => {
     );
   });
 
-  it('is refused to another client, and not burned by it', async () => {
+  it('rejects another client and keeps the token valid', async () => {
     const { clientId, tokens } = await server.login();
     refused(await server.refresh(tokens.refresh_token, await server.client()), 400, 'invalid_grant');
     refused(await server.refresh(tokens.refresh_token, 'nobody'), 401, 'invalid_client');
     expect((await server.refresh(tokens.refresh_token, clientId)).status).toBe(200);
   });
 
-  it('narrows the scope, widens it never, and is not burned by the attempt', async () => {
+  it('narrows the scope, never widens it, and keeps the token valid', async () => {
     const narrow = await startTokenServer({ config: { scopes_supported: ['mcp', 'read', 'write'] } });
     const clientId = await narrow.client();
     const granted = { scope: ['mcp', 'read'] };
@@ -100,7 +100,7 @@ describe('a refresh token at the token endpoint', () => {
     await narrow.close();
   });
 
-  it('is refused for another resource, and not burned by it', async () => {
+  it('rejects another resource and keeps the token valid', async () => {
     const { clientId, tokens } = await server.login();
     for (const resource of [`${RESOURCE}/`, 'https://other.example/mcp', RESOURCE.toUpperCase()])
       refused(await server.refresh(tokens.refresh_token, clientId, { resource }), 400, 'invalid_target');
@@ -115,7 +115,7 @@ describe('a refresh token at the token endpoint', () => {
     expect((await server.refresh(tokens.refresh_token, clientId)).status).toBe(200);
   });
 
-  it('is refused without a look into the storage when it was forged', async () => {
+  it('rejects a forged token without a read of the storage', async () => {
     const { clientId, tokens } = await server.login();
     const [kid, secret, gen, mac] = tokens.refresh_token.split('.');
     const before = server.looks.length;
@@ -132,7 +132,7 @@ describe('a refresh token at the token endpoint', () => {
     expect(server.looks).toHaveLength(before);
   });
 
-  it('slides with use, and its session ends after 30 days whatever happens', async () => {
+  it('extends the session with each use, to 30 days at most', async () => {
     const sliding = await startTokenServer();
     const { clientId, tokens } = await sliding.login();
     let token = tokens.refresh_token;
@@ -150,20 +150,20 @@ describe('a refresh token at the token endpoint', () => {
     await sliding.close();
   });
 
-  it('is over when it is not used for its lifespan', async () => {
+  it('rejects a token after its lifespan without use', async () => {
     const { clientId, tokens } = await server.login();
     server.clock.time += 7 * DAY;
     refused(await server.refresh(tokens.refresh_token, clientId), 400, 'invalid_grant');
   });
 
-  it('never gives an access token that outlives the session', async () => {
+  it('issues no access token that outlives the session', async () => {
     const lifespans = { access_token_lifespan: '24h', refresh_token_lifespan: '1h' };
     const short = await startTokenServer({ config: { token_lifespans: lifespans } });
     expect((await short.login()).tokens.expires_in).toBe(3600);
     await short.close();
   });
 
-  it('is refused while a required provider needs a login; its session stays for the access token', async () => {
+  it('fails while a required provider needs a login, and keeps the session for the access token', async () => {
     const { clientId, tokens } = await server.login();
     const link = (await server.storage.getLink(alice.sub, 'okta'))!;
     await server.storage.replaceLink(alice.sub, 'okta', link.version, { ...link, state: 'needs_login' });
@@ -173,20 +173,20 @@ describe('a refresh token at the token endpoint', () => {
     expect((await server.refresh(tokens.refresh_token, clientId)).status).toBe(200);
   });
 
-  it('is refused after the user unlinked a required provider', async () => {
+  it('fails after the user unlinked a required provider', async () => {
     const { clientId, tokens } = await server.login();
     await server.storage.unlink(alice.sub, 'okta');
     refused(await server.refresh(tokens.refresh_token, clientId), 400, 'invalid_grant');
   });
 
-  it('does not care for an optional provider that needs a login', async () => {
+  it('ignores an optional provider that needs a login', async () => {
     const optional = await startTokenServer({ links: { okta: {}, github: { state: 'needs_login' } } });
     const { clientId, tokens } = await optional.login();
     expect((await optional.refresh(tokens.refresh_token, clientId)).status).toBe(200);
     await optional.close();
   });
 
-  it('goes on where the write of the last rotation was lost in a failover', async () => {
+  it('continues when a failover lost the last rotation', async () => {
     const { clientId, tokens } = await server.login();
     const [kid = '', secret] = tokens.refresh_token.split('.');
     const ahead = `${kid}.${secret}.5.${server.secrets.mac(kid, `rt|${secret}|5`)}`;
@@ -195,7 +195,7 @@ describe('a refresh token at the token endpoint', () => {
     expect(body.refresh_token.split('.')[2]).toBe('6');
   });
 
-  it('keeps the client that uses it from being forgotten', async () => {
+  it('extends the lifespan of the client', async () => {
     const kept = await startTokenServer();
     const { clientId, tokens } = await kept.login();
     kept.clock.time += 6 * DAY;
@@ -209,7 +209,7 @@ describe('a refresh token at the token endpoint', () => {
     await kept.close();
   });
 
-  it('is neither granted nor refused while the storage is down', async () => {
+  it('answers 503 while the storage is down', async () => {
     const { clientId, tokens } = await server.login();
     const down = new Proxy(server.storage, { get: () => () => Promise.reject(new StorageUnavailable('down')) });
     const broken = await startTokenServer({ storage: down });
@@ -225,7 +225,7 @@ describe('secrets of refresh tokens', () => {
     expect(status).toBe(expected);
   };
 
-  it('may be made anew while running: [new, old], and later [new], with every login kept', async () => {
+  it('rotate at run time from [new, old] to [new], with all logins kept', async () => {
     const server = await startTokenServer();
     const { clientId, tokens } = await server.login();
     server.secrets.update([NEW_SECRET, ...SECRETS]);
@@ -239,7 +239,7 @@ describe('secrets of refresh tokens', () => {
     await server.close();
   });
 
-  it('that were taken away are not believed in any more, not even in a token that was issued a moment ago', async () => {
+  it('become invalid on removal, even for the token issued last', async () => {
     const server = await startTokenServer();
     const { clientId, tokens } = await server.login();
     const { body } = await server.refresh(tokens.refresh_token, clientId);
@@ -249,7 +249,7 @@ describe('secrets of refresh tokens', () => {
     await server.close();
   });
 
-  it('that are configured on another replica first are waited for, 120 seconds long', async () => {
+  it('cause 503 for 120 seconds when another replica knows them first', async () => {
     const clock = { time: START };
     const storage = createSharedStorage(() => clock.time);
     const ahead = await startTokenServer({ storage, clock, secretFiles: [NEW_SECRET] });
@@ -266,7 +266,7 @@ describe('secrets of refresh tokens', () => {
     await behind.close();
   });
 
-  it('fail at once where this process does not know them and no other replica exists', async () => {
+  it('fail at once when they are unknown and no other replica exists', async () => {
     const clock = { time: START };
     const storage = createMemoryStorage({ now: () => clock.time });
     const before = await startTokenServer({ storage, clock, secretFiles: [NEW_SECRET] });
@@ -280,7 +280,7 @@ describe('secrets of refresh tokens', () => {
     await after.close();
   });
 
-  it('that were lost with a process are not waited for', async () => {
+  it('fail at once when they were lost with a process', async () => {
     const clock = { time: START };
     const storage = createMemoryStorage({ now: () => clock.time });
     const before = await startTokenServer({ storage, clock, secretFiles: [] });

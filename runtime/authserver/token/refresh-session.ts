@@ -12,14 +12,13 @@ import { required } from './read-form.ts';
 import { notIssuedHere, readGrant, refuseGrant } from './refuse-grant.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** Milliseconds in which a client that missed the answer gets it once more. */
+/** Milliseconds in which a client that missed the answer gets it again. */
 const GRACE = 30_000;
 const GONE = 'The refresh token is not valid (any more)';
 
 /**
- * The next tokens of a session (RFC 6749 §6, RFC 9700 §4.14.2). Nothing is used up before client, resource and scope fit and the
- * providers still stand by the user.
- * @throws OAuthError
+ * Returns the next tokens of a session (RFC 6749 §6, RFC 9700 §4.14.2). The token stays valid until client, resource
+ * and scope match and the primary provider still confirms the user. @throws OAuthError
  */
 export async function refreshSession(
   facts: RequestFacts,
@@ -46,12 +45,12 @@ export async function refreshSession(
   const refreshToken = nextRefreshToken(token.secret, rotated.session, settings);
   known.set(key, { session: rotated.session, issued: withoutSecret(refreshToken) });
   recordRefreshed(rotated.session, facts, settings);
-  // What the client needs in order to go on does not wait for that.
+  // The answer does not wait for this write.
   settings.clients.use(clientId).catch(() => undefined);
   return answerTokens({ key, refreshToken, session: rotated.session, scope }, settings);
 }
 
-/** The endpoint may have moved to another URL since: its tokens would be refused there. */
+/** The URL of the endpoint may have changed, and the endpoint rejects tokens for the former URL. */
 function checkServed(resource: string, { resources }: TokenSettings): void {
   if (!resources.includes(resource)) throw new OAuthError('invalid_grant', 'The resource is not served here any more');
 }
@@ -71,11 +70,11 @@ async function refuseRotation(
   settings.known.delete(key);
   if (rotated.outcome === 'unknown') return refuseGrant(clientId, GONE, settings);
   if (rotated.outcome === 'replayed') return refuseReplayed(key, rotated.sub, facts, settings);
-  // The client is to start a login, which asks only the provider that is not linked, or has refused the user's tokens.
+  // The client must start a login. It visits only the provider that is not linked or has rejected the user's tokens.
   return new OAuthError('invalid_grant', 'The user has to log in again');
 }
 
-/** The storage has ended the session already: an old token came back, so somebody else has it too. */
+/** Records a replayed refresh token. The storage has ended the session already, because the token may be stolen. */
 function refuseReplayed(
   key: string,
   sub: string,

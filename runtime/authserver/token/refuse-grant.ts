@@ -4,7 +4,7 @@ import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { TokenSettings } from './token-settings.ts';
 
 /**
- * The refusal of a code or refresh token that is not there. A client that is not there either learns that first: it is what makes
+ * Returns the error for an unknown code or refresh token. For an unknown client it is `invalid_client`, which makes
  * clients register again (RFC 6749 §5.2).
  */
 export async function refuseGrant(
@@ -17,10 +17,7 @@ export async function refuseGrant(
   return new OAuthError('invalid_grant', text);
 }
 
-/**
- * What a code or refresh token says. One that was forged is refused here, before any look into the storage.
- * @throws OAuthError
- */
+/** Reads a code or refresh token. A forged one is rejected before any read of the storage. @throws OAuthError */
 export async function readGrant<T>(
   read: () => T | undefined,
   clientId: string,
@@ -41,7 +38,7 @@ export function notIssuedHere(): OAuthError {
   return new OAuthError('invalid_grant', 'It was not issued here');
 }
 
-/** Another replica may have taken a new secret over already. One that exists in this process only is lost for good. */
+/** Another replica may already use a new secret. A secret that exists only in its process is lost for good. */
 function refuseUnknownSecret(
   clientId: string,
   settings: Pick<TokenSettings, 'clients' | 'secrets' | 'storage' | 'now'>,

@@ -38,7 +38,7 @@ const link: LinkRow = {
 };
 const renamed: UpstreamIdentity = { ...alice, name: 'Alice B.', claims: { groups: ['ops'] } };
 
-describe('a refresh long after the primary provider was last asked', () => {
+describe('createRevalidate', () => {
   let time: number;
   let storage: AuthStorage;
   let events: AuditEvent[];
@@ -108,7 +108,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     await storage.redeemCode('code', { key: KEY, row, lifespan: 720 * HOUR });
   });
 
-  it('asks nobody before that', async () => {
+  it('does not ask the provider before the interval is over', async () => {
     time += HOUR;
     await revalidate();
     expect(asked).toEqual([]);
@@ -119,7 +119,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('takes over what the provider says of the user now', async () => {
+  it('stores the provider’s new facts about the user', async () => {
     time += 2 * HOUR;
     await revalidate();
     expect(await session()).toMatchObject({
@@ -129,7 +129,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     });
   });
 
-  it('believes a provider that renews tokens, even where it does not say who the user is', async () => {
+  it('trusts a successful renewal, even if the provider does not identify the user', async () => {
     time += 2 * HOUR;
     for (const silent of [
       () => Promise.resolve(undefined),
@@ -144,7 +144,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     }
   });
 
-  describe('where another replica was told more since this one looked', () => {
+  describe('after another replica has asked the provider', () => {
     const news = { ...alice, claims: { groups: ['left'] } };
     let remembered: LiveSession;
 
@@ -154,27 +154,27 @@ describe('a refresh long after the primary provider was last asked', () => {
       await storage.amendSession(KEY, { user: news, asked_at: time, answered_at: time });
     });
 
-    it('asks nobody again', async () => {
+    it('does not ask the provider again', async () => {
       await revalidate({}, remembered);
       expect(asked).toEqual([]);
       expect(await session()).toMatchObject({ user: news, answered_at: time });
     });
 
-    it('counts the silence of the provider from the answer that the other got', async () => {
+    it('measures the provider’s silence from the answer that the other replica got', async () => {
       renewed = () => Promise.reject(new UpstreamUnavailable('down'));
       time += 2 * HOUR;
       await revalidate({}, remembered);
       expect(await session()).toMatchObject({ asked_at: time, answered_at: time - 2 * HOUR });
     });
 
-    it('never brings former claims back where the provider says nothing new', async () => {
+    it('never restores former claims when the provider returns nothing new', async () => {
       identify = () => Promise.resolve(undefined);
       time += 2 * HOUR;
       await revalidate({}, remembered);
       expect(await session()).toMatchObject({ user: news, answered_at: time });
     });
 
-    it('nor where the other is told while the provider is being asked', async () => {
+    it('keeps claims that another replica stores during the request', async () => {
       identify = async () => {
         await storage.amendSession(KEY, { user: { ...alice, claims: { groups: ['moved'] } }, answered_at: time });
         return undefined;
@@ -185,7 +185,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     });
   });
 
-  it('asks for the user alone where there is no refresh token', async () => {
+  it('asks for the user only when there is no refresh token', async () => {
     tokens = { refresh_token: undefined };
     time += 2 * HOUR;
     await revalidate();
@@ -212,7 +212,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(events).toEqual([expect.objectContaining({ type: 'auth_token_revoked', outcome: 'success' })]);
   });
 
-  it('asks nobody and ends nothing where the link waits for a login already: that is the rotation’s to refuse', async () => {
+  it('ends nothing when the link needs a login, because the rotation rejects that', async () => {
     renewed = () => Promise.reject(new LoginNeeded('okta'));
     const row = await storage.getLink(alice.sub, 'okta');
     await storage.replaceLink(alice.sub, 'okta', row?.version ?? 0, { ...link, state: 'needs_login' });
@@ -222,7 +222,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(await storage.getSession(KEY)).toBeDefined();
   });
 
-  it('marks the link of a provider that refuses, so that no browser login holds either', async () => {
+  it('marks the link of a provider that refuses, which ends browser logins too', async () => {
     tokens = { refresh_token: undefined };
     identify = () => Promise.reject(new UpstreamRefused('401'));
     await storage.finishLogin({
@@ -238,7 +238,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(await storage.getLink(alice.sub, 'okta')).toMatchObject({ state: 'needs_login' });
   });
 
-  it('asks again where the user has logged in anew while the former tokens were refused', async () => {
+  it('asks again when the user has logged in while the former tokens were rejected', async () => {
     tokens = { refresh_token: undefined };
     identify = async () => {
       if (asked.length > 1) return renamed;
@@ -253,7 +253,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(await session()).toMatchObject({ answered_at: time });
   });
 
-  it('bears the silence of the provider until 24 hours after its last answer', async () => {
+  it('tolerates a silent provider until 24 hours after its last answer', async () => {
     renewed = () => Promise.reject(new UpstreamUnavailable('down'));
     time += 23 * HOUR;
     await revalidate();
@@ -268,14 +268,14 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect((await session()).answered_at).toBe(time);
   });
 
-  it('waits for no provider that hangs', async () => {
+  it('does not wait for a hanging provider', async () => {
     renewed = () => new Promise(() => undefined);
     time += 2 * HOUR;
     await revalidate({ deadline: 20 });
     expect(await session()).toMatchObject({ asked_at: time, answered_at: START });
   });
 
-  it('bears tokens that have ended without a refresh token as long; then the user has to log in', async () => {
+  it('tolerates expired tokens without a refresh token for 24 hours, then requires a login', async () => {
     tokens = { refresh_token: undefined, expires_at: START + HOUR };
     time += 2 * HOUR;
     await revalidate();
@@ -284,7 +284,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(await refusal()).toEqual([400, 'invalid_grant']);
   });
 
-  it('is neither granted nor refused while the storage is down', async () => {
+  it('rejects with StorageUnavailable while the storage is down', async () => {
     time += 2 * HOUR;
     await expect(revalidate({ readLink: () => Promise.reject(new StorageUnavailable('down')) })).rejects.toBeInstanceOf(
       StorageUnavailable,

@@ -18,30 +18,30 @@ import type { TokenSettings } from './token-settings.ts';
 export interface RevalidateSettings extends Pick<TokenSettings, 'storage' | 'known' | 'ended' | 'now'> {
   /** Milliseconds after which the primary provider is asked again. */
   readonly revalidateAfter: number;
-  /** The provider that says who the user is. */
+  /** Name of the provider that identifies the user. */
   readonly primary: string;
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
-  /** The user's tokens there. @throws LoginNeeded, StorageUnavailable, RequestError 503 */
+  /** Returns the user's link and tokens at a provider. @throws LoginNeeded, StorageUnavailable, RequestError 503 */
   readonly readLink: (
     sub: string,
     provider: string,
   ) => Promise<{ readonly row: LinkRow; readonly tokens: UpstreamTokens }>;
-  /** Tokens that the provider gave after `since`. @throws LoginNeeded, UpstreamUnavailable, StorageUnavailable */
+  /** Returns tokens that the provider issued after `since`. @throws LoginNeeded, UpstreamUnavailable, StorageUnavailable */
   readonly renewed: (sub: string, provider: string, since: number) => Promise<UpstreamTokens>;
   readonly record: (event: AuditEvent) => void;
   readonly log: Log;
-  /** Milliseconds that a client waits for the provider's answer at most; absent: 5 s. */
+  /** Maximum milliseconds that a client waits for the provider. Absent: 5 s. */
   readonly deadline?: number;
 }
 
 const DEADLINE = 5_000;
 
-/** Milliseconds after the primary provider's last answer in which its silence is borne. */
+/** Milliseconds since the primary provider's last answer during which failures are tolerated. */
 const LONGEST_SILENCE = 24 * 3_600_000;
 
 /**
- * Whether the user is still there, asked of the primary provider where the last time is long ago: its refresh, or its user-info. What
- * it says of the user now takes the place of what it said before.
+ * Creates the periodic check of a user at the primary provider, by a token refresh or its user-info. The new answer
+ * replaces the stored facts about the user.
  */
 export function createRevalidate(settings: RevalidateSettings): TokenSettings['revalidate'] {
   const { revalidateAfter, now, storage, known } = settings;
@@ -49,14 +49,14 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
   return async (key, remembered) => {
     if (!isDue(remembered)) return;
     known.delete(key);
-    // Another replica may have asked since then, and heard other claims.
+    // Another replica may have asked since then and stored other claims.
     const session = await storage.getSession(key);
     if (session === undefined || !isDue(session)) return;
-    // Without its link the rotation is refused, and nothing is ended.
+    // Without the link, the rotation is rejected, and the session does not end.
     if ((await storage.getLink(session.sub, settings.primary))?.state !== 'linked') return;
     let renewed: Renewed | undefined;
     try {
-      // What comes later is stored all the same, and found at the next refresh.
+      // A later answer is stored as well and used at the next refresh.
       renewed = await answerWithin(ask(session, settings), settings.deadline ?? DEADLINE);
     } catch (error) {
       if (isRefusal(error)) throw await endRefused(key, session, error, settings);
@@ -70,12 +70,12 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
   };
 }
 
-/** Nor will it be possible later: only a login helps. */
+/** A retry cannot succeed. The user must log in. */
 class CannotBeAsked extends UpstreamUnavailable {}
 
 type Renewed = Pick<UpstreamIdentity, 'name' | 'email' | 'email_verified' | 'claims'>;
 
-/** @returns what is to be renewed; undefined: it still stands by the user, and says nothing more */
+/** Asks the primary provider about the user. @returns the renewed facts, or undefined when the user is confirmed without new facts */
 async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Promise<Renewed | undefined> {
   const { primary, providers, readLink, renewed, now, revalidateAfter } = settings;
   const provider = providers().get(primary);
@@ -93,8 +93,8 @@ async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Pr
 const MAX_ASKED = 3;
 
 /**
- * Who holds the tokens of the link. That these are refused says nothing of those that the user got meanwhile, by logging in anew.
- * @throws UpstreamRefused, UpstreamUnavailable, LoginNeeded, StorageUnavailable
+ * Identifies the holder of the linked tokens. A rejection of old tokens does not count when the user has logged in
+ * again in the meantime. @throws UpstreamRefused, UpstreamUnavailable, LoginNeeded, StorageUnavailable
  */
 async function identifyLinked(
   provider: UpstreamProvider,
@@ -113,7 +113,7 @@ async function identifyLinked(
   }
 }
 
-/** It renewed the tokens: that was its answer, whether or not they open its user-info as well. */
+/** The successful refresh confirms the user, even if the new tokens do not open the user-info endpoint. */
 async function identifyRenewed(
   provider: UpstreamProvider,
   fresh: UpstreamTokens,
@@ -158,7 +158,7 @@ async function endRefused(
   return new OAuthError('invalid_grant', 'The user has to log in again', { cause });
 }
 
-/** No browser login holds without it. */
+/** Marks the link, which ends all browser logins of the user. */
 async function markLink(storage: AuthStorage, sub: string, provider: string): Promise<void> {
   const row = await storage.getLink(sub, provider);
   if (row?.state === 'linked') await storage.replaceLink(sub, provider, row.version, { ...row, state: 'needs_login' });

@@ -15,7 +15,7 @@ describe('revocation', () => {
   const revoke = (token: string, clientId: string, more = {}) =>
     server.post('/oauth/revoke', { token, client_id: clientId, ...more });
 
-  it.each(['refresh_token', 'access_token'] as const)('of a client’s %s ends the login behind it', async (kind) => {
+  it.each(['refresh_token', 'access_token'] as const)('ends the login of a client’s %s', async (kind) => {
     const { clientId, tokens } = await server.login();
     const answer = await revoke(tokens[kind], clientId, { token_type_hint: kind });
     expect(answer.status).toBe(200);
@@ -31,14 +31,14 @@ describe('revocation', () => {
     });
   });
 
-  it('of a refresh token that has a successor ends the login as well', async () => {
+  it('ends the login of a refresh token that has a successor', async () => {
     const { clientId, tokens } = await server.login();
     const next = await server.refresh(tokens.refresh_token, clientId);
     await revoke(tokens.refresh_token, clientId);
     expect((await server.refresh(next.body.refresh_token, clientId)).body.error).toBe('invalid_grant');
   });
 
-  it('of another client’s token, or of none, changes nothing and says nothing', async () => {
+  it('changes nothing for an unknown or another client’s token, with the same answer', async () => {
     const { clientId, tokens } = await server.login();
     for (const token of [tokens.refresh_token, tokens.access_token, 'x', `${tokens.access_token}x`, 'a.b.c.d'])
       expect(await revoke(token, 'another')).toMatchObject({ status: 200, text: '' });
@@ -46,19 +46,19 @@ describe('revocation', () => {
     expect((await server.refresh(tokens.refresh_token, clientId)).status).toBe(200);
   });
 
-  it('of an access token that is over changes nothing', async () => {
+  it('changes nothing for an expired access token', async () => {
     const { clientId, tokens } = await server.login();
     server.clock.time += 3_600_000;
     expect((await revoke(tokens.access_token, clientId)).status).toBe(200);
     expect((await server.refresh(tokens.refresh_token, clientId)).status).toBe(200);
   });
 
-  it('needs a token and a client', async () => {
+  it('requires a token and a client', async () => {
     expect((await server.post('/oauth/revoke', { client_id: 'c' })).body.error).toBe('invalid_request');
     expect((await server.post('/oauth/revoke', { token: 't' })).body.error).toBe('invalid_request');
   });
 
-  it('is not promised while the storage is down', async () => {
+  it('answers 503 while the storage is down', async () => {
     const { clientId, tokens } = await server.login();
     const down = new Proxy(server.storage, { get: () => () => Promise.reject(new StorageUnavailable('down')) });
     const broken = await startTokenServer({ storage: down });
@@ -81,7 +81,7 @@ describe('introspection', () => {
   };
   const introspect = (token: string) => server.post('/oauth/introspect', { token }, basic('gate', 's3cret&+ü'));
 
-  it('tells about an access token', async () => {
+  it('describes an access token', async () => {
     const { clientId, tokens } = await server.login();
     const { status, body, headers } = await introspect(tokens.access_token);
     expect(status).toBe(200);
@@ -101,7 +101,7 @@ describe('introspection', () => {
     });
   });
 
-  it('tells about a refresh token as long as it has no successor', async () => {
+  it('describes a refresh token until it has a successor', async () => {
     const { clientId, tokens } = await server.login();
     expect((await introspect(tokens.refresh_token)).body).toMatchObject({
       active: true,
@@ -114,7 +114,7 @@ describe('introspection', () => {
     expect((await introspect(tokens.refresh_token)).body).toEqual({ active: false });
   });
 
-  it('says nothing of a token that is unknown, over, or whose login has ended', async () => {
+  it('reports unknown tokens, expired tokens and tokens of ended logins as inactive', async () => {
     const { tokens } = await server.login();
     for (const token of ['x', `${tokens.access_token}x`])
       expect((await introspect(token)).body).toEqual({ active: false });
@@ -126,7 +126,7 @@ describe('introspection', () => {
     expect((await introspect(other.tokens.access_token)).body).toEqual({ active: false });
   });
 
-  it('is for the configured clients alone, by Basic or in the form', async () => {
+  it('requires a configured client, by Basic or in the form', async () => {
     const { tokens } = await server.login();
     const form = { token: tokens.access_token };
     const posted = { client_id: 'gate', client_secret: 's3cret&+ü' };
@@ -143,11 +143,11 @@ describe('introspection', () => {
     expect(refused[3]?.headers['www-authenticate']).toMatch(/^Basic /);
   });
 
-  it('is no matter of scripts on web pages', async () => {
+  it('forbids calls from scripts of web pages', async () => {
     expect((await introspect('x')).headers).not.toHaveProperty('access-control-allow-origin');
   });
 
-  it('does not exist where no client is configured', async () => {
+  it('answers 404 without configured clients', async () => {
     const without = await startTokenServer();
     expect((await without.post('/oauth/introspect', { token: 'x' })).status).toBe(404);
     await without.close();

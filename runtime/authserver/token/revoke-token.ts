@@ -6,8 +6,8 @@ import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /**
- * Revocation (RFC 7009): a refresh or an access token ends the login behind it. The answer is the same for a token that is unknown, over,
- * or another client's: nobody learns anything.
+ * Creates the revocation endpoint (RFC 7009). A refresh or access token ends its login. The answer is the same for an
+ * unknown or expired token and for another client's, so it reveals nothing.
  */
 export function createRevokeToken(settings: TokenSettings): Handler {
   return async (facts) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTokenServer, type Came, type TokenServer } from './testdata/token-server.ts';
 
-describe('requests to the token endpoint', () => {
+describe('token endpoint', () => {
   let server: TokenServer;
   beforeAll(async () => {
     server = await startTokenServer();
@@ -22,11 +22,11 @@ describe('requests to the token endpoint', () => {
     ['an empty client', { grant_type: 'refresh_token', refresh_token: 'x', client_id: '' }, 'invalid_request'],
     ['no code', { grant_type: 'authorization_code', client_id: 'c' }, 'invalid_request'],
     ['no refresh token', { grant_type: 'refresh_token', client_id: 'c' }, 'invalid_request'],
-  ])('are refused with %s', async (_name, form, error) => {
+  ])('rejects a request with %s', async (_name, form, error) => {
     invalid(await server.post('/oauth/token', form), error);
   });
 
-  it('are refused when a parameter stands twice', async () => {
+  it('rejects a repeated parameter, and too many parameters', async () => {
     const form: [string, string][] = [
       ['grant_type', 'refresh_token'],
       ['client_id', 'a'],
@@ -41,30 +41,30 @@ describe('requests to the token endpoint', () => {
     );
   });
 
-  it('are refused in another content type, and read with parameters behind it', async () => {
+  it('rejects another content type, and accepts parameters of the content type', async () => {
     invalid(await server.send('POST', '/oauth/token', '{"grant_type":"refresh_token"}', 'application/json'));
     invalid(await server.send('POST', '/oauth/token', 'grant_type=refresh_token', 'text/plain'));
     const type = 'Application/X-WWW-Form-Urlencoded; charset=utf-8';
     invalid(await server.send('POST', '/oauth/token', 'grant_type=x', type), 'unsupported_grant_type');
   });
 
-  it('are refused with 413 when they are too large', async () => {
+  it('rejects a large request with 413', async () => {
     const answer = await server.send('POST', '/oauth/token', `grant_type=${'x'.repeat(70_000)}`);
     expect(answer.status).toBe(413);
     expect(answer.body.error).toBe('invalid_request');
   });
 
-  it('are no matter of the query', async () => {
+  it('ignores the query', async () => {
     invalid(await server.post('/oauth/token?grant_type=refresh_token&client_id=c&refresh_token=x', {}));
   });
 
-  it('are taken by POST alone', async () => {
+  it('accepts POST only', async () => {
     const answer = await server.send('GET', '/oauth/token');
     expect(answer.status).toBe(405);
     expect(answer.headers.allow).toBe('POST');
   });
 
-  it('may name the client in an Authorization header, but not two of them', async () => {
+  it('accepts a client in an Authorization header, and rejects two different ones', async () => {
     const { clientId, tokens } = await server.login();
     const basic = (user: string) => ({ authorization: `Basic ${Buffer.from(`${user}:`).toString('base64')}` });
     const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
@@ -75,7 +75,7 @@ describe('requests to the token endpoint', () => {
     expect(forgotten.headers['www-authenticate']).toMatch(/^Basic /);
   });
 
-  it('may come from scripts of every web page', async () => {
+  it('accepts scripts of every web page', async () => {
     const preflight = await server.send('OPTIONS', '/oauth/token');
     expect(preflight.status).toBe(204);
     expect(preflight.headers).toMatchObject({
@@ -86,7 +86,7 @@ describe('requests to the token endpoint', () => {
     expect((await server.post('/oauth/token', {})).headers['access-control-allow-origin']).toBe('*');
   });
 
-  it('are answered at variants of the path with 404', async () => {
+  it('answers 404 for variants of the path', async () => {
     for (const path of ['/oauth/token/', '/OAuth/token', '//oauth/token', '/oauth/%74oken'])
       expect((await server.post(path, {})).status).toBe(404);
   });

@@ -5,7 +5,7 @@ import type { LiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import type { KnownSessions } from './known-session.ts';
 
-/** What the endpoints that issue and end tokens are made of. Durations in milliseconds. */
+/** Settings of the endpoints that issue and end tokens. Durations are milliseconds. */
 export interface TokenSettings {
   readonly storage: AuthStorage;
   readonly secrets: Pick<LiveSecretRing, 'kid' | 'mac' | 'verify' | 'status' | 'changedAt'>;
@@ -16,29 +16,29 @@ export interface TokenSettings {
   readonly resources: readonly string[];
   readonly scopesSupported: readonly string[];
   readonly clients: {
-    /** Whether there is such a client. */
+    /** Returns whether the client exists. */
     isKnown(clientId: string): Promise<boolean>;
-    /** It is in use: not to be forgotten for another while. */
+    /** Extends the lifespan of a client in use. */
     use(clientId: string): Promise<void>;
   };
-  /** Providers that a login cannot do without. */
+  /** Providers that every login requires. */
   readonly requiredProviders: readonly string[];
   /**
-   * Asks the primary provider, where that is due, whether the user is still there.
-   * @throws OAuthError `invalid_grant`, and then the session is gone; 503 where nobody has answered for too long
+   * Asks the primary provider, if due, whether the user still exists. @throws OAuthError `invalid_grant` when the
+   * session has ended; 503 when the provider has not answered for too long
    */
   readonly revalidate: (key: string, session: LiveSession) => Promise<void>;
   /**
-   * Sessions as the storage last gave them to the token endpoint, so that their next refresh costs one look less. What may be old in
-   * them only makes the primary provider be asked earlier; whether a session is still there is the rotation's to say.
+   * Sessions as last read by the token endpoint, which save one read per refresh. Old data only makes the endpoint ask
+   * the primary provider earlier. The rotation decides whether a session still exists.
    */
   readonly known: KnownSessions;
-  /** A session is gone: what is remembered of it and of its user's links does not hold any more. */
+  /** Called when a session has ended. It clears caches of the session and of its user's links. */
   readonly ended: (key: string, sub: string) => void;
   readonly record: (event: AuditEvent) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** 32 random bytes in base64url. */
+  /** Returns 32 random bytes in base64url. */
   readonly newId: () => string;
   readonly newJti: () => string;
 }

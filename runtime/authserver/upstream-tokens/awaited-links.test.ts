@@ -19,8 +19,8 @@ afterEach(() => {
   world.close();
 });
 
-describe('a link that a user was asked to make', () => {
-  it('is seen when the browser made it at another replica, once', async () => {
+describe('AwaitedLinks', () => {
+  it('reports once a link that the browser made at another replica', async () => {
     awaited.add('alice', 'github');
     awaited.add('bob', 'github');
     await awaited.look();
@@ -31,7 +31,7 @@ describe('a link that a user was asked to make', () => {
     expect(linked).toEqual(['alice']);
   });
 
-  it('is looked for no longer than its URL lives, and not while the storage is down', async () => {
+  it('polls until the link URL expires, and survives a storage that is down', async () => {
     awaited.add('alice', 'github');
     world.failing = () => true;
     await awaited.look();
@@ -46,7 +46,7 @@ describe('a link that a user was asked to make', () => {
     expect(linked).toEqual([]);
   });
 
-  it('is one of at most 500: the one that waits longest goes', async () => {
+  it('keeps the latest 500 links', async () => {
     for (let user = 0; user <= 500; user++) awaited.add(`user-${user}`, 'github');
     await world.link('user-0');
     await world.link('user-1');

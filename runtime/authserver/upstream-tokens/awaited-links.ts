@@ -12,9 +12,7 @@ interface Awaited {
   readonly until: number;
 }
 
-/**
- * Links that users were asked to make. The browser may come to another replica: what it did there is seen here by looking.
- */
+/** Links that users were asked to make. The browser may reach another replica, so this replica polls the storage. */
 export class AwaitedLinks {
   readonly #awaited = new BoundedMap<string, Awaited>(MAX_AWAITED);
   readonly #storage: AuthStorage;
@@ -36,13 +34,13 @@ export class AwaitedLinks {
     this.#timer ??= setInterval(() => void this.look(), LOOK_EVERY).unref();
   }
 
-  /** This user's links are known to have changed. */
+  /** Removes a user whose links have changed. */
   forget(sub: string): void {
     for (const [key, awaited] of this.#awaited) if (awaited.sub === sub) this.#awaited.delete(key);
     if (this.#awaited.size === 0) this.close();
   }
 
-  /** One look at all of them; while one is under way there is no other. */
+  /** Checks all awaited links, unless a check is running. */
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;

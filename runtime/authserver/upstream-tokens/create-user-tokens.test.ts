@@ -32,15 +32,15 @@ async function accessToken(tokens: UserTokens, identity = alice, provider = 'git
   return (await tokens.get(identity, provider)).accessToken;
 }
 
-/** What is under way without anybody waiting for it. */
+/** Waits for background work. */
 const settled = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 const ticketOf = (url: string) => hashId(new URL(url).searchParams.get('ticket') ?? '');
 
-describe('a stored upstream token', () => {
-  it('is read once and remembered for five seconds, at once and as the same object', async () => {
+describe('stored upstream token', () => {
+  it('stays cached for five seconds, as the same object', async () => {
     const tokens = world.replica();
     const first = await tokens.get(alice, 'github');
     expect(first).toEqual({ accessToken: 'access-0', idToken: 'id-0', expiresAt: START + HOUR });
@@ -54,7 +54,7 @@ describe('a stored upstream token', () => {
     expect(world.reads()).toBe(2);
   });
 
-  it('is never another user’s, and of no other issuer’s user of the same name', async () => {
+  it('belongs to its user only, and not to another issuer’s user of the same name', async () => {
     await world.link('bob', { access_token: 'of-bob' });
     const tokens = world.replica();
     expect(await accessToken(tokens)).toBe('access-0');
@@ -70,7 +70,7 @@ describe('a stored upstream token', () => {
     );
   });
 
-  it('is useless in another user’s or another provider’s row', async () => {
+  it('fails in the row of another user or provider', async () => {
     const row = (await world.row('alice'))!;
     for (const [sub, provider] of [
       ['mallory', 'github'],
@@ -84,7 +84,7 @@ describe('a stored upstream token', () => {
     expect(world.logged.join()).not.toMatch(/access-|refresh-/);
   });
 
-  it('is sealed anew when it is read under an older secret', async () => {
+  it('gets a new seal when it is read under an older secret', async () => {
     const before = (await world.row('alice'))!;
     world.secrets.update([{ file: 'two', content: randomBytes(32) }, ...world.secretFiles]);
     world.clock += 120_000;
@@ -96,7 +96,7 @@ describe('a stored upstream token', () => {
     expect(after.version).toBe(before.version + 1);
   });
 
-  it('is not available where its secret may come yet, and needs a login where it is lost', async () => {
+  it('causes 503 while its secret may arrive, and needs a login when the secret is lost', async () => {
     world.secrets.update([{ file: 'other', content: randomBytes(32) }]);
     expect(await failure(() => world.replica().get(alice, 'github'))).toMatchObject({ answer: { status: 503 } });
     world.clock += 120_001;
@@ -104,21 +104,21 @@ describe('a stored upstream token', () => {
     expect((await world.row('alice'))!.state).toBe('linked');
   });
 
-  it('needs a login at once under an unknown secret where no other replica exists', async () => {
+  it('needs a login at once under an unknown secret when no other replica exists', async () => {
     const storage = Object.create(world.storage, { kind: { value: 'sqlite' } }) as AuthStorage;
     Object.assign(world, { storage });
     world.secrets.update([{ file: 'other', content: randomBytes(32) }]);
     expect(await failure(() => world.replica().get(alice, 'github'))).toBeInstanceOf(LoginNeeded);
   });
 
-  it('needs a login at once where secrets are lost at each start anyway', async () => {
+  it('needs a login at once when each start loses the secrets', async () => {
     Object.assign(world, {
       secrets: createSecretRing([], { now: () => world.clock, random: randomBytes }),
     });
     expect(await failure(() => world.replica().get(alice, 'github'))).toBeInstanceOf(LoginNeeded);
   });
 
-  it('is 503 while the storage does not answer, never a missing login, and asked for again after two seconds', async () => {
+  it('causes 503, and no missing login, for two seconds after the storage failed', async () => {
     const tokens = world.replica();
     world.failing = () => true;
     const error = await failure(() => tokens.get(alice, 'github'));
@@ -131,8 +131,8 @@ describe('a stored upstream token', () => {
   });
 });
 
-describe('the renewal of a token', () => {
-  it('happens in the last minute while the present one serves, and is stored', async () => {
+describe('token renewal', () => {
+  it('happens in the last minute while the present token is valid, and is stored', async () => {
     const tokens = world.replica();
     world.clock = START + 59 * MINUTE - 1;
     expect(await accessToken(tokens)).toBe('access-0');
@@ -155,7 +155,7 @@ describe('the renewal of a token', () => {
     ]);
   });
 
-  it('happens in the last fifth of a short life, also of a token that was renewed before', async () => {
+  it('happens in the last fifth of a short life, even for a renewed token', async () => {
     const short = (tokens: UpstreamTokens) => ({
       ...renewedTokens(tokens, world.clock),
       expires_at: world.clock + 50_000,
@@ -174,7 +174,7 @@ describe('the renewal of a token', () => {
     expect(world.refreshes).toBe(2);
   });
 
-  it('is one for sixty calls at expiry on two replicas', async () => {
+  it('happens once for sixty calls at expiry on two replicas', async () => {
     const replicas = [world.replica(), world.replica()];
     for (const tokens of replicas) expect(await accessToken(tokens)).toBe('access-0');
     world.clock = START + HOUR;
@@ -191,7 +191,7 @@ describe('the renewal of a token', () => {
     expect(world.events).toHaveLength(1);
   });
 
-  it('is taken over from a replica that died while it held the lease', async () => {
+  it('continues after a replica died with the lease', async () => {
     await world.storage.lease('renew|alice|github', 15_000);
     world.clock = START + HOUR;
     expect(await accessToken(world.replica())).toBe('access-1');
@@ -199,7 +199,7 @@ describe('the renewal of a token', () => {
     expect(world.refreshes).toBe(1);
   });
 
-  it('gives up for that call alone when the lease of another does not end', async () => {
+  it('fails only the current call when another holder keeps the lease', async () => {
     world.clock = START + HOUR;
     const lease = world.storage.lease.bind(world.storage);
     Object.assign(world.storage, { lease: () => Promise.resolve(undefined) });
@@ -208,7 +208,7 @@ describe('the renewal of a token', () => {
     Object.assign(world.storage, { lease });
   });
 
-  it('that the provider refuses leaves that one provider in need of a login', async () => {
+  it('marks only the link of a provider that refuses', async () => {
     await world.link('alice', { access_token: 'of-google' }, 'google');
     const told: string[] = [];
     const tokens = world.replica();
@@ -228,7 +228,7 @@ describe('the renewal of a token', () => {
     expect(world.refreshes).toBe(1);
   });
 
-  it('that fails leaves a token in force that still serves', async () => {
+  it('keeps a valid token in use after a failure', async () => {
     const tokens = world.replica();
     world.refresh = () => Promise.reject(new UpstreamUnavailable('down'));
     world.clock = START + HOUR - 30_000;
@@ -247,7 +247,7 @@ describe('the renewal of a token', () => {
     expect(await accessToken(tokens)).toBe('access-1');
   });
 
-  it('that fails after the token’s end is an error of this call, and the provider is left in peace for two seconds', async () => {
+  it('fails the call after the token’s end, and does not ask the provider for two seconds', async () => {
     const tokens = world.replica();
     world.refresh = () => Promise.reject(new UpstreamUnavailable('down'));
     world.clock = START + HOUR;
@@ -261,7 +261,7 @@ describe('the renewal of a token', () => {
     expect(await accessToken(tokens)).toBe('access-1');
   });
 
-  it('is not lost when the storage fails just then', async () => {
+  it('keeps the new tokens when the storage fails', async () => {
     const tokens = world.replica();
     world.clock = START + HOUR;
     world.failing = (operation) => operation === 'replaceLink';
@@ -274,7 +274,7 @@ describe('the renewal of a token', () => {
     expect(world.refreshes).toBe(1);
   });
 
-  it('waits some seconds for a storage that fails over', async () => {
+  it('waits some seconds for a failover of the storage', async () => {
     world.clock = START + HOUR;
     let failures = 3;
     world.failing = (operation) => operation === 'replaceLink' && failures-- > 0;
@@ -282,7 +282,7 @@ describe('the renewal of a token', () => {
     expect(world.refreshes).toBe(1);
   });
 
-  it('wins over a mark that another set because it came too late', async () => {
+  it('replaces a mark that another caller has set too late', async () => {
     world.clock = START + HOUR;
     world.refresh = async (tokens) => {
       const row = (await world.row('alice'))!;
@@ -293,7 +293,7 @@ describe('the renewal of a token', () => {
     expect(await world.row('alice')).toMatchObject({ state: 'linked' });
   });
 
-  it('brings back nothing that its user has unlinked meanwhile', async () => {
+  it('does not restore a link that its user has removed in the meantime', async () => {
     world.clock = START + HOUR;
     world.refresh = async (tokens) => {
       await world.storage.unlink('alice', 'github');
@@ -303,7 +303,7 @@ describe('the renewal of a token', () => {
     expect(await world.row('alice')).toBeUndefined();
   });
 
-  it('brings back no tokens into a link that its user has made anew meanwhile', async () => {
+  it('does not replace the tokens of a link that its user has made again in the meantime', async () => {
     world.clock = START + HOUR;
     world.refresh = async (tokens) => {
       await world.storage.unlink('alice', 'github');
@@ -320,13 +320,13 @@ describe('the renewal of a token', () => {
     expect(await world.row('alice')).toMatchObject({ state: 'linked' });
   });
 
-  it('that was refused counts for nothing when another has stored newer tokens', async () => {
+  it('ignores a refusal when another caller has stored newer tokens', async () => {
     world.clock = START + HOUR;
     const other = world.replica();
     world.refresh = async (tokens) => {
       world.refresh = () => Promise.resolve(renewedTokens(tokens, world.clock));
       await world.storage.lease('x', 1);
-      // The lease was lost in a failover, so both ask.
+      // Both replicas ask the provider, because a failover lost the lease.
       world.clock += 15_001;
       expect(await accessToken(other)).toBe('access-1');
       throw new UpstreamRefused('used up');
@@ -336,8 +336,8 @@ describe('the renewal of a token', () => {
   });
 });
 
-describe('a token that a backend refuses', () => {
-  it('is renewed once for all calls that were refused with it', async () => {
+describe('rejected upstream token', () => {
+  it('gets one renewal for all calls that were rejected with it', async () => {
     const tokens = world.replica();
     await accessToken(tokens);
     expect(Array.from({ length: 5 }, () => tokens.refused(alice, 'github', 'access-0'))).not.toContain(false);
@@ -348,7 +348,7 @@ describe('a token that a backend refuses', () => {
     expect(world.refreshes).toBe(1);
   });
 
-  it('is for good when the new one is refused as well: that provider needs a login', async () => {
+  it('needs a login when the new token is rejected too', async () => {
     const told: string[] = [];
     const tokens = world.replica();
     tokens.onChange((sub) => told.push(sub));
@@ -366,7 +366,7 @@ describe('a token that a backend refuses', () => {
     expect(await accessToken(tokens)).toBe('after-login');
   });
 
-  it('may be renewed again when the new one has served for a while', async () => {
+  it('gets another renewal when the new token has been valid for a while', async () => {
     const tokens = world.replica();
     await accessToken(tokens);
     tokens.refused(alice, 'github', 'access-0');
@@ -376,7 +376,7 @@ describe('a token that a backend refuses', () => {
     expect(await accessToken(tokens)).toBe('access-2');
   });
 
-  it('is not asked for again where there is no refresh token: it is used until it is refused', async () => {
+  it('needs a login only after a rejection when it has no refresh token', async () => {
     await world.link('alice', { refresh_token: undefined, expires_at: undefined });
     const tokens = world.replica();
     world.clock += 1_000 * HOUR;
@@ -389,7 +389,7 @@ describe('a token that a backend refuses', () => {
     expect(world.refreshes).toBe(0);
   });
 
-  it('is what another replica has put in its place, where that has renewed it already', async () => {
+  it('gets the successor that another replica has stored', async () => {
     const [one, two] = [world.replica(), world.replica()];
     await accessToken(one);
     await accessToken(two);
@@ -401,8 +401,8 @@ describe('a token that a backend refuses', () => {
   });
 });
 
-describe('a link URL', () => {
-  it('names user and provider to its server alone, works once, and for ten minutes', async () => {
+describe('link URL', () => {
+  it('identifies user and provider on the server only, and works once within ten minutes', async () => {
     const tokens = world.replica();
     const url = await tokens.linkUrl(alice, 'google');
     expect(url).toMatch(/^https:\/\/gateway\.example\/connections\/link\?ticket=[\w-]{43}$/);
@@ -416,13 +416,13 @@ describe('a link URL', () => {
     expect(await world.storage.get('ticket', ticketOf(second))).toBeUndefined();
   });
 
-  it('is one for calls that fail together', async () => {
+  it('stays the same for calls that fail together', async () => {
     const tokens = world.replica();
     const urls = await Promise.all(Array.from({ length: 10 }, () => tokens.linkUrl(alice, 'google')));
     expect(new Set(urls).size).toBe(1);
   });
 
-  it('is 503 while the storage is down, and tried anew afterwards', async () => {
+  it('causes 503 while the storage is down, and works afterwards', async () => {
     const tokens = world.replica();
     world.failing = () => true;
     expect(await failure(() => tokens.linkUrl(alice, 'google'))).toMatchObject({ answer: { status: 503 } });
@@ -431,8 +431,8 @@ describe('a link URL', () => {
   });
 });
 
-describe('a change of links', () => {
-  it('is told and seen at once by the process that made it', async () => {
+describe('change of links', () => {
+  it('notifies listeners and takes effect at once in the process that made it', async () => {
     const tokens = world.replica();
     const told: string[] = [];
     tokens.onChange((sub) => told.push(sub));
@@ -444,7 +444,7 @@ describe('a change of links', () => {
     expect(await accessToken(tokens, alice, 'google')).toBe('of-google');
   });
 
-  it('that another process made is told when it is seen', async () => {
+  it('notifies listeners when a read finds the change of another process', async () => {
     const tokens = world.replica();
     const told: string[] = [];
     tokens.onChange((sub) => told.push(sub));
@@ -460,8 +460,8 @@ describe('a change of links', () => {
   });
 });
 
-describe('asking a provider whether the user is still there', () => {
-  it('renews once for all that ask at the time, and gives what was got since', async () => {
+describe('renewed', () => {
+  it('renews once for concurrent calls, and returns tokens issued since', async () => {
     const [one, two] = [world.replica(), world.replica()];
     world.clock += 10 * MINUTE;
     const since = world.clock - 1;
@@ -471,7 +471,7 @@ describe('asking a provider whether the user is still there', () => {
     expect(await accessToken(one)).toBe('access-1');
   });
 
-  it('says that the user is gone, and marks the link', async () => {
+  it('requires a login when the provider refuses, and marks the link', async () => {
     world.clock += 10 * MINUTE;
     world.refresh = () => Promise.reject(new UpstreamRefused('invalid_grant'));
     expect(await failure(() => world.replica().renewed('alice', 'github', START))).toBeInstanceOf(LoginNeeded);

@@ -11,21 +11,20 @@ import { timesOf, type OpenLink } from './stored-tokens.ts';
 import { TokenSlots, type TokenSlot } from './token-slots.ts';
 
 interface UserTokensOptions extends Omit<RenewalDeps, 'pause'> {
-  /** Issuer of the tokens whose `sub` names a user here. */
+  /** Issuer of the tokens whose `sub` names a user of this server. */
   readonly issuer: string;
   /** URL of `/connections`. */
   readonly connectionsUrl: string;
   readonly pause?: RenewalDeps['pause'];
 }
 
-/** The stored upstream tokens, also for the other endpoints of the authorization server. */
+/** Stored upstream tokens, with operations for the other endpoints of the authorization server. */
 export interface StoredUserTokens extends UserTokens {
-  /** A user's links were stored or removed by this process: nothing that was known of them holds. */
+  /** Clears the cache of a user whose links this process has stored or removed. */
   changed(sub: string): void;
   /**
-   * Tokens that the provider gave after `since` (milliseconds since the epoch): renewed now, once for all replicas, where
-   * there are none. It is how a provider is asked whether the user is still there.
-   * @throws LoginNeeded: the provider refused, and the link says so now
+   * Returns tokens that the provider issued after `since` (milliseconds since the epoch). Without such tokens it renews them, once for
+   * all replicas. The renewal also confirms that the user still exists. @throws LoginNeeded when the provider refused; the link is marked
    * @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
    */
   renewed(sub: string, provider: string, since: number): Promise<UpstreamTokens>;
@@ -33,14 +32,14 @@ export interface StoredUserTokens extends UserTokens {
 }
 
 const KNOWN_FOR = 5_000;
-/** A user who has just logged in at another replica is let in soon. */
+/** Short, so that a login at another replica takes effect soon. */
 const LACKING_FOR = 1_000;
 const FAILED_FOR = 2_000;
-/** How soon a renewal is tried again while the present token still serves. */
+/** Milliseconds between renewal attempts while the present token is valid. */
 const RENEW_AGAIN = 5_000;
 const REPLACEMENT_JUDGED_FOR = 60_000;
 
-/** The users' tokens at their providers; what is read is remembered for 5 s. To be closed. */
+/** Creates the access to the users' provider tokens. Reads are cached for 5 s. The caller must close it. */
 export function createUserTokens(options: UserTokensOptions): StoredUserTokens {
   return new LinkedTokens(options);
 }
@@ -80,7 +79,7 @@ class LinkedTokens implements StoredUserTokens {
     const sub = this.#subjectOf(identity);
     const slot = this.#slots.open(provider, sub);
     if (slot.barred === accessToken) return false;
-    // Of many calls that were refused together, the first one renews for all.
+    // When many calls are rejected together, the first one renews for all.
     if (slot.token !== undefined && slot.token.accessToken !== accessToken) return true;
     if (slot.replacement !== accessToken || this.#now() >= slot.replacementUntil) {
       slot.refused = accessToken;
@@ -138,7 +137,7 @@ class LinkedTokens implements StoredUserTokens {
     this.#listeners.clear();
   }
 
-  /** Only this server's own tokens name its users: nobody else's `sub` may stand for one of them. */
+  /** Returns the `sub` of a token of this server. A `sub` of another issuer must not name a user here. */
   #subjectOf(identity: Identity): string {
     if (identity.issuer === this.#issuer && identity.token !== undefined) return identity.subject;
     throw new RequestError({
@@ -183,7 +182,7 @@ class LinkedTokens implements StoredUserTokens {
     }
   }
 
-  /** Gets a successor while the present token still serves; a failure is tried again a little later. */
+  /** Renews while the present token is still valid. A failed renewal is repeated a little later. */
   #renewMeanwhile(slot: TokenSlot, sub: string, provider: string): void {
     slot.renewAt = Math.min(this.#now() + RENEW_AGAIN, slot.usableUntil);
     this.#renew(slot, sub, provider).catch((error: unknown) => {
@@ -216,7 +215,7 @@ class LinkedTokens implements StoredUserTokens {
     const { access_token: accessToken, id_token: idToken, expires_at: expiresAt } = link.tokens;
     const now = this.#now();
     const { renewAt, usableUntil } = timesOf(link);
-    // The same token is the same object: what was made of it can be remembered with it.
+    // An unchanged token stays the same object, because callers cache values by this object.
     if (slot.token?.accessToken !== accessToken || slot.token.expiresAt !== expiresAt || slot.token.idToken !== idToken)
       slot.token = { accessToken, idToken, expiresAt };
     if (slot.refused !== accessToken) slot.refused = undefined;
@@ -243,7 +242,7 @@ class LinkedTokens implements StoredUserTokens {
     this.#note(slot, sub, false);
   }
 
-  /** Also what happened at another replica is told, as soon as it is seen here. */
+  /** Reports changes that another replica made too, as soon as a read finds them. */
   #note(slot: TokenSlot, sub: string, isLinked: boolean): void {
     const before = slot.isLinked;
     slot.isLinked = isLinked;

@@ -2,7 +2,7 @@ import { BoundedMap } from '#runtime/bounded-map';
 import type { AuthStorage } from '../storage/storage.ts';
 import { issueLinkUrl } from './issue-link-url.ts';
 
-/** Calls that fail together get one link URL. */
+/** Milliseconds in which calls that fail together get one link URL. */
 const SAME_FOR = 5_000;
 const MAX_USERS = 10_000;
 
@@ -10,11 +10,11 @@ interface LinkUrlSettings {
   readonly storage: AuthStorage;
   /** URL of `/connections`. */
   readonly connectionsUrl: string;
-  /** Told of each link that somebody may follow now. */
+  /** Called for each issued link URL. */
   readonly issued: (sub: string, provider: string) => void;
 }
 
-/** Link URLs that were issued a moment ago, by user and provider. */
+/** Recently issued link URLs, by user and provider. */
 export class LinkUrls {
   readonly #settings: LinkUrlSettings;
   readonly #known = new BoundedMap<string, Map<string, Promise<string>>>(MAX_USERS);
@@ -23,7 +23,7 @@ export class LinkUrls {
     this.#settings = settings;
   }
 
-  /** @throws StorageUnavailable */
+  /** Returns a link URL. @throws StorageUnavailable */
   async of(sub: string, provider: string): Promise<string> {
     const ofUser = this.#known.get(sub) ?? new Map<string, Promise<string>>();
     const known = ofUser.get(provider);
@@ -41,7 +41,7 @@ export class LinkUrls {
     return url;
   }
 
-  /** A user's links changed: what leads to them is issued anew. */
+  /** Forgets the link URLs of a user whose links changed. */
   forget(sub: string): void {
     this.#known.delete(sub);
   }

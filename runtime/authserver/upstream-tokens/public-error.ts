@@ -5,7 +5,7 @@ import { UpstreamUnavailable } from '../upstream/provider.ts';
 
 const rpc = { code: -32603 };
 
-/** What callers hear of tokens that could not be had; what nobody foresaw is logged. */
+/** Returns the public error for unavailable tokens. Unexpected errors are logged. */
 export function publicError(error: unknown, provider: string, log: Log): RequestError {
   if (error instanceof RequestError) return error;
   const isStorage = error instanceof StorageUnavailable;

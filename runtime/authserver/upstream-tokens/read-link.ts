@@ -17,9 +17,8 @@ export interface LinkDeps {
 }
 
 /**
- * The user's link at a provider with its tokens; sealed anew where it was sealed under an older secret.
- * @throws LoginNeeded where there are no tokens that can be used
- * @throws StorageUnavailable, or RequestError 503 where the secret of the seal may come yet
+ * Returns the user's link at a provider with its tokens. Tokens under an older secret are sealed again. @throws LoginNeeded without
+ * usable tokens @throws StorageUnavailable, or RequestError 503 while another replica may know the secret
  */
 export async function readLink(deps: LinkDeps, sub: string, provider: string): Promise<OpenLink> {
   const { storage, secrets, place } = deps;
@@ -36,7 +35,7 @@ export async function readLink(deps: LinkDeps, sub: string, provider: string): P
   return link;
 }
 
-/** Whoever was faster has sealed it anew as well, or has renewed it. */
+/** Seals a link again. A faster writer has sealed or renewed it already. */
 async function sealAnew(
   { storage, secrets }: LinkDeps,
   sub: string,
@@ -48,7 +47,7 @@ async function sealAnew(
     const sealed = sealTokens(secrets, tokens, obtainedAt, aad);
     await storage.replaceLink(sub, provider, row.version, { ...row, sealed });
   } catch (error) {
-    // It can be read as it is; the next reader tries again.
+    // The link stays readable; the next reader tries again.
     if (!(error instanceof StorageUnavailable)) throw error;
   }
 }

@@ -16,43 +16,42 @@ import { openLink, sealTokens, type OpenLink } from './stored-tokens.ts';
 export interface RenewalDeps extends LinkDeps {
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
   readonly record: (event: AuditEvent) => void;
-  /** Waits that many milliseconds. */
+  /** Waits for the given milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
 }
 
-/** Whether a link that was read needs no renewal any more, as another has renewed it. */
+/** Returns whether a link needs no renewal, because another caller has renewed it. */
 export type IsFresh = (link: OpenLink) => boolean;
 
-/** Renewals of stored tokens: one at a time for all replicas. */
+/** Renewals of stored tokens, one at a time across all replicas. */
 export interface Renewals {
   /**
-   * The link with new tokens, got here or by another.
-   * @throws LoginNeeded: the provider refused, and the link says so now
-   * @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
+   * Returns the link with new tokens, renewed by this or another caller. @throws LoginNeeded when the provider refused;
+   * the link is marked @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
    */
   renew(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink>;
-  /** A backend refuses these tokens although they are new: the link needs a login, unless it has others by now. */
+  /** Marks a link whose new tokens a backend rejects as in need of a login, unless it has other tokens by now. */
   bar(sub: string, provider: string, accessToken: string): Promise<void>;
 }
 
-/** A holder that died is overtaken when this is over, within the time that others wait. */
+/** Milliseconds. A dead holder loses the lease while others still wait. */
 const LEASE = 15_000;
 const WAIT = 20_000;
 const LOOK_EVERY = 50;
 const PROVIDER_DEADLINE = 12_000;
-/** Pauses between tries to store new tokens: some seconds, as a failover of the storage takes. */
+/** Milliseconds between attempts to store new tokens. The total covers a failover of the storage. */
 const STORE_AGAIN = [100, 300, 900, 2_700];
 const MAX_UNSTORED = 1_000;
 const MAX_WRITERS = 10;
 
-/** Renewals under a lease in the storage. */
+/** Creates renewals that use a lease in the storage. */
 export function createRenewals(deps: RenewalDeps): Renewals {
   return new LinkRenewals(deps);
 }
 
 class LinkRenewals implements Renewals {
   readonly #deps: RenewalDeps;
-  /** New tokens that the storage did not take: the former refresh token may be used up, so they must not be lost. */
+  /** New tokens that could not be stored. They are kept, because the provider may have invalidated the former refresh token. */
   readonly #unstored = new Map<string, { readonly begun: OpenLink; readonly renewed: UpstreamTokens }>();
 
   constructor(deps: RenewalDeps) {
@@ -86,12 +85,12 @@ class LinkRenewals implements Renewals {
       isAnswered = !(error instanceof TooLate);
       throw error;
     } finally {
-      // Where an answer may still come, and where it cannot be given back, it ends by itself.
+      // The lease ends by itself if an answer may still arrive, or if the release fails.
       if (isAnswered) await lease.release().catch(() => undefined);
     }
   }
 
-  /** With what the holder before has left. */
+  /** Renews a link as the only holder, or stores the tokens that a former holder left. */
   async #renewAlone(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink> {
     const begun = await readLink(this.#deps, sub, provider);
     if (isFresh(begun)) return begun;
@@ -109,7 +108,7 @@ class LinkRenewals implements Renewals {
     }
   }
 
-  /** @throws UpstreamRefused, UpstreamUnavailable */
+  /** Requests new tokens. @throws UpstreamRefused, UpstreamUnavailable */
   async #ask(sub: string, name: string, begun: OpenLink): Promise<UpstreamTokens> {
     const provider = this.#deps.providers().get(name);
     if (!provider) throw new UpstreamUnavailable('there is no such provider any more');
@@ -120,7 +119,7 @@ class LinkRenewals implements Renewals {
     } catch (error) {
       if (error instanceof UpstreamRefused) throw error;
       this.#record(sub, name, 'error', 'the provider cannot be reached');
-      // Tokens that come later are not lost.
+      // Tokens that arrive later are stored too.
       if (error instanceof TooLate) asked.then((late) => this.#store(sub, name, begun, late)).catch(() => undefined);
       if (error instanceof UpstreamUnavailable) throw error;
       this.#deps.log.error('a provider failed', { provider: name, error });
@@ -128,7 +127,7 @@ class LinkRenewals implements Renewals {
     }
   }
 
-  /** Before anything else is done with new tokens. @throws StorageUnavailable, and then they are kept for the next try */
+  /** Stores new tokens before any use. @throws StorageUnavailable; the tokens are kept for the next attempt */
   async #store(sub: string, provider: string, begun: OpenLink, renewed: UpstreamTokens): Promise<OpenLink> {
     for (const wait of [...STORE_AGAIN, undefined]) {
       try {
@@ -151,13 +150,13 @@ class LinkRenewals implements Renewals {
     const sealed = sealTokens(secrets, renewed, obtainedAt, linkAad(place, sub, provider));
     const changes = { sealed, expires_at: renewed.expires_at, state: 'linked' } as const;
     const row = await this.#change(sub, provider, begun, changes);
-    // Unlinked, linked anew, or renewed by another: what is there counts.
+    // The link was removed, made again, or renewed by another caller; the stored one is valid.
     if (!row) return readLink(this.#deps, sub, provider);
     this.#record(sub, provider, 'success');
     return { row, tokens: renewed, obtainedAt, isStale: false };
   }
 
-  /** @returns what another has stored meanwhile */
+  /** Marks a link as in need of a login. @returns the link that another caller has stored in the meantime */
   async #markRefused(
     sub: string,
     provider: string,
@@ -173,7 +172,7 @@ class LinkRenewals implements Renewals {
     return undefined;
   }
 
-  /** Changes the link for as long as it still holds the tokens that it held. Undefined: it does not any more. */
+  /** Changes the link while it holds the same tokens. Returns undefined when it has other tokens. */
   async #change(
     sub: string,
     provider: string,
@@ -190,7 +189,7 @@ class LinkRenewals implements Renewals {
     throw new StorageUnavailable('others write the same link all the time');
   }
 
-  /** It may have been marked, or sealed anew, since it was read. */
+  /** Returns whether the tokens are the same. The link may have been marked or sealed again since the read. */
   #isSame(sub: string, provider: string, there: LinkRow, begun: OpenLink): boolean {
     if (there.linked_at !== begun.row.linked_at) return false;
     if (there.sealed === begun.row.sealed) return true;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { TokenSlots } from './token-slots.ts';
 
-describe('what is remembered of users’ tokens', () => {
-  it('is one slot for each user and provider', () => {
+describe('TokenSlots', () => {
+  it('returns one slot for each user and provider', () => {
     const slots = new TokenSlots(() => 0);
     const slot = slots.open('github', 'alice');
     expect(slots.open('github', 'alice')).toBe(slot);
@@ -12,7 +12,7 @@ describe('what is remembered of users’ tokens', () => {
     expect(slots.of('alice')).toEqual([slot]);
   });
 
-  it('is at most ten thousand, and the oldest goes', () => {
+  it('removes the oldest of more than ten thousand slots', () => {
     const slots = new TokenSlots(() => 0);
     for (let user = 0; user <= 10_000; user++) slots.open('github', `user-${user}`);
     expect(slots.find('github', 'user-0')).toBeUndefined();
@@ -21,7 +21,7 @@ describe('what is remembered of users’ tokens', () => {
     expect(slots.find('github', 'user-1')).toBeUndefined();
   });
 
-  it('is forgotten when nobody has asked for a while, but not what is under way', () => {
+  it('removes unused slots, except those with a running read', () => {
     let now = 1;
     const slots = new TokenSlots(() => now);
     slots.open('github', 'gone');

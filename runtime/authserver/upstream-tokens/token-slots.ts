@@ -1,37 +1,37 @@
 import type { RequestError } from '#runtime/errors';
 import type { UserToken } from '../user-tokens.ts';
 
-/** What this process knows of one user's tokens at one provider. Times are milliseconds since the epoch. */
+/** Cache entry of one user's tokens at one provider. Times are milliseconds since the epoch. */
 export interface TokenSlot {
-  /** The token in force, as it was last read. */
+  /** Current token, as last read. */
   token: UserToken | undefined;
-  /** Until then the storage is not asked again. */
+  /** The storage is not read again before this time. */
   knownUntil: number;
-  /** From then on the token is to be renewed; until `usableUntil` it serves meanwhile. */
+  /** The token is renewed from this time on, and stays usable until `usableUntil`. */
   renewAt: number;
   usableUntil: number;
-  /** Until then there is none, as far as is known, and nobody asks. */
+  /** No token is known to exist before this time, and the storage is not read. */
   lacksUntil: number;
-  /** Why there was none, until then. */
+  /** Error that calls get until `failedUntil`. */
   failure: RequestError | undefined;
   failedUntil: number;
-  /** A backend refused this access token: another one is got. */
+  /** Access token that a backend rejected and that must be renewed. */
   refused: string | undefined;
-  /** Got for one that was refused: if it is refused as well until then, that is for good. */
+  /** Successor of a rejected token. If a backend rejects it before `replacementUntil`, the provider needs a login. */
   replacement: string | undefined;
   replacementUntil: number;
-  /** Refused for good. */
+  /** Finally rejected access token. */
   barred: string | undefined;
   reading: Promise<UserToken> | undefined;
   renewing: Promise<UserToken> | undefined;
-  /** Whether there was a link at the last look; undefined before the first. */
+  /** Whether the last read found a link. Undefined before the first read. */
   isLinked: boolean | undefined;
 }
 
 const MAX_SLOTS = 10_000;
 const SWEEP_EVERY = 60_000;
 
-/** Slots by provider and user, bounded: the one that was made first goes first. */
+/** Slots by provider and user. When they are full, the oldest one is removed. */
 export class TokenSlots {
   readonly #byProvider = new Map<string, Map<string, TokenSlot>>();
   readonly #now: () => number;
@@ -59,12 +59,12 @@ export class TokenSlots {
     return slot;
   }
 
-  /** What is known of all of a user's links, so that the next look finds what is there now. */
+  /** Returns all slots of a user, for invalidation. */
   of(sub: string): TokenSlot[] {
     return [...this.#byProvider.values()].flatMap((slots) => slots.get(sub) ?? []);
   }
 
-  /** Slots that nobody has looked at for a while hold tokens for nothing. */
+  /** Removes unused slots, so that tokens do not stay in memory. */
   #sweep(): void {
     const now = this.#now();
     if (now < this.#sweepAt) return;

@@ -1,9 +1,9 @@
 import { UpstreamUnavailable } from './provider.ts';
 
-/** No answer in time. */
+/** The provider did not answer in time. */
 export class TooLate extends UpstreamUnavailable {}
 
-/** What a provider answers within so many milliseconds; what comes later is the caller's to take. @throws TooLate */
+/** Waits for an answer at most `milliseconds`. The caller handles a late answer. @throws TooLate */
 export async function answerWithin<Value>(answer: Promise<Value>, milliseconds: number): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -5,18 +5,14 @@ import type { UpstreamHttp } from './upstream-http.ts';
 
 export type UserInfo = NonNullable<Extract<Upstream, { type: 'oauth2' }>['oauth2_config']['userinfo']>;
 
-/** What providers call them when nothing else is written. */
+/** Default names of the attributes. */
 const USUAL: IdentityFields = {
   subject: ['sub', 'id'],
   name: ['name', 'login', 'preferred_username', 'username'],
   email: ['email'],
 };
 
-/**
- * Asks who the holder of an access token is.
- * @throws UpstreamRefused: the token is refused
- * @throws UpstreamUnavailable
- */
+/** Requests the user-info of an access token. @throws UpstreamRefused when the token is rejected @throws UpstreamUnavailable */
 export async function askUserInfo(
   name: string,
   { endpoint_url: url, http_method: method, additional_headers: additional }: UserInfo,
@@ -28,7 +24,7 @@ export async function askUserInfo(
   return readDocument(name, 'user-info', answer);
 }
 
-/** Where the attributes of the user stand: as written, else where they usually do. */
+/** Returns the configured names of the user's attributes, or the default names. */
 export function identityFields(mapping: UserInfo['field_mapping']): IdentityFields {
   return {
     subject: mapping?.subject_fields ?? USUAL.subject,

@@ -5,17 +5,17 @@ interface ClientAtProvider {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly scopes: readonly string[];
-  /** Parameters of the administrator's; those of the protocol win. */
+  /** Configured parameters. The parameters of the protocol take precedence. */
   readonly additional: Readonly<Record<string, string>>;
 }
 
-/** The parameters of an authorization request (RFC 6749 §4.1.1) with PKCE (RFC 7636). */
+/** Returns the parameters of an authorization request (RFC 6749 §4.1.1) with PKCE (RFC 7636). */
 export function authorizationParameters(
   { state, verifier, forceLogin }: LegRequest,
   { clientId, redirectUri, scopes, additional }: ClientAtProvider,
 ): Readonly<Record<string, string>> {
   const prompts = new Set([...(forceLogin ? ['login'] : []), ...(additional.prompt ?? '').split(' ')].filter(Boolean));
-  // OpenID Connect Core §3.1.2.1: none stands alone.
+  // OpenID Connect Core §3.1.2.1: `none` excludes other values.
   if (forceLogin) prompts.delete('none');
   return {
     ...additional,

@@ -49,8 +49,8 @@ function provide(oidc_config: object, deps: Partial<ProviderDeps> = {}, more: ob
 
 const leg = () => ({ verifier: newId(), nonce: newId(), state: newId() });
 
-describe('a provider of OpenID Connect that is not ours', () => {
-  it.each([false, true])('logs in, names the user, renews and says who it is (opaque tokens: %s)', async (opaque) => {
+describe('OpenID Connect provider', () => {
+  it.each([false, true])('logs in, identifies the user and renews (opaque tokens: %s)', async (opaque) => {
     const idp = keep(await serveIdentityProvider({ redirectUris: [REDIRECT], opaque }));
     const provider = provide({ issuer_url: idp.issuer, client_id: GATEWAY_CLIENT.id, client_secret_file: 'secret' });
     const secrets = leg();
@@ -67,7 +67,7 @@ describe('a provider of OpenID Connect that is not ours', () => {
   });
 });
 
-describe('the connections to a provider', () => {
+describe('connections to a provider', () => {
   async function startIssuerOverTls() {
     const idp = keep(await startIssuer([], { cert: CERTIFICATE, key: KEY }));
     const metadata = {
@@ -82,14 +82,14 @@ describe('the connections to a provider', () => {
     return { issuer_url: idp.issuer, client_id: 'x' };
   }
 
-  it('trust the certificate authorities of its bundle', async () => {
+  it('trust the certificate authorities of the configured bundle', async () => {
     const config = await startIssuerOverTls();
     await expect(provide(config).authorizationUrl({ ...leg(), forceLogin: false })).rejects.toThrow(/cannot be called/);
     const trusting = provide(config, {}, { ca_bundle_file: 'ca' });
     expect(await trusting.authorizationUrl({ ...leg(), forceLogin: true })).toContain('prompt=login');
   });
 
-  it('keep the former authorities while the bundle has none, and say so once', async () => {
+  it('keep the former authorities while the bundle has none, and warn once', async () => {
     const config = await startIssuerOverTls();
     let bundle = CERTIFICATE;
     const provider = provide(config, { readSecret: () => bundle }, { ca_bundle_file: 'ca' });
@@ -103,7 +103,7 @@ describe('the connections to a provider', () => {
     ]);
   });
 
-  it('go through the proxy of the environment', async () => {
+  it('use the proxy of the environment', async () => {
     const asked: string[] = [];
     const idp = keep(await serveIdentityProvider());
     const proxy = createServer((req, res) => {
@@ -127,7 +127,7 @@ describe('the connections to a provider', () => {
     expect(asked[0]).toContain(new URL(idp.issuer).host);
   });
 
-  it('never lead to an endpoint over plain http off this machine, though a document names it', async () => {
+  it('never use plain http to another machine, even if a document names it', async () => {
     const idp = keep(await startIssuer([]));
     const issuer = idp.issuer;
     const metadata = { issuer, authorization_endpoint: `${issuer}/a`, token_endpoint: 'http://192.0.2.1/token' };

@@ -5,8 +5,8 @@ import type { ProviderDeps } from './provider-deps.ts';
 import type { UpstreamProvider } from './provider.ts';
 
 /**
- * One upstream provider of the configuration. Nothing is asked before it is used: one that is down stops nothing else.
- * @throws ConfigError: a file cannot be read, or a URL is plain http where that is not allowed
+ * Creates an upstream provider. It sends no request before its first use, so an unreachable provider blocks nothing
+ * else. @throws ConfigError when a file cannot be read, or a URL is plain http where that is not allowed
  */
 export function createProvider(upstream: Upstream, deps: ProviderDeps): UpstreamProvider {
   switch (upstream.type) {

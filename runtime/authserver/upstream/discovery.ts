@@ -3,9 +3,9 @@ import { asUpstreamError } from './oidc-failure.ts';
 import type { PublishedKeys } from './published-keys.ts';
 import type { UpstreamAnswer, UpstreamCall, UpstreamHttp } from './upstream-http.ts';
 
-/** Milliseconds after which the document is fetched again, while the present one serves. */
+/** Milliseconds after which the document is fetched again. The present one stays in use meanwhile. */
 const MAX_AGE = 3_600_000;
-/** A provider that did not answer is not asked again so soon. */
+/** Milliseconds before a failed provider is asked again. */
 const COOL_DOWN = 1_000;
 
 interface DiscoverySettings {
@@ -18,7 +18,7 @@ interface DiscoverySettings {
   readonly now: () => number;
 }
 
-/** What the provider publishes about itself (OpenID Connect Discovery 1.0), remembered and fetched again in time. */
+/** Discovery document of a provider (OpenID Connect Discovery 1.0), cached and refreshed. */
 export class Discovery {
   readonly #settings: DiscoverySettings;
   #found: { readonly document: UpstreamAnswer; readonly at: number } | undefined;
@@ -29,10 +29,7 @@ export class Discovery {
     this.#settings = settings;
   }
 
-  /**
-   * For one exchange with the provider. A document that was found serves until a later one is.
-   * @throws UpstreamUnavailable
-   */
+  /** Returns the configuration for one exchange. A found document stays in use until a later one is found. @throws UpstreamUnavailable */
   async get(): Promise<oidc.Configuration> {
     if (this.#found === undefined) return this.#configure(await this.#fetch());
     if (this.#settings.now() - this.#found.at > MAX_AGE) this.#fetch().catch(() => undefined);
@@ -58,7 +55,7 @@ export class Discovery {
       }));
   }
 
-  /** @returns the document, which is this issuer's */
+  /** Fetches the document. @returns the document, checked to belong to this issuer */
   async #discover(): Promise<UpstreamAnswer> {
     const { issuer, clientId, http } = this.#settings;
     const answers: UpstreamAnswer[] = [];
@@ -83,7 +80,7 @@ export class Discovery {
     });
   }
 
-  /** Calls of one exchange: the document and the keys are those that are remembered. */
+  /** Returns a fetch for one exchange that answers document and keys from the cache. */
   #exchange(document: UpstreamAnswer): oidc.CustomFetch {
     const { http, keys } = this.#settings;
     const keysUrl = keysUrlOf(document);
@@ -102,12 +99,12 @@ export class Discovery {
 }
 
 const RULES: oidc.DiscoveryRequestOptions = {
-  // Which URLs may be called over http is decided for each call.
+  // `upstream-http.ts` decides for each call whether http is allowed.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks],
 };
 
-/** The secret as it is when it is needed; how it is sent says the provider (OpenID Connect Core §9: basic unless it says more). */
+/** Reads the secret for each call. The provider's metadata selects how it is sent (OpenID Connect Core §9: basic by default). */
 function authenticate(clientSecret: () => string | undefined): oidc.ClientAuth {
   return (server, client, body, headers) => {
     const secret = clientSecret();
@@ -118,13 +115,13 @@ function authenticate(clientSecret: () => string | undefined): oidc.ClientAuth {
   };
 }
 
-/** As it is called; the document was read before. */
+/** Returns the normalized URL of the keys. The document was parsed before. */
 function keysUrlOf({ text }: UpstreamAnswer): string | undefined {
   const { jwks_uri: url } = JSON.parse(text) as { jwks_uri?: unknown };
   return typeof url === 'string' ? URL.parse(url)?.href : undefined;
 }
 
-/** An answer as openid-client takes it. */
+/** Converts an answer for openid-client. */
 export function toResponse({ status, headers, text }: UpstreamAnswer): Response {
   const shown = new Headers();
   for (const [name, value] of Object.entries(headers)) {

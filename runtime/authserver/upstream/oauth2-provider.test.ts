@@ -19,8 +19,8 @@ const userInfo = (issuer: string, more: Readonly<Record<string, unknown>> = {}) 
   },
 });
 
-describe('a login at an OAuth 2.0 provider', () => {
-  it('redeems the code with PKCE, and takes tokens that neither end nor can be renewed', async () => {
+describe('login at an OAuth 2.0 provider', () => {
+  it('redeems the code with PKCE, and accepts tokens without expiry and refresh token', async () => {
     const { fake, login, parameters } = await startOAuth2({
       fake: { refresh: 'none' },
       config: { scopes: ['repo', 'read:user'] },
@@ -42,7 +42,7 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect((await parameters()).has('nonce')).toBe(false);
   });
 
-  it('asks who the user is, by method, headers and fields as written, and makes numbers strings', async () => {
+  it('requests user-info with the configured method, headers and fields, and converts numbers to strings', async () => {
     const { fake, login } = await startOAuth2({
       fake: { userInfo: { method: 'POST', header: ['x-api-version', '3'] } },
       config: (issuer) => userInfo(issuer, { http_method: 'POST', additional_headers: { 'X-Api-Version': '3' } }),
@@ -58,25 +58,22 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect(fake.of('/userinfo')[0]?.headers).toMatchObject({ 'user-agent': 'vmcp', accept: 'application/json' });
   });
 
-  it.each(['refresh_token', 'id_token'])(
-    'is refused with a %s that is too long to be kept for each user',
-    async (member) => {
-      const fits = await startOAuth2({ fake: { members: { [member]: 't'.repeat(32_768) } } });
-      expect((await fits.login()).tokens).toMatchObject({ [member]: 't'.repeat(32_768) });
-      const { login } = await startOAuth2({ fake: { members: { [member]: 't'.repeat(32_769) } } });
-      expect(await failureOf(login())).toMatchObject({
-        answered: true,
-        message: 'fake: its answer holds a token of more than 32768 characters',
-      });
-    },
-  );
+  it.each(['refresh_token', 'id_token'])('rejects a %s above the size limit', async (member) => {
+    const fits = await startOAuth2({ fake: { members: { [member]: 't'.repeat(32_768) } } });
+    expect((await fits.login()).tokens).toMatchObject({ [member]: 't'.repeat(32_768) });
+    const { login } = await startOAuth2({ fake: { members: { [member]: 't'.repeat(32_769) } } });
+    expect(await failureOf(login())).toMatchObject({
+      answered: true,
+      message: 'fake: its answer holds a token of more than 32768 characters',
+    });
+  });
 
-  it('keeps no scope that is as long', async () => {
+  it('drops a scope above the size limit', async () => {
     const { login } = await startOAuth2({ fake: { members: { scope: 's'.repeat(32_769) } } });
     expect((await login()).tokens.scope).toBeUndefined();
   });
 
-  it('finds nested tokens, and the user in the token response, without asking more', async () => {
+  it('reads nested tokens, and the user from the token response, without further requests', async () => {
     const { fake, login, clock } = await startOAuth2({
       fake: { answers: 'nested', expiresIn: 120 },
       config: (issuer) => ({ ...userInfo(issuer), ...NESTED }),
@@ -87,7 +84,7 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect(fake.of('/userinfo')).toHaveLength(0);
   });
 
-  it('finds scope, refresh token and address where they are nested, too', async () => {
+  it('reads scope, refresh token and address from nested members', async () => {
     const { login } = await startOAuth2({
       fake: { answers: 'nested', refresh: 'keeps' },
       config: () => ({
@@ -101,12 +98,12 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect(identity).toMatchObject({ subject: 'alice', email: 'alice@fake.test' });
   });
 
-  it('reads an answer that is a form', async () => {
+  it('reads a form as an answer', async () => {
     const { login, clock } = await startOAuth2({ fake: { answers: 'form', expiresIn: 60 } });
     expect((await login()).tokens).toMatchObject({ expires_at: clock.time + 60_000 });
   });
 
-  it('sends the secret in the body, and in the header where that is refused, which it remembers', async () => {
+  it('sends the secret in the body, then in the header, and remembers the accepted way', async () => {
     const { fake, login } = await startOAuth2({ fake: { clientAuth: 'header' } });
     await login();
     await login();
@@ -121,14 +118,14 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect(open2.fake.of('/token')[0]?.form.get('client_id')).toBe(CLIENT_ID);
   });
 
-  it('that names no user where one is needed fails', async () => {
+  it('fails without a user id in the user-info', async () => {
     const { login } = await startOAuth2({ config: (issuer) => ({ userinfo: { endpoint_url: `${issuer}/userinfo` } }) });
     expect((await failureOf(login())).message).toBe('fake: it tells no sub or id');
   });
 });
 
-describe('what comes back from an OAuth 2.0 provider', () => {
-  it('is a denial where the user denied, and nothing where the state is another', async () => {
+describe('callback of an OAuth 2.0 provider', () => {
+  it('reports a denial, and rejects another state', async () => {
     const { login } = await startOAuth2();
     const denied = { user: 'alice', denies: () => true };
     expect(await failureOf(login(denied))).toMatchObject({ name: 'UpstreamRefused', denied: true });
@@ -136,7 +133,7 @@ describe('what comes back from an OAuth 2.0 provider', () => {
     expect(await failureOf(login(denied, change))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
   });
 
-  it('is refused with a code twice, without one, or with one that was not given', async () => {
+  it('rejects a repeated, missing or forged code', async () => {
     const { login } = await startOAuth2();
     const twice = (url: URL) => url.searchParams.append('code', 'another');
     expect(await failureOf(login(undefined, twice))).toMatchObject({ answered: true });
@@ -146,7 +143,7 @@ describe('what comes back from an OAuth 2.0 provider', () => {
     expect(await failureOf(login(undefined, forged))).toMatchObject({ name: 'UpstreamRefused', denied: false });
   });
 
-  it('is an error, too, where it comes with HTTP 200', async () => {
+  it('recognizes an error with HTTP 200', async () => {
     for (const answers of ['plain', 'form'] as const) {
       const { login } = await startOAuth2({ fake: { errorsAt200: true, answers } });
       const error = await failureOf(login(undefined, (url) => url.searchParams.set('code', 'another')));
@@ -155,14 +152,14 @@ describe('what comes back from an OAuth 2.0 provider', () => {
     }
   });
 
-  it.each(TOKEN_FAULTS)('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
+  it.each(TOKEN_FAULTS)('reports an error without text of the provider: token endpoint %s', async (fault, answered) => {
     const failure = { name: 'UpstreamUnavailable', answered, tells: false };
     expect(await failureAtTokens(await startOAuth2(), fault)).toEqual(failure);
   });
 });
 
-describe('a refresh at an OAuth 2.0 provider', () => {
-  it('keeps what is not replaced', async () => {
+describe('refresh at an OAuth 2.0 provider', () => {
+  it('keeps values that are not replaced', async () => {
     for (const refresh of ['keeps', 'rotates'] as const) {
       const { login, provider } = await startOAuth2({ fake: { refresh, expiresIn: 60 }, config: { scopes: ['a'] } });
       const { tokens } = await login();
@@ -172,14 +169,14 @@ describe('a refresh at an OAuth 2.0 provider', () => {
     }
   });
 
-  it('finds the tokens where they usually are when they are not where a code gave them', async () => {
+  it('reads the tokens from their usual members when the configured ones are missing', async () => {
     const { login, provider, fake } = await startOAuth2({ fake: { answers: 'nested', expiresIn: 60 }, config: NESTED });
     const { tokens } = await login();
     fake.setAnswers('plain');
     expect((await provider.refresh(tokens)).access_token).toMatch(/^at-/);
   });
 
-  it('is refused for good where the provider refuses the token, and where there is none', async () => {
+  it('fails for good when the provider rejects the token, or without a token', async () => {
     for (const errorsAt200 of [true, false]) {
       const { login, provider, fake } = await startOAuth2({ fake: { errorsAt200 } });
       const { tokens } = await login();
@@ -190,7 +187,7 @@ describe('a refresh at an OAuth 2.0 provider', () => {
     }
   });
 
-  it('is tried later where the client is not known any more, as no user can help', async () => {
+  it('fails temporarily when the provider rejects the client, as the user cannot resolve it', async () => {
     const { login, provider, files } = await startOAuth2();
     const { tokens } = await login();
     files.set('secret', 'wrong');
@@ -199,7 +196,7 @@ describe('a refresh at an OAuth 2.0 provider', () => {
     await expect(provider.refresh(tokens)).resolves.toBeDefined();
   });
 
-  it('keeps the former secret while the file is empty, and says so once', async () => {
+  it('keeps the former secret while the file is empty, and warns once', async () => {
     const { login, provider, files, warned } = await startOAuth2({ fake: { refresh: 'keeps' } });
     const { tokens } = await login();
     files.set('secret', '');
@@ -209,8 +206,8 @@ describe('a refresh at an OAuth 2.0 provider', () => {
   });
 });
 
-describe('asking an OAuth 2.0 provider who the user is', () => {
-  it('is refused where the token does not count any more, and tried later where nothing answers', async () => {
+describe('user-info of an OAuth 2.0 provider', () => {
+  it('fails for good for an invalid token, and temporarily without an answer', async () => {
     const { login, provider, fake } = await startOAuth2({ config: userInfo });
     const { tokens, identity } = await login();
     expect(await provider.identify(tokens)).toEqual(identity);
@@ -220,7 +217,7 @@ describe('asking an OAuth 2.0 provider who the user is', () => {
     expect(await failureOf(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
   });
 
-  it('says nothing where there is nowhere to ask', async () => {
+  it('returns undefined without an endpoint', async () => {
     const { login, provider } = await startOAuth2();
     expect(await provider.identify((await login()).tokens)).toBeUndefined();
   });

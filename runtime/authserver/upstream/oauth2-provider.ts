@@ -28,7 +28,7 @@ interface Parts extends ProviderDeps {
   readonly tokenEndpoint: TokenEndpoint;
 }
 
-/** @throws ConfigError */
+/** Creates a provider without OpenID Connect. @throws ConfigError */
 export function createOAuth2Provider(upstream: OAuth2Upstream, deps: ProviderDeps): UpstreamProvider {
   const { name, oauth2_config: config, ca_bundle_file: caFile } = upstream;
   const { token_endpoint: url, client_id: clientId, client_secret_file: secretFile } = config;
@@ -74,7 +74,7 @@ class OAuth2Provider implements UpstreamProvider {
     const { refresh_token: refreshToken } = tokens;
     if (refreshToken === undefined) throw new UpstreamRefused(`${this.name}: it gave no refresh token`);
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-    // Slack nests tokens in the answer to a code only.
+    // Slack nests tokens only in the answer to a code.
     const renewed = this.#tokensOf(await this.#parts.tokenEndpoint.ask(form), ['usual']);
     return {
       ...renewed,
@@ -95,7 +95,7 @@ class OAuth2Provider implements UpstreamProvider {
     return this.#parts.http.close();
   }
 
-  /** RFC 6749 §4.1.2: each parameter once. */
+  /** RFC 6749 §4.1.2: each parameter occurs once. */
   #readCode(query: URLSearchParams, state: string): string {
     const one = (name: string) => {
       const [value, ...more] = query.getAll(name);
@@ -107,18 +107,18 @@ class OAuth2Provider implements UpstreamProvider {
     throw new UpstreamUnavailable(`${this.name}: it sent the user back without a code`, { answered: true });
   }
 
-  /** Undefined: it says nowhere who the user is. Where the token response says it, nothing is asked. */
+  /** Returns the identity from the token response if it is configured there, otherwise from user-info. Undefined without both. */
   async #identityOf(answer: Document, tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined> {
     const { identity_from_token: paths } = this.#config;
     if (paths === undefined) return this.identify(tokens);
     const list = (path: string | undefined) => (path === undefined ? [] : [path]);
     const { subject_path: subject, name_path: name, email_path: email } = paths;
     const identity = this.#read(answer, { subject: [subject], name: list(name), email: list(email) });
-    // The response is about tokens: none of its members is a claim of the user.
+    // The members of a token response are not claims of the user.
     return { ...identity, claims: {} };
   }
 
-  /** Such a provider has no name for itself; its token endpoint vouches for the user. */
+  /** Such a provider has no issuer name. Its token endpoint vouches for the user, so its URL is the issuer. */
   #read(about: Document, fields: IdentityFields): UpstreamIdentity {
     const { origin, pathname } = new URL(this.#config.token_endpoint);
     return readIdentity(this.name, about, {

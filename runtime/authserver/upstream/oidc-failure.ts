@@ -7,7 +7,7 @@ import {
 import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
 import { type Endpoint, errorOfEndpoint, errorOfLeg, isServerFault } from './upstream-errors.ts';
 
-/** Turns what openid-client throws into ours. Its own errors are no causes: they hold what was sent and answered. */
+/** Converts an error of openid-client. The original is not kept as the cause, because it contains the request and the answer. */
 export function asUpstreamError(
   name: string,
   step: 'discovery' | 'authorization' | Endpoint,
@@ -16,7 +16,7 @@ export function asUpstreamError(
   if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
   if (error instanceof AuthorizationResponseError) return errorOfLeg(name, error.error);
   const causes = causesOf(error);
-  // The library wraps what its fetch threw.
+  // The library wraps the errors of its fetch.
   const own = causes.find((cause) => cause instanceof UpstreamUnavailable);
   if (own) return own;
   const answer = answerOf(error, causes);
@@ -25,7 +25,7 @@ export function asUpstreamError(
   return new UpstreamUnavailable(`${name}: ${step} failed: ${reasonOf(error, causes)}`, { answered });
 }
 
-/** The answer that the library did not take, with the word of its error. */
+/** Returns the status and error code of an answer that the library rejected. */
 function answerOf(error: unknown, causes: readonly unknown[]) {
   if (error instanceof ResponseBodyError) return { error: error.error, status: error.status };
   if (error instanceof WWWAuthenticateChallengeError) return { error: challengeOf(error), status: error.status };
@@ -33,7 +33,7 @@ function answerOf(error: unknown, causes: readonly unknown[]) {
   return response === undefined || response.ok ? undefined : { error: undefined, status: response.status };
 }
 
-/** RFC 6750 §3.1: an expired or revoked token is `invalid_token`, which says no more than the status. */
+/** RFC 6750 §3.1: `invalid_token` marks an expired or revoked token, which says no more than the status. */
 function challengeOf({ cause }: WWWAuthenticateChallengeError): string | undefined {
   const error = cause.map(({ parameters }) => parameters.error).find((word) => word !== undefined);
   return error === 'invalid_token' ? undefined : error;
@@ -48,7 +48,7 @@ function causesOf(error: unknown): unknown[] {
   return causes;
 }
 
-/** The library's code, and which claim was wrong. */
+/** Returns the error code of the library and the name of the wrong claim. */
 function reasonOf(error: unknown, causes: readonly unknown[]): string {
   if (!(error instanceof ClientError)) return error instanceof TypeError ? 'TypeError' : 'unknown error';
   const { claim, attribute } = (causes.at(-1) ?? {}) as { claim?: unknown; attribute?: unknown };

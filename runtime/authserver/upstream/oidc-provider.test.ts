@@ -6,8 +6,8 @@ import { closeSides, failureAtTokens, failureOf, REDIRECT, startOidc, TOKEN_FAUL
 
 afterEach(closeSides);
 
-describe('a login at an OpenID provider', () => {
-  it('gives tokens and the account of a verified ID token, and asks nothing more', async () => {
+describe('login at an OpenID provider', () => {
+  it('returns the tokens and the account of a verified ID token without further requests', async () => {
     const { fake, login, clock } = await startOidc({
       fake: { expiresIn: 600, claims: { groups: ['a', 'b'], tier: 3 } },
     });
@@ -25,7 +25,7 @@ describe('a login at an OpenID provider', () => {
     expect(fake.of('/userinfo')).toHaveLength(0);
   });
 
-  it('sends PKCE, state, nonce and the scopes, and what the administrator adds but for parameters of the protocol', async () => {
+  it('sends PKCE, state, nonce, scopes, and configured parameters that are not part of the protocol', async () => {
     const additional = {
       access_type: 'offline',
       prompt: 'consent',
@@ -52,12 +52,12 @@ describe('a login at an OpenID provider', () => {
     expect((await parameters(true)).get('prompt')).toBe('login consent');
   });
 
-  it('asks for the profile where no scopes are written', async () => {
+  it('requests the profile by default', async () => {
     const { parameters } = await startOidc();
     expect((await parameters()).get('scope')).toBe('openid profile email');
   });
 
-  it('redeems the code with the verifier of the challenge, and the secret as the provider takes it', async () => {
+  it('redeems the code with its verifier, and sends the secret as the provider expects it', async () => {
     for (const clientAuth of ['body', 'header', 'public'] as const) {
       const { fake, login } = await startOidc({ fake: { clientAuth } });
       await expect(login()).resolves.toBeDefined();
@@ -68,13 +68,13 @@ describe('a login at an OpenID provider', () => {
     }
   });
 
-  it('asks user-info where the ID token says neither name nor email', async () => {
+  it('requests user-info when the ID token lacks name and email', async () => {
     const { fake, login } = await startOidc({ fake: { slimIdToken: true } });
     expect((await login()).identity).toMatchObject({ subject: 'alice', name: 'alice N.', email: 'alice@fake.test' });
     expect(fake.of('/userinfo')).toHaveLength(1);
   });
 
-  it('goes on without user-info where the access token does not open it, and not where it is down', async () => {
+  it('ignores user-info that the access token does not open, and fails when it is down', async () => {
     const { login } = await startOidc({ fake: { slimIdToken: true, userInfo: { method: 'POST' } } });
     expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
     const other = await startOidc({ fake: { slimIdToken: true } });
@@ -86,7 +86,7 @@ describe('a login at an OpenID provider', () => {
     expect((await closed.login()).identity).toMatchObject({ subject: 'alice', name: undefined });
   });
 
-  it('does not take an address of user-info for verified because that of the ID token is', async () => {
+  it('does not apply email_verified of the ID token to an address of user-info', async () => {
     const claims = { email: 'boss@corp.example', email_verified: undefined };
     const { login } = await startOidc({ fake: { slimIdToken: true, userInfo: { claims } } });
     const { identity } = await login();
@@ -107,7 +107,7 @@ describe('a login at an OpenID provider', () => {
     expect((await failureOf(missing.login())).message).toBe('fake: it tells no oid');
   });
 
-  it('asks the user-info endpoint that is written in place of the discovered one', async () => {
+  it('requests the configured user-info endpoint instead of the discovered one', async () => {
     const override = (endpoint_url: string, subject_fields?: string[]) => ({
       userinfo_override: {
         endpoint_url,
@@ -128,7 +128,7 @@ describe('a login at an OpenID provider', () => {
     expect(await failureOf(down.login())).toMatchObject({ answered: false });
   });
 
-  it('keeps claims of the primary provider only, and refuses more than 8 KiB of them', async () => {
+  it('keeps claims of the primary provider only, and rejects more than 8 KiB of them', async () => {
     const claims = { groups: Array.from({ length: 900 }, (_, index) => `group-${index}`) };
     const { login } = await startOidc({ fake: { claims } });
     expect(await failureOf(login())).toMatchObject({ answered: true, message: expect.stringContaining('8192 bytes') });
@@ -136,13 +136,13 @@ describe('a login at an OpenID provider', () => {
     expect((await other.login()).identity?.claims).toEqual({});
   });
 
-  it('keeps an address that the provider calls unverified to itself', async () => {
+  it('drops an address that the provider calls unverified', async () => {
     const { login } = await startOidc({ fake: { claims: { email_verified: 'false' } } });
     expect((await login()).identity).toMatchObject({ email: undefined, email_verified: false });
   });
 });
 
-describe('an ID token', () => {
+describe('ID token', () => {
   const faults: IdTokenFault[] = [
     'signature',
     'nonce',
@@ -154,7 +154,7 @@ describe('an ID token', () => {
     'shared-secret',
     'foreign-key',
   ];
-  it.each(faults)('is refused: %s', async (fault) => {
+  it.each(faults)('fails the login: %s', async (fault) => {
     const { fake, login } = await startOidc();
     fake.setIdTokenFault(fault);
     const error = await failureOf(login());
@@ -165,7 +165,7 @@ describe('an ID token', () => {
     await expect(login()).resolves.toBeDefined();
   });
 
-  it('under a key that is new is taken, without a fetch for each that is not', async () => {
+  it('verifies under a new key, with one fetch per new key', async () => {
     const { fake, login, clock } = await startOidc();
     await login();
     await login();
@@ -178,7 +178,7 @@ describe('an ID token', () => {
     expect(fake.of('/jwks')).toHaveLength(3);
   });
 
-  it('cannot be verified while the keys cannot be had', async () => {
+  it('fails the login while the keys are unavailable', async () => {
     const { fake, login } = await startOidc();
     fake.setFault('jwks', 'fail');
     expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable' });
@@ -189,15 +189,15 @@ describe('an ID token', () => {
   });
 });
 
-describe('what comes back from an OpenID provider', () => {
-  it('is a denial where the user denied', async () => {
+describe('callback of an OpenID provider', () => {
+  it('reports a denial of the user', async () => {
     const { login } = await startOidc();
     const error = await failureOf(login({ user: 'alice', denies: () => true }));
     expect(error).toMatchObject({ name: 'UpstreamRefused', denied: true });
     expect(error.message).not.toContain('secret-detail');
   });
 
-  it('is refused with another state, without a code, with one that was not given, or with a parameter twice', async () => {
+  it('rejects another state, a missing or forged code, and a repeated parameter', async () => {
     const { login, provider } = await startOidc();
     const changes: ((url: URL) => void)[] = [
       (url) => url.searchParams.set('state', 'another'),
@@ -213,26 +213,26 @@ describe('what comes back from an OpenID provider', () => {
     expect(provider.name).toBe('fake');
   });
 
-  it('is refused with an ID token that is too long to be kept for each user', async () => {
+  it('rejects an ID token above the size limit', async () => {
     const fake = { claims: { padding: 'x'.repeat(32_768) } };
     const { login } = await startOidc({ fake, deps: { isPrimary: false } });
     expect(await failureOf(login())).toMatchObject({ answered: true, message: expect.stringContaining('32768') });
   });
 
-  it('must name the issuer where the provider says that it does (RFC 9207)', async () => {
+  it('requires the issuer if the provider announces it (RFC 9207)', async () => {
     await expect((await startOidc({ fake: { iss: 'sent' } })).login()).resolves.toBeDefined();
     expect(await failureOf((await startOidc({ fake: { iss: 'wrong' } })).login())).toMatchObject({ answered: true });
     expect(await failureOf((await startOidc({ fake: { iss: 'missing' } })).login())).toMatchObject({ answered: true });
   });
 
-  it.each(TOKEN_FAULTS)('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
+  it.each(TOKEN_FAULTS)('reports an error without text of the provider: token endpoint %s', async (fault, answered) => {
     const failure = { name: 'UpstreamUnavailable', answered, tells: false };
     expect(await failureAtTokens(await startOidc(), fault)).toEqual(failure);
   });
 });
 
 describe('discovery', () => {
-  it('is done when it is needed, once for many, and again after an hour while the former serves', async () => {
+  it('runs on first use, once for concurrent callers, and again after an hour in the background', async () => {
     const { fake, parameters, clock } = await startOidc();
     const count = () => fake.of('/.well-known/openid-configuration').length;
     expect(count()).toBe(0);
@@ -248,7 +248,7 @@ describe('discovery', () => {
     expect(count()).toBe(2);
   });
 
-  it('that fails is tried again a second later, so that a provider that was down comes back by itself', async () => {
+  it('runs again a second after a failure', async () => {
     const { fake, login, parameters, clock } = await startOidc();
     fake.setFault('discovery', 'fail');
     expect(await failureOf(parameters())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
@@ -259,13 +259,13 @@ describe('discovery', () => {
     await expect(login()).resolves.toBeDefined();
   });
 
-  it('waits no longer than the deadline', async () => {
+  it('stops at the deadline', async () => {
     const { fake, parameters } = await startOidc();
     fake.setFault('discovery', 'hang');
     expect((await failureOf(parameters())).message).toContain('no answer in time');
   });
 
-  it('is refused from a document of another issuer', async () => {
+  it('rejects a document of another issuer', async () => {
     const { fake, ...sides } = await startOidc({ config: { issuer_url: 'http://localhost:1' } });
     expect(await failureOf(sides.parameters())).toMatchObject({ answered: false });
     const other = await startOidc({ config: { issuer_url: `${fake.issuer}/tenant` } });
@@ -273,8 +273,8 @@ describe('discovery', () => {
   });
 });
 
-describe('the configuration of an OpenID provider', () => {
-  it('names a secret that must not be empty, and that is read again when it changed', async () => {
+describe('configuration of an OpenID provider', () => {
+  it('rejects an empty secret, and reads a changed one', async () => {
     const { files, login, fake } = await startOidc({ fake: { clientSecret: 'next' } });
     expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
     files.set('secret', 'next');
@@ -284,8 +284,8 @@ describe('the configuration of an OpenID provider', () => {
   });
 });
 
-describe('a refresh at an OpenID provider', () => {
-  it('keeps the refresh token that is not replaced, and takes the one that is', async () => {
+describe('refresh at an OpenID provider', () => {
+  it('keeps a refresh token that is not replaced', async () => {
     for (const refresh of ['keeps', 'rotates'] as const) {
       const { login, provider } = await startOidc({ fake: { refresh, expiresIn: 60 } });
       const { tokens } = await login();
@@ -296,7 +296,7 @@ describe('a refresh at an OpenID provider', () => {
     }
   });
 
-  it('is refused for good where the provider refuses the token, and where there is none', async () => {
+  it('fails for good when the provider rejects the token, or without a token', async () => {
     const { login, provider, fake } = await startOidc();
     const { tokens } = await login();
     fake.revoke('alice');
@@ -305,14 +305,14 @@ describe('a refresh at an OpenID provider', () => {
     expect(await failureOf(provider.refresh(without))).toMatchObject({ name: 'UpstreamRefused' });
   });
 
-  it.each<Fault>(['fail', 'hang', 'html', 'redirect', 'unknown-client'])('is tried later: %s', async (fault) => {
+  it.each<Fault>(['fail', 'hang', 'html', 'redirect', 'unknown-client'])('fails temporarily: %s', async (fault) => {
     const { login, provider, fake } = await startOidc();
     const { tokens } = await login();
     fake.setFault('token', fault);
     expect(await failureOf(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
   });
 
-  it('that answers about another user is not taken', async () => {
+  it('rejects an answer about another user', async () => {
     const { login, provider, fake } = await startOidc();
     const { tokens } = await login();
     fake.setIdTokenFault('other-user');
@@ -320,8 +320,8 @@ describe('a refresh at an OpenID provider', () => {
   });
 });
 
-describe('asking an OpenID provider who the user is', () => {
-  it('gives the claims as they are now', async () => {
+describe('identification by an OpenID provider', () => {
+  it('returns the current claims', async () => {
     const claims: Record<string, unknown> = { groups: ['a'] };
     const { login, provider } = await startOidc({ fake: { claims } });
     const { tokens, identity } = await login();
@@ -330,7 +330,7 @@ describe('asking an OpenID provider who the user is', () => {
     expect(await provider.identify(tokens)).toMatchObject({ subject: 'alice', claims: { groups: ['b'] } });
   });
 
-  it('is refused where the token does not count any more, and tried later where nothing answers', async () => {
+  it('fails for good for an invalid token, and temporarily without an answer', async () => {
     const { login, provider, fake, clock } = await startOidc();
     const { tokens } = await login();
     clock.time += 3_600_000;
@@ -340,7 +340,7 @@ describe('asking an OpenID provider who the user is', () => {
     expect(await failureOf(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
   });
 
-  it('takes the ID token of a moment ago where the access token opens something else', async () => {
+  it('uses a new ID token when the access token does not open user-info', async () => {
     const claims: Record<string, unknown> = { groups: ['a'] };
     const { login, provider } = await startOidc({ fake: { claims, userInfo: { closed: true } } });
     const { tokens } = await login();

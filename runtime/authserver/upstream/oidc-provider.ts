@@ -34,7 +34,7 @@ interface Parts extends ProviderDeps {
 
 const DEFAULT_SCOPES = ['openid', 'profile', 'email'];
 
-/** @throws ConfigError */
+/** Creates an OpenID Connect provider. @throws ConfigError */
 export function createOidcProvider(upstream: OidcUpstream, deps: ProviderDeps): UpstreamProvider {
   const { name, oidc_config: config, ca_bundle_file: caFile } = upstream;
   const { issuer_url: issuer, client_secret_file: secretFile } = config;
@@ -91,7 +91,7 @@ class OidcProvider implements UpstreamProvider {
     if (refreshToken === undefined) throw new UpstreamRefused(`${this.name}: gave no refresh token`);
     const config = await this.#parts.discovery.get();
     const answer = await this.#run('token', () => oidc.refreshTokenGrant(config, refreshToken));
-    // OpenID Connect Core §12.2: it must be the same user's.
+    // OpenID Connect Core §12.2: both ID tokens must belong to the same user.
     if (tokens.id_token !== undefined && answer.id_token !== undefined) {
       this.#checkSame(decodeJwt(tokens.id_token), decodeJwt(answer.id_token));
     }
@@ -105,10 +105,10 @@ class OidcProvider implements UpstreamProvider {
   }
 
   async identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined> {
-    // It was verified when it was stored.
+    // The ID token was verified before it was stored.
     const claims = tokens.id_token === undefined ? {} : decodeJwt(tokens.id_token);
     const told = await this.#askUserInfo(tokens.access_token, claims).catch((error: unknown) => {
-      // What came with a refresh a moment ago says that the user is there.
+      // A new ID token from a refresh confirms the user.
       if (doesNotOpen(error) && this.#isNew(claims)) return {};
       throw error;
     });
@@ -119,13 +119,13 @@ class OidcProvider implements UpstreamProvider {
     return this.#parts.http.close();
   }
 
-  /** The user is asked about only where the ID token does not say it all, or the administrator wrote where. */
+  /** Reads user-info only if the ID token lacks name or email, or if the configuration overrides user-info. */
   async #identityAfterLogin(tokens: UpstreamTokens, claims: Claims): Promise<UpstreamIdentity> {
     const { userinfo_override: override } = this.#upstream.oidc_config;
     const known = claims.name !== undefined && claims.email !== undefined;
     if (known && override === undefined) return this.#identityOf(claims, {});
     const told = await this.#askUserInfo(tokens.access_token, claims).catch((error: unknown) => {
-      // Who the user is, is known without it.
+      // The ID token identifies the user without user-info.
       if (doesNotOpen(error) && override?.field_mapping?.subject_fields === undefined) return {};
       throw error;
     });
@@ -145,18 +145,18 @@ class OidcProvider implements UpstreamProvider {
     return this.#run('user-info', () => oidc.fetchUserInfo(config, accessToken, sub));
   }
 
-  /** Who the ID token says it is; all else as it was told last. */
+  /** Combines the ID token and user-info. The ID token decides the subject; user-info wins for all other claims. */
   #identityOf(claims: Claims, told: Claims): UpstreamIdentity {
     const { issuer_url: configured, subject_claim: subject = 'sub', userinfo_override } = this.#upstream.oidc_config;
     const mapping = userinfo_override?.field_mapping;
     const news = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
     const about = { ...claims, ...news, ...(claims[subject] !== undefined && { [subject]: claims[subject] }) };
     const fields = identityFields(mapping);
-    // That the one address is verified says nothing of another one.
+    // `email_verified` applies to the address of the ID token only.
     const isOther = fields.email.some((field) => ![undefined, claims.email].includes(readPath(news, field)));
     const isSilent = isOther && news.email_verified === undefined && readVerified(claims.email_verified) === true;
     return readIdentity(this.name, isSilent ? { ...about, email_verified: undefined } : about, {
-      // A provider of many tenants has an issuer for each.
+      // A multi-tenant provider has one issuer per tenant.
       issuer: typeof claims.iss === 'string' ? claims.iss : configured,
       fields: { ...fields, subject: mapping?.subject_fields ?? [subject] },
       keepClaims: this.#parts.isPrimary,
@@ -191,7 +191,7 @@ class OidcProvider implements UpstreamProvider {
   }
 }
 
-/** Milliseconds, with a difference between two clocks in it. */
+/** Milliseconds, including the difference between two clocks. */
 const NEW = 60_000;
 
 /** An access token for another resource, or without the scope, does not open the user-info endpoint (RFC 6750 §3.1). */

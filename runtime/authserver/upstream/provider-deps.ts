@@ -1,20 +1,20 @@
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { Log } from '#runtime/telemetry/log';
 
-/** What a provider needs of its surroundings. */
+/** Dependencies of a provider. */
 export interface ProviderDeps {
   /** Redirect URI of its callback. */
   readonly redirectUri: string;
-  /** It says who the user is: its claims are kept. */
+  /** The primary provider identifies the user, so its claims are kept. */
   readonly isPrimary: boolean;
-  /** Plain http is allowed off this machine, too. */
+  /** Allows plain http to other machines too. */
   readonly allowHttp: boolean;
-  /** Content of a file in force now. @throws ConfigError */
+  /** Returns the current content of a file. @throws ConfigError */
   readonly readSecret: (file: string) => string;
   readonly proxy: ProxySettings | undefined;
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Milliseconds for one call to the provider. */
+  /** Deadline of one call to the provider in milliseconds. */
   readonly deadline?: number;
 }

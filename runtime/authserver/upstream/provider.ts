@@ -1,24 +1,24 @@
 import type { KeptClaim } from '#runtime/incoming/identity';
 import type { UpstreamAccount } from '../storage/rows.ts';
 
-/** What a provider gave for a code or a refresh token. Sealed as JSON before it is stored. */
+/** Tokens that a provider issued for a code or a refresh token. Sealed as JSON before they are stored. */
 export interface UpstreamTokens {
   readonly access_token: string;
-  /** Undefined: this provider gives none. */
+  /** Undefined when the provider issues none. */
   readonly refresh_token: string | undefined;
-  /** Milliseconds since the epoch; undefined: the provider does not say. */
+  /** Milliseconds since the epoch. Undefined when the provider does not tell. */
   readonly expires_at: number | undefined;
   readonly scope: string | undefined;
-  /** Kept for token exchanges that ask for it. */
+  /** For token exchanges that require it. */
   readonly id_token: string | undefined;
 }
 
-/** The account with the claims that policies may read. */
+/** Account with the claims that policies may read. */
 export interface UpstreamIdentity extends UpstreamAccount {
   readonly claims: Readonly<Record<string, KeptClaim>>;
 }
 
-/** What one leg needs to be finished; sealed into the login. */
+/** Secrets that finish one login step. They are sealed into the login. */
 export interface LegSecrets {
   readonly verifier: string;
   readonly nonce: string;
@@ -26,21 +26,21 @@ export interface LegSecrets {
 
 export interface LegRequest extends LegSecrets {
   readonly state: string;
-  /** The user wants to sign in anew. */
+  /** The user must sign in again. */
   readonly forceLogin: boolean;
 }
 
-/** What comes of a finished leg. */
+/** Result of a finished login step. */
 export interface LegResult {
   readonly tokens: UpstreamTokens;
-  /** Undefined: this provider does not say who the user is. */
+  /** Undefined when the provider does not identify the user. */
   readonly identity: UpstreamIdentity | undefined;
 }
 
-/** The provider refused for good: `invalid_grant`, 401. Nobody but the user can help. */
+/** The provider refused for good: `invalid_grant`, 401. Only the user can resolve it. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused';
-  /** The user said no, or may not. */
+  /** The user denied, or is not permitted. */
   readonly denied: boolean;
   constructor(message: string, { denied = false }: { readonly denied?: boolean } = {}) {
     super(message);
@@ -49,14 +49,14 @@ export class UpstreamRefused extends Error {
 }
 
 /**
- * The provider cannot be reached, or its answer cannot be used; later it may be. The message is for the log: it names provider and
- * reason, never what the provider wrote besides words of RFC 6749.
+ * The provider cannot be reached, or its answer is unusable; a retry may succeed. The message is for the log: it names
+ * provider and reason, and quotes only error words of RFC 6749.
  */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable';
-  /** It did answer, but not as it should: an ID token that does not verify, a client that it does not know. */
+  /** The provider gave an invalid answer: an ID token that does not verify, or an unknown client. */
   readonly answered: boolean;
-  /** The HTTP status of its answer, where that was an error. */
+  /** HTTP status of an error answer. */
   readonly status: number | undefined;
   constructor(message: string, { answered = false, status }: { answered?: boolean; status?: number } = {}) {
     super(message);
@@ -65,20 +65,22 @@ export class UpstreamUnavailable extends Error {
   }
 }
 
-/** One upstream identity provider. Two implementations: OpenID Connect, and OAuth 2.0 by itself. */
+/** Upstream identity provider, with implementations for OpenID Connect and plain OAuth 2.0. */
 export interface UpstreamProvider {
   readonly name: string;
-  /** Where the browser is sent. @throws UpstreamUnavailable */
+  /** Returns the URL that the browser is sent to. @throws UpstreamUnavailable */
   authorizationUrl(request: LegRequest): Promise<string>;
   /**
-   * Redeems what the callback brought. `callback` is the full URL with its query.
-   * @throws UpstreamRefused the user denied, or the provider refused the code
-   * @throws UpstreamUnavailable, also where an ID token does not verify
+   * Redeems the code of a callback. `callback` is the full URL with its query. @throws UpstreamRefused when the user
+   * denied, or the provider refused the code @throws UpstreamUnavailable, also for an ID token that does not verify
    */
   finish(callback: URL, expected: LegSecrets & { readonly state: string }): Promise<LegResult>;
-  /** New tokens; a refresh token that the provider did not replace is carried over. @throws UpstreamRefused, UpstreamUnavailable */
+  /** Returns new tokens. A refresh token that the provider did not replace is kept. @throws UpstreamRefused, UpstreamUnavailable */
   refresh(tokens: UpstreamTokens): Promise<UpstreamTokens>;
-  /** Who the holder of the tokens is, asked now. Undefined: this provider cannot say. @throws UpstreamRefused, UpstreamUnavailable */
+  /**
+   * Asks the provider for the current identity of the tokens' holder. Returns undefined when the provider cannot tell.
+   * @throws UpstreamRefused, UpstreamUnavailable
+   */
   identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined>;
   close(): Promise<void>;
 }

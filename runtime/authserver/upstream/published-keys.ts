@@ -2,22 +2,22 @@ import { decodeProtectedHeader } from 'jose';
 import { z } from 'zod';
 import type { UpstreamAnswer, UpstreamHttp } from './upstream-http.ts';
 
-/** Milliseconds that a key which the provider took back still counts. */
+/** Milliseconds for which a key that the provider removed stays valid. */
 const MAX_AGE = 300_000;
 
 const Keys = z.object({ keys: z.array(z.looseObject({ kid: z.string().optional() })) });
 const Tokens = z.object({ id_token: z.string() });
 
-/** The keys that a provider publishes. */
+/** Cached key set of a provider. */
 export interface PublishedKeys {
   /**
-   * The key set as it was fetched last, or now where that is long ago or lacks the key that signed what came.
-   * @throws UpstreamUnavailable
+   * Returns the cached key set. It is fetched again when it is old or lacks the key that signed the answer. @throws
+   * UpstreamUnavailable
    */
   get(url: string, signed: UpstreamAnswer | undefined): Promise<UpstreamAnswer>;
 }
 
-/** Keys of one provider; `now`: milliseconds since the epoch. */
+/** Caches the key set of one provider. `now`: milliseconds since the epoch. */
 export function rememberKeys(http: UpstreamHttp, now: () => number): PublishedKeys {
   let fetched: { readonly url: string; readonly answer: UpstreamAnswer; readonly at: number } | undefined;
   return {
@@ -37,7 +37,7 @@ function isIn({ text }: UpstreamAnswer, signed: UpstreamAnswer | undefined): boo
   return parsed.success && parsed.data.keys.some((key) => key.kid === kid);
 }
 
-/** The name of the key of the ID token in a token response, or of a response that is a JWT. */
+/** Returns the key id of the ID token in a token response, or of a response that is a JWT. */
 function kidOf({ headers, text }: UpstreamAnswer): string | undefined {
   const isJwt = headers['content-type']?.startsWith('application/jwt') === true;
   const token = isJwt ? text : Tokens.safeParse(parse(text)).data?.id_token;

@@ -4,8 +4,8 @@ import { lastUsable } from '#runtime/last-usable';
 import type { ProviderDeps } from './provider-deps.ts';
 
 /**
- * Returns a function that gives the current secret of the client; undefined for a public client. An emptied file does not replace it.
- * @throws ConfigError if the file cannot be read or is empty
+ * Returns a function that returns the client's current secret, or undefined for a public client. An emptied file does
+ * not replace it. @throws ConfigError if the file cannot be read or is empty
  */
 export function readClientSecret(
   provider: string,

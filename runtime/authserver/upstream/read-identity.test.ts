@@ -8,20 +8,17 @@ const USUAL: IdentityFields = { subject: ['sub'], name: ['name'], email: ['email
 const read = (about: Readonly<Record<string, unknown>>, fields: Partial<IdentityFields> = {}) =>
   readIdentity('okta', about, { issuer: ISSUER, fields: { ...USUAL, ...fields }, keepClaims: true });
 
-describe('who an account is', () => {
-  it.each([[false], ['false']])(
-    'is nobody where an address stands for it that is unverified (%j)',
-    (email_verified) => {
-      const about = { sub: 'u1', email: 'boss@example.com', email_verified };
-      expect(() => read(about, { subject: ['email'] })).toThrow(UpstreamUnavailable);
-      expect(read(about)).toMatchObject({ subject: 'u1', email: undefined, email_verified: false });
-      expect(read({ ...about, email_verified: true }, { subject: ['email'] })).toMatchObject({
-        subject: 'boss@example.com',
-      });
-    },
-  );
+describe('readIdentity', () => {
+  it.each([[false], ['false']])('rejects an unverified address as the subject (%j)', (email_verified) => {
+    const about = { sub: 'u1', email: 'boss@example.com', email_verified };
+    expect(() => read(about, { subject: ['email'] })).toThrow(UpstreamUnavailable);
+    expect(read(about)).toMatchObject({ subject: 'u1', email: undefined, email_verified: false });
+    expect(read({ ...about, email_verified: true }, { subject: ['email'] })).toMatchObject({
+      subject: 'boss@example.com',
+    });
+  });
 
-  it('is nobody where half a character stands in it; in a name it is replaced', () => {
+  it('rejects an unpaired surrogate in the subject, and replaces it in a name', () => {
     expect(() => read({ sub: 'u\ud800' })).toThrow(UpstreamUnavailable);
     expect(read({ sub: 'u1', name: 'Ann \ud83d', email: 'a\udc00@x' })).toMatchObject({
       name: 'Ann \ufffd',
@@ -36,11 +33,11 @@ describe('who an account is', () => {
     [{ sub: null }],
     [{ sub: ['u1'] }],
     [{ sub: { toString: 'u1' } }],
-  ])('is nobody in %j', (about) => {
+  ])('rejects %j', (about) => {
     expect(() => read(about)).toThrow(UpstreamUnavailable);
   });
 
-  it('is not found in what every object has', () => {
+  it('ignores members that every object has', () => {
     for (const path of [
       'constructor',
       '__proto__',
@@ -56,7 +53,7 @@ describe('who an account is', () => {
     expect((claims as { admin?: unknown }).admin).toBeUndefined();
   });
 
-  it('tells what stands in objects by its path, which says less than a claim of that very name', () => {
+  it('returns members of objects by path, and prefers a claim of the same name', () => {
     const nested = { realm_access: { roles: ['dev'], more: { level: 2, none: null } }, list: [{ a: 1 }] };
     expect(read({ sub: 'u1', ...nested, 'realm_access.roles': 'own' }).claims).toEqual({
       'realm_access.roles': 'own',
@@ -65,7 +62,7 @@ describe('who an account is', () => {
     expect(read({ sub: 'u1', ...nested }).claims).toMatchObject({ 'realm_access.roles': ['dev'] });
   });
 
-  it('keeps the groups of a list that holds other things, too', () => {
+  it('keeps the groups of a list with other values', () => {
     const about = { sub: 'u1', groups: ['dev', { id: 7 }, 'ops'], realm_access: { roles: [null, 'admin'] } };
     expect(read(about).claims).toEqual({
       groups: ['dev', null, 'ops'],
@@ -73,7 +70,7 @@ describe('who an account is', () => {
     });
   });
 
-  it('takes no claim that speaks of the protocol, or of what the server says itself', () => {
+  it('drops claims of the protocol', () => {
     const about = { sub: 'u1', iss: 'x', aud: 'x', exp: 1, jti: 'x', nonce: 'x', azp: 'x', groups: ['dev'] };
     expect(read(about).claims).toEqual({ groups: ['dev'] });
   });

@@ -2,18 +2,18 @@ import { ClaimsTooLarge, keepClaims } from '#runtime/incoming/normalise-claims';
 import { readPath } from '#runtime/read-path';
 import { type UpstreamIdentity, UpstreamUnavailable } from './provider.ts';
 
-/** What speaks of the protocol and not of the user, and what stands in the profile itself. */
+/** Claims of the protocol, and claims that the profile holds in fields of its own. */
 const LEFT_OUT = new Set([
   ...['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'rt_hash'],
   ...['sub', 'name', 'email'],
 ]);
 const MAX_SUBJECT = 1_024;
 const MAX_TEXT = 512;
-/** Bytes as JSON. Leaving some out would let a policy's `forbid` miss them. */
+/** Bytes as JSON. Larger claims are an error, because a policy's `forbid` would miss dropped ones. */
 const MAX_CLAIMS = 8_192;
 const MAX_DEPTH = 4;
 
-/** Fields that are tried in order; names of members, or dotted paths to them. */
+/** Names of members, or dotted paths, tried in order. */
 export interface IdentityFields {
   readonly subject: readonly string[];
   readonly name: readonly string[];
@@ -23,13 +23,13 @@ export interface IdentityFields {
 interface IdentityRules {
   readonly issuer: string;
   readonly fields: IdentityFields;
-  /** Claims are kept of who decides about the user, and of nobody else. */
+  /** Only the claims of the primary provider are kept. */
   readonly keepClaims: boolean;
 }
 
 /**
- * The account that an answer or an ID token of the provider `name` speaks of.
- * @throws UpstreamUnavailable: no field holds a subject, it is an unverified address, or there are more claims than are kept
+ * Reads the account from an answer or an ID token of the provider `name`. @throws UpstreamUnavailable when no field
+ * holds a subject, the subject is an unverified address, or the claims are too large
  */
 export function readIdentity(
   name: string,
@@ -37,13 +37,13 @@ export function readIdentity(
   { issuer, fields, keepClaims }: IdentityRules,
 ): UpstreamIdentity {
   const subject = firstOf(about, fields.subject, MAX_SUBJECT);
-  // Half a character stands for none, and for many once it is written as UTF-8.
+  // An unpaired surrogate is invalid, and many of them become equal in UTF-8.
   if (subject?.isWellFormed() !== true) {
     throw new UpstreamUnavailable(`${name}: it tells no ${fields.subject.join(' or ')}`, { answered: true });
   }
   const verified = readVerified(about.email_verified);
   const email = firstOf(about, fields.email, MAX_TEXT);
-  // Whoever may write any address there could be any user here.
+  // With unverified addresses, a person could claim the address of any user.
   if (verified === false && subject === email) {
     throw new UpstreamUnavailable(`${name}: its subject is an address that it calls unverified`, { answered: true });
   }
@@ -51,7 +51,7 @@ export function readIdentity(
     issuer,
     subject,
     name: firstOf(about, fields.name, MAX_TEXT)?.toWellFormed(),
-    // An address that the provider itself calls unverified may be somebody else's.
+    // An address that the provider calls unverified may belong to another person.
     email: verified === false ? undefined : email?.toWellFormed(),
     email_verified: verified,
     claims: keepClaims ? claimsOf(name, about) : {},
@@ -72,8 +72,8 @@ function claimsOf(name: string, about: Readonly<Record<string, unknown>>): Upstr
 }
 
 /**
- * What stands in an object, by its dotted path: objects are not kept, and groups are often found in them (`realm_access.roles`).
- * A policy's `forbid` would miss what is left out.
+ * Returns the members of an object by dotted path, e.g. `realm_access.roles`, because objects are not kept and often
+ * hold groups. A policy's `forbid` would miss dropped members.
  */
 function below(path: string, value: unknown, depth = 1): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > MAX_DEPTH) return [];
@@ -91,13 +91,13 @@ function firstOf(about: Readonly<Record<string, unknown>>, fields: readonly stri
   return undefined;
 }
 
-/** Numbers as they are written; one that is not exact could be two users'. */
+/** Converts integers to text. An inexact number could name two users. */
 function asText(value: unknown): string | undefined {
   if (Number.isSafeInteger(value)) return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Some providers write it as a word. */
+/** Reads `email_verified`, which some providers send as a string. */
 export function readVerified(value: unknown): boolean | undefined {
   if (value === true || value === 'true') return true;
   return value === false || value === 'false' ? false : undefined;

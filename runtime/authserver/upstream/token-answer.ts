@@ -6,16 +6,16 @@ import type { UpstreamAnswer } from './upstream-http.ts';
 const Document = z.record(z.string(), z.unknown());
 export type Document = z.infer<typeof Document>;
 
-/** Visible ASCII: it becomes part of a header. */
+/** Visible ASCII, because the token becomes part of a header. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
-/** Of what is kept for each user beside the access token. ID tokens with some hundred groups stay below it. */
+/** Maximum characters of each kept token or scope. ID tokens with some hundred groups are shorter. */
 const MAX_KEPT = 32_768;
-/** Longer lifetimes are as good as none. */
+/** Seconds. Longer lifetimes count as this one. */
 const LONGEST = 10 * 365 * 86_400;
 
 /**
- * The document in an answer of a token or user-info endpoint: JSON, or a form, as GitHub sends to who asks for no JSON.
- * @throws UpstreamRefused, UpstreamUnavailable: also where an error stands in an answer with status 200
+ * Reads the answer of a token or user-info endpoint: JSON, or a form, as GitHub sends unless JSON is requested. @throws
+ * UpstreamRefused, UpstreamUnavailable, also for an error with status 200
  */
 export function readDocument(name: string, endpoint: Endpoint, { status, headers, text }: UpstreamAnswer): Document {
   const document = parseDocument(text, headers['content-type'] ?? '');
@@ -29,15 +29,15 @@ export function readDocument(name: string, endpoint: Endpoint, { status, headers
   });
 }
 
-/** The word of the error in a document; undefined: it is none. */
+/** Returns the error code of a document, or undefined when it holds no error. */
 export function errorIn(document: Document): string | undefined {
   const { error, ok } = document;
   if (typeof error === 'string' && error !== '') return error;
-  // Slack: `{"ok": false, "error": …}`; some others put an object there.
+  // Slack: `{"ok": false, "error": …}`. Some other providers send an object as `error`.
   return ok === false || (typeof error === 'object' && error !== null) ? 'error' : undefined;
 }
 
-/** What stands in an answer; undefined: neither JSON nor a form. */
+/** Parses an answer. Returns undefined when it is neither JSON nor a form. */
 export function parseDocument(text: string, contentType: string): Document | undefined {
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(text));
@@ -48,16 +48,13 @@ export function parseDocument(text: string, contentType: string): Document | und
   }
 }
 
-/** @throws UpstreamUnavailable */
+/** Returns a valid access token. @throws UpstreamUnavailable */
 export function checkToken(name: string, token: unknown): string {
   if (typeof token === 'string' && TOKEN.test(token)) return token;
   throw new UpstreamUnavailable(`${name}: its answer holds no access token`, { answered: true });
 }
 
-/**
- * A refresh token or an ID token; undefined: the answer holds none.
- * @throws UpstreamUnavailable where it is too long to be kept
- */
+/** Returns a refresh or ID token, or undefined when the answer holds none. @throws UpstreamUnavailable when it is too long */
 export function keptToken(name: string, token: unknown): string | undefined {
   if (typeof token !== 'string' || token === '') return undefined;
   if (token.length <= MAX_KEPT) return token;
@@ -66,14 +63,14 @@ export function keptToken(name: string, token: unknown): string | undefined {
   });
 }
 
-/** What was granted, as one text; undefined: the answer does not say it, or says too much to be kept. */
+/** Returns the granted scopes as one text. Returns undefined when they are missing or too long. */
 export function scopeOf(scope: unknown): string | undefined {
   const isList = Array.isArray(scope) && scope.every((one) => typeof one === 'string');
   const text = isList ? scope.join(' ') : scope;
   return typeof text === 'string' && text.length <= MAX_KEPT ? text : undefined;
 }
 
-/** Milliseconds since the epoch of an end that lies `seconds` ahead; undefined: the provider does not say, or says 0 for never. */
+/** Returns the end of a lifetime of `seconds` in milliseconds since the epoch. Undefined when the provider sends none, or 0 for never. */
 export function expiryOf(seconds: unknown, now: number): number | undefined {
   const lifetime = typeof seconds === 'string' && seconds !== '' ? Number(seconds) : seconds;
   if (typeof lifetime !== 'number' || !(lifetime > 0)) return undefined;

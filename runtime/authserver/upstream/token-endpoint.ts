@@ -7,7 +7,7 @@ interface TokenEndpointSettings {
   readonly name: string;
   readonly url: string;
   readonly clientId: string;
-  /** Undefined: a public client. */
+  /** Returns undefined for a public client. */
   readonly clientSecret: () => string | undefined;
   readonly http: UpstreamHttp;
 }
@@ -15,8 +15,8 @@ interface TokenEndpointSettings {
 type Form = Readonly<Record<string, string>>;
 
 /**
- * The token endpoint of a provider without discovery. Such a provider says nowhere whether it takes the client's secret in the body,
- * as most do, or in the header; a refused client is tried the other way, which is then kept.
+ * Token endpoint of a provider without discovery. Such a provider does not publish whether it expects the client secret in the body or in
+ * the header. The body comes first; a rejected client is tried the other way, and the successful way is kept.
  */
 export class TokenEndpoint {
   readonly #settings: TokenEndpointSettings;
@@ -26,7 +26,7 @@ export class TokenEndpoint {
     this.#settings = settings;
   }
 
-  /** @throws UpstreamRefused, UpstreamUnavailable */
+  /** Posts a form with the client's credentials. @throws UpstreamRefused, UpstreamUnavailable */
   async ask(form: Form): Promise<Document> {
     const secret = this.#settings.clientSecret();
     const first = await this.#post(form, secret, this.#inHeader);

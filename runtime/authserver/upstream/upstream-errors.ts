@@ -1,6 +1,6 @@
 import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
 
-/** What OAuth 2.0 (RFC 6749 §5.2) and providers that answer errors at HTTP 200 call a code or token that is over for good. */
+/** Error codes for a code or token that is finally invalid: from RFC 6749 §5.2, and from providers that send errors with HTTP 200. */
 const OVER = new Set([
   'invalid_grant',
   // GitHub
@@ -16,43 +16,43 @@ const OVER = new Set([
   'account_inactive',
 ]);
 
-/** Answers that a client with the same credentials in another place of the request may not get (RFC 6749 §2.3.1). */
+/** Error codes for client credentials. The same credentials may work elsewhere in the request (RFC 6749 §2.3.1). */
 const CLIENT_UNKNOWN = new Set(['invalid_client', 'incorrect_client_credentials', 'bad_client_secret']);
 
-/** An error in an authorization response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
+/** Converts an error in an authorization response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
 export function errorOfLeg(name: string, error: string): UpstreamRefused | UpstreamUnavailable {
   if (error === 'access_denied') return new UpstreamRefused(`${name}: the user denied`, { denied: true });
   const answered = error !== 'temporarily_unavailable';
   return new UpstreamUnavailable(`${name}: it sent the user back with ${wordOf(error)}`, { answered });
 }
 
-/** Where an error came from. */
+/** Endpoint that sent an error. */
 export type Endpoint = 'token' | 'user-info';
 
-/** `error` is the word in the answer, if there is one. */
+/** Converts an error answer. `error` is its error code, if it has one. */
 export function errorOfEndpoint(
   name: string,
   endpoint: Endpoint,
   { error, status }: { readonly error: unknown; readonly status: number },
 ): UpstreamRefused | UpstreamUnavailable {
   const message = `${name}: its ${endpoint} endpoint answered ${status} ${wordOf(error)}`.trimEnd();
-  // At a token endpoint 401 is about the client, and no user can help (RFC 6749 §5.2).
+  // RFC 6749 §5.2: 401 of a token endpoint concerns the client, so the user cannot resolve it.
   const isOver = typeof error === 'string' ? OVER.has(error) : status === 401 && endpoint === 'user-info';
   if (isOver) return new UpstreamRefused(message);
   return new UpstreamUnavailable(message, { answered: !isServerFault(status), status });
 }
 
-/** Whether the provider refused the client and not what it brought (RFC 6749 §5.2). */
+/** Returns whether the provider rejected the client itself and not its grant (RFC 6749 §5.2). */
 export function isAboutClient(error: unknown, status: number): boolean {
   return typeof error === 'string' ? CLIENT_UNKNOWN.has(error) : status === 401;
 }
 
-/** It may well answer later. */
+/** Returns whether a retry may succeed. */
 export function isServerFault(status: number): boolean {
   return status >= 500 || status === 429;
 }
 
-/** What a provider calls an error is shown only where it is a word. */
+/** Returns the provider's error code if it is a single word, otherwise an empty text. */
 function wordOf(error: unknown): string {
   return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : '';
 }

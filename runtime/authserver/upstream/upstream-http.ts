@@ -25,9 +25,9 @@ export interface UpstreamAnswer {
   readonly text: string;
 }
 
-/** Calls to one provider: https or loopback, bounded in time and size, no redirect followed. */
+/** HTTP client for one provider: https or loopback, limited time and size, no redirects. */
 export interface UpstreamHttp {
-  /** Whatever the status. @throws UpstreamUnavailable */
+  /** Sends a call and returns an answer of any status. @throws UpstreamUnavailable */
   call(url: string, call: UpstreamCall): Promise<UpstreamAnswer>;
   close(): Promise<void>;
 }
@@ -37,13 +37,13 @@ type Deps = Pick<ProviderDeps, 'allowHttp' | 'readSecret' | 'proxy' | 'deadline'
   readonly caFile: string | undefined;
 };
 
-/** @throws ConfigError: the CA bundle cannot be read, or has no certificate */
+/** Creates the HTTP client of a provider. @throws ConfigError when the CA bundle cannot be read or has no certificate */
 export function createUpstreamHttp(deps: Deps): UpstreamHttp {
   const readCaBundle = followCaBundle(deps);
   let caBundle = readCaBundle();
   let dispatcher = openDispatcher(deps, caBundle);
 
-  /** Made anew when the CA bundle changed; calls under way end with the former one. */
+  /** Returns a new dispatcher when the CA bundle changed. Running calls end with the former one. */
   function current(): Dispatcher {
     const latest = readCaBundle();
     if (latest === caBundle) return dispatcher;
@@ -76,7 +76,7 @@ export function createUpstreamHttp(deps: Deps): UpstreamHttp {
   };
 }
 
-/** Endpoints from a discovery document are no more trusted than the configuration. */
+/** Endpoints from a discovery document are trusted no more than the configuration. */
 function checkTarget(url: string, { name, allowHttp }: Deps): URL {
   const target = URL.parse(url);
   if (target === null)
@@ -89,7 +89,7 @@ function isAllowed(url: string, allowHttp: boolean): boolean {
   return urlIsSecure.holds(url) || (allowHttp && url.startsWith('http://'));
 }
 
-/** A bundle without a certificate does not replace the former one. @throws ConfigError */
+/** Returns the CA bundle. A bundle without a certificate does not replace the former one. @throws ConfigError */
 function followCaBundle({ caFile, readSecret, name, log }: Deps): () => string | undefined {
   if (caFile === undefined) return () => undefined;
   return lastUsable({
@@ -106,7 +106,7 @@ function openDispatcher({ proxy }: Deps, caBundle: string | undefined): Dispatch
     proxy,
     connectTimeout: CONNECT_TIMEOUT,
     connections: CONNECTIONS,
-    // A code or refresh token must not be sent twice because an idle connection was closed just then.
+    // HTTP keep-alive is off: a closed idle connection would make the client resend a code or refresh token.
     keepAlive: false,
   });
 }

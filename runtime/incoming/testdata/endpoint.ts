@@ -19,7 +19,7 @@ interface Answer {
   readonly identity: Identity;
 }
 
-/** An endpoint on loopback behind boundary 1: 200 with the identity, or the refusal. */
+/** An endpoint on loopback behind boundary 1. It answers 200 with the identity, or the refusal. */
 export interface Endpoint {
   readonly authenticator: Authenticator;
   readonly logged: string[];
@@ -33,7 +33,7 @@ export interface Endpoint {
 
 type Written = Partial<Omit<OidcIncoming, 'type'>> & { issuer: string };
 
-/** An endpoint whose incoming section is of type oidc with a provider on loopback allowed, unless `incoming` says otherwise. */
+/** Starts an endpoint with an incoming section of type oidc that allows a provider on loopback, unless `incoming` differs. */
 export async function startEndpoint(incoming: Written, options: Partial<AuthenticatorOptions> = {}): Promise<Endpoint> {
   const clock = { time: START };
   const logged: string[] = [];

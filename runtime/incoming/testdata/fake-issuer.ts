@@ -16,7 +16,7 @@ export async function makeKey(kid: string | undefined, alg = 'ES256'): Promise<S
   return { privateKey, jwk, alg };
 }
 
-/** Signs claims as they are: nothing is added. */
+/** Signs the claims unchanged. */
 export function sign(claims: JWTPayload, key: SigningKey, header: Record<string, unknown> = {}): Promise<string> {
   const kid = key.jwk.kid === undefined ? {} : { kid: key.jwk.kid };
   return new SignJWT(claims).setProtectedHeader({ alg: key.alg, ...kid, ...header }).sign(key.privateKey);
@@ -24,11 +24,11 @@ export function sign(claims: JWTPayload, key: SigningKey, header: Record<string,
 
 type Handler = (req: IncomingMessage, res: ServerResponse, body: string) => void;
 
-/** An identity provider on loopback whose every answer a test may replace; it records what it was asked. */
+/** An identity provider on loopback. Tests may replace every answer. It records its requests. */
 export interface FakeIssuer {
   readonly issuer: string;
   readonly port: number;
-  /** Path → handler; without an entry 404. */
+  /** Handler of each path; without an entry 404. */
   readonly routes: Map<string, Handler>;
   readonly asked: { path: string; authorization: string | undefined; body: string }[];
   count(path: string): number;

@@ -11,15 +11,18 @@ interface ToolsOf {
   readonly list: BackendList;
 }
 
-/** Characters of templates and URIs that are looked at for all apps of a list together. */
+/** Limit of characters, in templates and URIs, that are matched for all apps of one list. */
 const MOST_MATCHED = 1_000_000;
 
-/** An app's URI to the backend that a read of it leads to. */
+/** Maps the URI of an app to the backend that serves a read of it. */
 export type AppOwners = ReadonlyMap<string, string>;
 
 export const NO_APPS: AppOwners = new Map();
 
-/** Whose the apps are that these tools name; where there are any, resources and templates are listed to know it. */
+/**
+ * Finds the backends that own the apps which these tools name. Lists resources and templates only if a tool names an
+ * app.
+ */
 export async function ownersOfApps(
   lists: readonly ToolsOf[],
   list: (kind: 'resources' | 'templates') => KindCatalogue | Promise<KindCatalogue>,
@@ -31,7 +34,7 @@ export async function ownersOfApps(
   return findAppOwners(apps, { resources, templates }, backends(), aggregation());
 }
 
-/** The apps that tools name, each with the backends of these tools. */
+/** Returns the apps that tools name, each with the backends of these tools. */
 function findApps(lists: readonly ToolsOf[]): ReadonlyMap<string, readonly Backend[]> {
   const apps = new Map<string, Backend[]>();
   for (const { backend, list } of lists) {
@@ -45,8 +48,9 @@ function findApps(lists: readonly ToolsOf[]): ReadonlyMap<string, readonly Backe
 }
 
 /**
- * The backend that a read of each app leads to: the one that lists it, or has a template for it. Backends may leave their apps out of
- * their lists: then the only one with resources, or the first one whose tools name it.
+ * Returns the backend that serves a read of each app: the backend that lists the app or has a matching template.
+ * Backends may omit their apps from their lists. Then the only backend with resources owns the app, or else the first
+ * backend whose tools name it.
  */
 async function findAppOwners(
   apps: ReadonlyMap<string, readonly Backend[]>,

@@ -1,17 +1,20 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { rewriteEntry } from './rewrite-entry.ts';
 
-/** The key that hosts read before `_meta.ui` existed; SDKs write both. */
+/** Older hosts read this key because `_meta.ui` did not exist yet. SDKs write both. */
 const FLAT_KEY = 'ui/resourceUri';
 
-/** The URIs of the apps that a tool names (extension io.modelcontextprotocol/ui); `text` is the tool's JSON text. */
+/**
+ * Returns the URIs of the apps that a tool names (extension io.modelcontextprotocol/ui). `text` is the tool's JSON
+ * text.
+ */
 export function appsOf(text: string): readonly string[] {
   const { ui, meta } = readMeta(text);
   const uris = [ui.resourceUri, meta[FLAT_KEY]];
   return uris.filter((uri): uri is string => typeof uri === 'string' && uri.startsWith('ui://'));
 }
 
-/** The tool's JSON text without the apps that it names. */
+/** Returns the tool's JSON text without the apps that it names. */
 export function withoutApps(text: string): string {
   const { ui, meta } = readMeta(text);
   const rest = without(meta, FLAT_KEY);
@@ -25,7 +28,7 @@ function without(object: JsonObject, key: string): JsonObject {
 const NOTHING = { ui: {}, meta: {} };
 
 function readMeta(text: string): { ui: JsonObject; meta: JsonObject } {
-  // Most tools name no app, so they are not parsed.
+  // Most tools name no app, so this check avoids parsing them.
   if (!text.includes('resourceUri')) return NOTHING;
   const tool: unknown = JSON.parse(text);
   const meta = isJsonObject(tool) && isJsonObject(tool._meta) ? tool._meta : {};

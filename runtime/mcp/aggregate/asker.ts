@@ -4,13 +4,16 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Era } from '../era.ts';
 import type { ListKind } from './list-kinds.ts';
 
-/** On whose behalf lists are fetched: a client session, one request of the stateless revision, or the gateway itself. */
+/**
+ * Identifies the caller for which lists are fetched: a client session, a request of the stateless revision, or the
+ * gateway.
+ */
 export interface Asker {
   readonly era: Era;
   readonly identity: Identity;
   /** JSON text of the client's declared capabilities. */
   readonly capabilities: string;
-  /** Whether a list that is known may be read again there; absent: everywhere. */
+  /** Returns whether a cached list of this backend may be fetched again. Absent: every backend allows it. */
   mayRefresh?(backend: Backend): boolean;
   /** Sends one list request. @throws NoAnswer */
   ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer>;

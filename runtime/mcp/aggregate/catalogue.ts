@@ -8,20 +8,20 @@ import type { CatalogueEntry } from './catalogue-entry.ts';
 export interface KindCatalogue {
   readonly entries: readonly CatalogueEntry[];
   readonly byName: ReadonlyMap<string, CatalogueEntry>;
-  /** What is not shown but leads somewhere, by name. */
+  /** Hidden entries that can still be resolved, by name. */
   readonly unlisted: ReadonlyMap<string, CatalogueEntry>;
-  /** Backends whose list was not to be had. */
+  /** Backends whose list could not be fetched. */
   readonly missing: readonly string[];
-  /** Why, of each that did not answer. */
+  /** The failure of each backend that did not answer. */
   readonly failures: ReadonlyMap<string, RequestError>;
-  /** Backends whose last list stands in, as they did not answer soon. */
+  /** Backends that did not answer in time, so their last list is used. */
   readonly late: readonly string[];
-  /** Backends that wait for a login of the caller's: name to provider. */
+  /** Backends for which the caller must log in first: backend name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
-  /** The lists that it was composed from: the same lists give the same catalogue. */
+  /** The lists from which this list was composed. The same lists give the same catalogue. */
   readonly sources: readonly BackendList[];
   readonly conflicts: readonly string[];
-  /** Tools name apps, and whose these are is decided by the resources. */
+  /** Whether tools name apps. The resource lists decide which backend owns an app. */
   readonly hasApps: boolean;
   readonly builtAt: number;
   readonly expiresAt: number;
@@ -30,7 +30,7 @@ export interface KindCatalogue {
   readonly rendered: RenderedLists;
 }
 
-/** Divides the entries of a list into groups: policies show a caller all entries of a group or none. */
+/** Groups of list entries. Policies show a caller either all entries of a group or none. */
 export interface EntryGroups {
   /** Identifies the policy sets that divide the list. */
   readonly policies: string;
@@ -40,35 +40,35 @@ export interface EntryGroups {
   readonly groupOf: readonly number[];
 }
 
-/** Texts of one list as callers see it, bounded. */
+/** Bounded cache of rendered lists. */
 export interface RenderedLists {
-  /** Key: everything that policies can read of the caller. */
+  /** Key: all attributes of the caller that policies can read. */
   readonly byCaller: Map<string, string>;
   /** Key: the visible groups. Callers who see the same entries share a text. */
   readonly byGroups: Map<string, string>;
   groups: EntryGroups | undefined;
 }
 
-/** A list that is being made. */
+/** A list that is being composed. */
 export interface Building {
   readonly gathered: Gathered;
   readonly built: Promise<KindCatalogue>;
 }
 
-/** What one kind of client sees; shared by all sessions that see the same. */
+/** The lists that one kind of client sees. All sessions of that kind share it. */
 export interface Catalogue {
   readonly kinds: Partial<Record<ListKind, KindCatalogue>>;
   readonly building: Partial<Record<ListKind, Building>>;
   /** Kinds that must be composed again before their next use. */
   readonly stale: Set<ListKind>;
-  /** Counts up whenever something becomes stale, so that what was composed meanwhile is not taken for current. */
+  /** Increases with each change, so that a list composed during a change is not treated as current. */
   changes: number;
   lastUsed: number;
-  /** No longer kept current: whoever holds it asks for another. */
+  /** Whether the catalogue is out of date for good. Its users must fetch another one. */
   retired: boolean;
 }
 
-/** These lists must be composed again before their next use. */
+/** Marks these lists: they must be composed again before their next use. */
 export function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
   catalogue.changes++;
   for (const kind of kinds) catalogue.stale.add(kind);
@@ -76,12 +76,12 @@ export function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): voi
   if (tools?.hasApps && (kinds.includes('resources') || kinds.includes('templates'))) catalogue.stale.add('tools');
 }
 
-/** What a list is composed from, besides settings that are the same for all. */
+/** The inputs of a composed list, without the settings that all lists share. */
 export type ComposedOf = Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked' | 'hasApps'>;
 
 /**
- * Returns what was composed from the same lists before, for these clients or for others: clients that differ in their capabilities alone
- * share it. `wasStale`: it must be composed again for these clients.
+ * Returns a list that was composed earlier from the same backend lists, possibly for clients with other capabilities.
+ * With `wasStale`, the list must be composed again for these clients.
  */
 export function findSame(
   catalogue: Catalogue,
@@ -90,7 +90,7 @@ export function findSame(
 ): KindCatalogue | undefined {
   const before = catalogue.kinds[kind];
   if (before && !wasStale && isSame(before, of)) return before;
-  // Where logins and apps lead depends on more than the lists.
+  // The targets of logins and apps depend on more than the lists.
   if (of.hasApps || of.unlinked.size > 0) return undefined;
   for (const other of all) {
     const built = other === catalogue || other.stale.has(kind) ? undefined : other.kinds[kind];
@@ -99,7 +99,7 @@ export function findSame(
   return undefined;
 }
 
-/** Composed again it would be what it was. */
+/** Returns whether composing the list again would give the same result. */
 function isSame(
   before: KindCatalogue,
   { sources, missing, unlinked }: Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked'>,

@@ -17,7 +17,7 @@ function backendNamed(name: string): Backend {
   return { ...settings, health: unknownHealth(() => 0) } as unknown as Backend;
 }
 
-/** Backends that answer a list when `answer` is called; each has the tool `x`. */
+/** Creates backends that answer a list when `answer` is called. Each has the tool `x`. */
 function setUp(...names: string[]) {
   const backends = names.map(backendNamed);
   const waiting = new Map<string, () => void>();
@@ -53,7 +53,7 @@ function listing(): Answer {
 describe('Catalogues', () => {
   it('serves a call when its own backend has listed, while another backend hangs', async () => {
     const { catalogues, lists, asker, first, answer } = setUp('own', 'other');
-    // A list does not wait for it any more, so the name fails at once.
+    // The list no longer waits for this backend, so the name fails at once.
     lists.noteSlow(first, asker, 2_000);
     const catalogue = catalogues.of(asker);
     const failed = await catalogues.find(catalogue, 'tools', 'own_x', asker);

@@ -15,7 +15,7 @@ import { describeUnknownOwnNames } from './unknown-policy-names.ts';
 
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
-/** A name that is not there may be new: the lists are asked again, but not more often than this. */
+/** Minimum milliseconds between two refreshes of the lists after an unknown name, which may be new. */
 const MISS_REFRESH = 1_000;
 type FoundEntry = CatalogueEntry | undefined;
 
@@ -23,7 +23,7 @@ interface CataloguesOptions extends GatherOptions {
   readonly now: () => number;
 }
 
-/** The aggregated lists, one catalogue for each kind of client. */
+/** Aggregated lists, with one catalogue for each kind of client. */
 export class Catalogues {
   readonly #options: CataloguesOptions;
   readonly #catalogues = new Map<string, Catalogue>();
@@ -33,7 +33,7 @@ export class Catalogues {
     this.#options = options;
   }
 
-  /** The catalogue of clients that see what this one sees. */
+  /** Returns the catalogue that this client shares with clients of the same kind. */
   of(asker: Asker): Catalogue {
     const perUser = this.#options.backends().some((backend) => backend.credential.perUser);
     const key = `${asker.era}\n${perUser ? JSON.stringify(asker.identity.key) : ''}\n${asker.capabilities}`;
@@ -55,18 +55,17 @@ export class Catalogues {
     return catalogue;
   }
 
-  /** A fresh list. Backends that do not answer in time are left out. */
+  /** Returns a fresh list. Backends that do not answer in time are omitted. */
   list(catalogue: Catalogue, kind: ListKind, asker: Asker): KindCatalogue | Promise<KindCatalogue> {
     const built = catalogue.kinds[kind];
     const isCurrent = built !== undefined && !catalogue.stale.has(kind) && built.expiresAt > this.#options.now();
-    // What is missing may be there now.
+    // A backend that was missing may answer now.
     if (isCurrent && built.missing.length === 0 && built.late.length === 0 && built.unlinked.size === 0) return built;
     return this.#building(catalogue, kind, asker).built;
   }
 
   /**
-   * The entry of this name, at once where it is known, and else as soon as no list that is still awaited could change it.
-   * Undefined: nobody offers it.
+   * Returns the entry of this name as soon as no pending list could change the result. Undefined: no backend offers it.
    */
   find(catalogue: Catalogue, kind: ListKind, name: string, asker: Asker): FoundEntry | Promise<FoundEntry> {
     const built = catalogue.kinds[kind];
@@ -74,7 +73,7 @@ export class Catalogues {
       const now = this.#options.now();
       const entry = built.byName.get(name);
       if (entry) {
-        // What was right a minute ago serves this call; the next one finds the fresh list.
+        // The expired list serves this call, and a background refresh serves the next one.
         if (built.expiresAt <= now) void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
         return entry;
       }
@@ -89,8 +88,8 @@ export class Catalogues {
   }
 
   /**
-   * Waits, at most until the list deadline, for the list of a backend that failed to list, and looks the name up again. Does not wait
-   * if the list failed because the session of another caller ended.
+   * Waits for the list of a backend that failed to list, until the list deadline at most, and looks the name up again.
+   * Does not wait if the list failed because the session of another caller ended.
    */
   async whenListed(entry: FoundEntry, catalogue: Catalogue, kind: ListKind, asker: Asker): Promise<FoundEntry> {
     const { backends, lists, listDeadline } = this.#options;
@@ -99,7 +98,7 @@ export class Catalogues {
     const wait = lists.waitLeft(backend, asker, listDeadline());
     const isOfOneSession = entry.failure.answer.code === 'backend_session_lost';
     if (!isOfOneSession && !(await lists.arrivesWithin(backend, kind, asker, wait))) return entry;
-    // A list under way that began before this one came waits for other backends and has no entries of this one.
+    // A list that began before this one waits for other backends and has no entries of this backend.
     if (catalogue.building[kind]?.gathered.failures.has(entry.backend) === true)
       catalogue.building[kind] = this.#begin(catalogue, kind, asker);
     return this.#findFresh(catalogue, kind, entry.name, asker);
@@ -131,7 +130,7 @@ export class Catalogues {
     return unlisted.get(name) ?? nameThatWaits(kind, name, unlinked, this.#options.aggregation());
   }
 
-  /** A tool of the gateway's own is the same for all, whether it is shown or not. */
+  /** Returns a tool of the gateway itself. It is the same for all callers, even if it is hidden. */
   #ownTool(kind: ListKind, name: string): CatalogueEntry | undefined {
     return kind === 'tools' ? this.#ownTools().get(name) : undefined;
   }
@@ -147,12 +146,12 @@ export class Catalogues {
     return (catalogue.building[kind] ??= this.#begin(catalogue, kind, asker));
   }
 
-  /** These lists must be composed again, for everybody. */
+  /** Marks these lists stale for all clients. */
   invalidate(kinds: readonly ListKind[] = LIST_KINDS): void {
     for (const catalogue of this.#catalogues.values()) markStale(catalogue, kinds);
   }
 
-  /** The lists of this principal must be composed again, where backends see its own credential. */
+  /** Marks the lists of this principal stale at backends that see the principal's own credential. */
   invalidateFor(principal: string): void {
     const wanted = JSON.stringify(principal);
     for (const [key, catalogue] of this.#catalogues)
@@ -160,7 +159,8 @@ export class Catalogues {
   }
 
   /**
-   * A list came: true when a catalogue was composed without it, or with `before`, another list that stood in for it.
+   * Records a fetched list. Returns true if a catalogue was composed without the list, or with `before`, the list that
+   * it replaces.
    */
   noteArrival(backend: string, kind: ListKind, list: BackendList, before: BackendList | undefined): boolean {
     let isNews = false;
@@ -175,7 +175,7 @@ export class Catalogues {
     return isNews;
   }
 
-  /** What an administrator should know of names: those that collide, and those that nothing has. */
+  /** Returns warnings for administrators: colliding names, and configured names that no list has. */
   warnings(): string[] {
     const { lists, backends, aggregation } = this.#options;
     const listed = backends().map(({ name, config: settings }) => ({
@@ -197,14 +197,14 @@ export class Catalogues {
   }
 
   /**
-   * How many tools are there for everybody; null until a list was composed. Those of backends that list for each user by
-   * themselves do not count: it would be another number whenever somebody lists.
+   * Returns how many tools all users share, or null while no list is composed. Backends that list for each user are not
+   * counted, because their number differs between users.
    */
   toolCount(): number | null {
     return countTools([...this.#catalogues.values()], this.#options.backends());
   }
 
-  /** Every entry of a kind; undefined while a list is missing, or where each user has others. */
+  /** Returns every entry of a kind. Undefined while a list is missing, or if lists differ between users. */
   all(kind: ListKind): readonly CatalogueEntry[] | undefined {
     if (this.#options.backends().some(({ credential }) => credential.perUser)) return undefined;
     const lists = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds[kind] ?? []);
@@ -223,7 +223,7 @@ export class Catalogues {
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of four fixed keys
       if (catalogue.building[kind]?.built === built) delete catalogue.building[kind];
     });
-    // Whoever needed one name of it may be gone.
+    // The caller that needed one name may no longer wait, so no caller handles this rejection.
     built.catch(() => undefined);
     return { gathered, built };
   }

@@ -13,17 +13,17 @@ interface ListOf {
   readonly list: BackendList;
 }
 
-/** What a list is made of. */
+/** The inputs of a list. */
 export interface ListParts {
   readonly kind: ListKind;
   readonly lists: readonly ListOf[];
   /** The gateway's own tools. */
   readonly own: ReadonlyMap<string, CatalogueEntry>;
-  /** Backends that wait for a login of the caller's: name to provider. */
+  /** Backends for which the caller must log in first: backend name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
-  /** The last list of such a backend that this caller got, if there is one. */
+  /** Returns the last list of such a backend that this caller received, if any. */
   readonly lastOf: (backend: string) => ListOf | undefined;
-  /** The backend that a read of each app leads to which a tool names. */
+  /** The backend that serves a read of each app that a tool names. */
   readonly appOwners: AppOwners;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
@@ -32,14 +32,14 @@ export interface ListParts {
 interface ComposedList {
   readonly entries: readonly CatalogueEntry[];
   readonly byName: ReadonlyMap<string, CatalogueEntry>;
-  /** Entries that are not shown but lead somewhere: what a caller may remember of a backend that now waits for a login. */
+  /** Hidden entries that can still be resolved: a caller may remember them from before its login expired. */
   readonly unlisted: ReadonlyMap<string, CatalogueEntry>;
   readonly conflicts: readonly string[];
 }
 
 const NONE: ReadonlyMap<string, CatalogueEntry> = new Map();
 
-/** One list of all backends. For those that wait for a login, the gateway's own tools stand. */
+/** Composes one list of all backends. The gateway's connect tools replace backends that require a login. */
 export function composeList(parts: ListParts): ComposedList {
   const { kind, lists, own, unlinked } = parts;
   const composed = compose(parts, lists);
@@ -63,7 +63,7 @@ export function composeList(parts: ListParts): ComposedList {
   };
 }
 
-/** A tool that names an app of another backend would render that one's app, which would receive the tool's results. */
+/** Removes app references to other backends. The other backend's app would receive the tool's results. */
 function keepOwnApps(entry: CatalogueEntry, owners: AppOwners, lost: ShadowedUri[]): CatalogueEntry {
   if (owners.size === 0) return entry;
   const { backend, text } = entry;

@@ -24,12 +24,12 @@ const tools = (lists: NamedList[], settings: Settings = {}, max = 60): Composed 
 const names = ({ entries }: Composed) => entries.map(({ name }) => name);
 const owners = ({ entries }: Composed) => entries.map(({ name, backend }) => `${name}@${backend}`);
 
-describe('entries of a backend with its own policies', () => {
+describe('composeNames with a backend that has its own policies', () => {
   const authz = { policies: [] };
   const hints = (readOnlyHint: boolean) => ({ ...entry('close'), annotations: { readOnlyHint } });
   const own = ({ entries }: Composed) => entries.map((one) => one.own);
 
-  it('hold the name and the hints of its own endpoint where they differ', () => {
+  it('keeps the name and the hints of the backend’s own endpoint if they differ', () => {
     const overridden = list('pol', ['log', hints(false)], { authz, tools_override: { log: { name: 'history' } } });
     const overrides = { close: { name: 'shut', annotations: { readOnlyHint: true } } };
     const composed = tools([overridden], { tools: [{ workload: 'pol', overrides }] });
@@ -45,7 +45,7 @@ describe('entries of a backend with its own policies', () => {
     });
   });
 
-  it('hold hints that the aggregation alone replaces', () => {
+  it('keeps hints that only the aggregation replaces', () => {
     const overrides = { close: { annotations: { readOnlyHint: true } } };
     const settings: Settings = { prefix_format: '', tools: [{ workload: 'pol', overrides }] };
     expect(own(tools([list('pol', [hints(false)], { authz })], settings))).toMatchObject([
@@ -53,7 +53,7 @@ describe('entries of a backend with its own policies', () => {
     ]);
   });
 
-  it('hold long names shortened as its own endpoint shortens them', () => {
+  it('shortens long own names as the backend’s own endpoint does', () => {
     const long = 'x'.repeat(61);
     const [atOwn] = tools([list('pol', [long], { authz })], { conflict_resolution: 'priority' }).entries;
     const [inGroup] = tools([list('pol', [long], { authz })], {}, 128).entries;
@@ -61,7 +61,7 @@ describe('entries of a backend with its own policies', () => {
     expect(inGroup).toMatchObject({ name: `pol_${long}`, own: { name: atOwn?.name } });
   });
 
-  it('hold nothing where both names are the same, nor without policies', () => {
+  it('adds no own entry if both names are the same or the backend has no policies', () => {
     const same = tools([list('pol', ['log'], { authz })], { prefix_format: '' });
     expect([...own(same), ...own(tools([list('pol', ['log'])]))]).toEqual([undefined, undefined]);
     const uri = `file:///${'x'.repeat(100)}`;
@@ -70,14 +70,14 @@ describe('entries of a backend with its own policies', () => {
     ]);
   });
 
-  it('hold the names of prompts', () => {
+  it('keeps the own names of prompts', () => {
     const prompts = composeNames('prompts', [list('pol', ['ask'], { authz })], Aggregation.parse({}), 60);
     expect(prompts.entries).toMatchObject([{ name: 'pol_ask', own: { name: 'ask' } }]);
   });
 });
 
-describe('advertised names', () => {
-  it('carry their backend by default', () => {
+describe('composeNames', () => {
+  it('prefixes names with their backend by default', () => {
     const composed = tools([list('git', ['log', 'diff']), list('files', ['diff'])]);
     expect(composed.entries.map(({ name, backend, originalName }) => [name, backend, originalName])).toEqual([
       ['git_log', 'git', 'log'],
@@ -92,11 +92,11 @@ describe('advertised names', () => {
     ['', 'log'],
     ['x-', 'x-log'],
     ['{workload}-{workload}-', 'git-git-log'],
-  ])('follow the prefix format %p', (prefix_format, expected) => {
+  ])('applies the prefix format %p', (prefix_format, expected) => {
     expect(names(tools([list('git', ['log'])], { prefix_format }))).toEqual([expected]);
   });
 
-  it('are prefixed only where they collide when the mode says so', () => {
+  it('prefixes only colliding names in the mode onConflict', () => {
     const lists = [list('a', ['x', 'y']), list('b', ['x'])];
     expect(names(tools(lists, { prefix_mode: 'onConflict' }))).toEqual(['a_x', 'y', 'b_x']);
     const third = tools([...lists, list('c', ['a_x'])], { prefix_mode: 'onConflict' });
@@ -104,7 +104,7 @@ describe('advertised names', () => {
     expect(third.conflicts.map(({ name }) => name)).toEqual(['a_x']);
   });
 
-  it('go to the first backend in order under priority', () => {
+  it('gives a name to the first backend in the order of priority', () => {
     const lists = [list('a', ['x', 'only-a']), list('b', ['x', 'y']), list('c', ['y', 'z'])];
     const settings = { conflict_resolution: 'priority', priority_order: ['c', 'unknown'] } as const;
     const composed = tools(lists, settings);
@@ -112,7 +112,7 @@ describe('advertised names', () => {
     expect(composed.conflicts).toEqual([]);
   });
 
-  it('go to one pair, whatever the order of the list, where one backend has two under one name', () => {
+  it('gives a name to the same pair in any list order if one backend has two candidates', () => {
     const renamed = [{ workload: 'a', overrides: { x: { name: 'same' }, y: { name: 'same' } } }];
     const settings = { conflict_resolution: 'priority', tools: renamed } as const;
     for (const listed of [
@@ -122,7 +122,7 @@ describe('advertised names', () => {
       expect(tools([list('a', listed)], settings).entries.map(({ originalName }) => originalName)).toEqual(['x']);
   });
 
-  it('are dropped and reported where two stand under one name and nobody decided', () => {
+  it('drops and reports two entries of one name without a conflict strategy', () => {
     const composed = tools([list('a', ['x', 'y']), list('b', ['x'])], { conflict_resolution: 'manual' });
     expect(owners(composed)).toEqual(['y@a']);
     expect(composed.conflicts).toEqual([
@@ -136,7 +136,7 @@ describe('advertised names', () => {
     ]);
   });
 
-  it('are kept under manual where overrides set the two apart', () => {
+  it('keeps both entries under manual if overrides rename them', () => {
     const composed = tools([list('a', ['x']), list('b', ['x'])], {
       conflict_resolution: 'manual',
       tools: [{ workload: 'b', overrides: { x: { name: 'bx' } } }],
@@ -148,7 +148,7 @@ describe('advertised names', () => {
     expect(composed.conflicts).toEqual([]);
   });
 
-  it('a_b + c against a + b_c: both are dropped and reported', () => {
+  it('drops and reports both a_b + c and a + b_c', () => {
     const composed = tools([list('a_b', ['c', 'd']), list('a', ['b_c', 'e'])]);
     expect(names(composed)).toEqual(['a_b_d', 'a_e']);
     expect(composed.conflicts).toEqual([
@@ -162,14 +162,14 @@ describe('advertised names', () => {
     ]);
   });
 
-  it('collide also beyond the length at which they are shortened', () => {
+  it('detects collisions between names that it shortens', () => {
     const long = 'n'.repeat(80);
     const composed = tools([list('a_b', [long]), list('a', [`b_${long}`])]);
     expect(composed.entries).toEqual([]);
     expect(composed.conflicts).toHaveLength(1);
   });
 
-  it('are shortened with a hash that tells them apart and never changes', () => {
+  it('shortens names with a distinct and stable hash', () => {
     const [first, second] = names(tools([list('a', [`${'n'.repeat(80)}1`, `${'n'.repeat(80)}2`])]));
     expect(first).toBe(`a_${'n'.repeat(49)}_01b536e0`);
     expect(second).toHaveLength(60);
@@ -178,12 +178,12 @@ describe('advertised names', () => {
     expect(names(tools([list('a', ['😀'.repeat(40)])], { prefix_format: '' }))[0]?.isWellFormed()).toBe(true);
   });
 
-  it('stand for the first of two entries that one backend lists under one name', () => {
+  it('keeps the first of two entries that one backend lists under one name', () => {
     const composed = tools([list('a', [entry('x', { n: 1 }), entry('x', { n: 2 })])]);
     expect(composed.entries.map(({ text }) => text)).toEqual(['{"name":"a_x","n":1}']);
   });
 
-  it('belong to prompts as well, without filters and overrides', () => {
+  it('composes prompts without filters and overrides', () => {
     const settings = {
       exclude_all_tools: true,
       tools: [{ workload: 'a', filter: [], overrides: { x: { name: 'y' } } }],
@@ -193,8 +193,8 @@ describe('advertised names', () => {
   });
 });
 
-describe('filters and overrides of tools', () => {
-  it('let only the listed ones through', () => {
+describe('composeNames with filters and overrides of tools', () => {
+  it('keeps only the tools in the filter', () => {
     const lists = [list('a', ['x', 'y', 'z'], { tools_filter: ['x', 'y'] }), list('b', ['x'])];
     expect(names(tools(lists, { tools: [{ workload: 'a', filter: ['y', 'z'] }] }))).toEqual(['a_y', 'b_x']);
     expect(names(tools(lists, { tools: [{ workload: 'a', filter: [] }] }))).toEqual(['b_x']);
@@ -202,7 +202,7 @@ describe('filters and overrides of tools', () => {
     expect(names(tools(lists, { exclude_all_tools: true }))).toEqual([]);
   });
 
-  it('rename for the aggregate what the workload renamed for itself', () => {
+  it('applies the aggregate’s rename to the workload’s own rename', () => {
     const lists = [list('a', ['x'], { tools_override: { x: { name: 'y', description: 'own' } } })];
     const settings = {
       tools: [{ workload: 'a', filter: ['y'], overrides: { y: { name: 'z' }, x: { name: 'wrong' } } }],
@@ -211,7 +211,7 @@ describe('filters and overrides of tools', () => {
     expect(tool).toMatchObject({ name: 'a_z', originalName: 'x', text: '{"name":"a_z","description":"own"}' });
   });
 
-  it('change name, description and hints, and nothing else', () => {
+  it('changes only name, description and hints', () => {
     const text =
       '{"title":"T","description":"d","inputSchema":{"$schema":"u","$defs":{"name":{"const":1.0}},"name":"n"}, "name" : "x",' +
       '"annotations":{"title":"A","readOnlyHint":false,"x":1},"_meta":{"big":12345678901234567890}}';
@@ -227,26 +227,26 @@ describe('filters and overrides of tools', () => {
     expect(tool?.annotations).toEqual({ title: 'A', readOnlyHint: true });
   });
 
-  it('add what the backend left out', () => {
+  it('adds members that the backend omitted', () => {
     const overrides = { x: { description: 'd', annotations: { title: 't' } } };
     const [tool] = tools([list('a', ['x'])], { prefix_format: '', tools: [{ workload: 'a', overrides }] }).entries;
     expect(tool?.text).toBe('{"name":"x","description":"d","annotations":{"title":"t"}}');
     expect(tool?.annotations).toEqual({ title: 't' });
   });
 
-  it('leave an entry that nothing changes byte for byte', () => {
+  it('keeps an unchanged entry byte for byte', () => {
     const text = '{ "name":"x" , "n":1.00 }';
     const composed = tools([list('a', [{ name: 'x', text, annotations: undefined }])], { prefix_format: '' });
     expect(composed.entries[0]?.text).toBe(text);
   });
 
-  it('advertise one name where the backend wrote two', () => {
+  it('advertises one name if the backend wrote two', () => {
     const text = '{"name":"shown","n\\u0061me":"x"}';
     const composed = tools([list('a', [{ name: 'x', text, annotations: undefined }])]);
     expect(composed.entries[0]?.text).toBe('{"name":"a_x"}');
   });
 
-  it('take no name from the prototype of objects', () => {
+  it('reads no name from the prototype of objects', () => {
     expect(names(tools([list('a', ['constructor', '__proto__'])], { tools: [{ workload: 'a' }] }))).toEqual([
       'a_constructor',
       'a___proto__',
@@ -254,8 +254,8 @@ describe('filters and overrides of tools', () => {
   });
 });
 
-describe('resources', () => {
-  it.each(['resources', 'templates'] as const)('keep their URI, and the first backend has a %s of two', (kind) => {
+describe('composeNames with resources', () => {
+  it.each(['resources', 'templates'] as const)('keeps URIs and prefers the first backend for a %s of two', (kind) => {
     const lists = [list('a', ['f://1']), list('b', ['f://1', 'f://2'])];
     const compose = (settings: Settings) => owners(composeNames(kind, lists, Aggregation.parse(settings), 16));
     expect(compose({})).toEqual(['f://1@a', 'f://2@b']);
@@ -263,7 +263,7 @@ describe('resources', () => {
   });
 });
 
-describe('names of any backends', () => {
+describe('composeNames with arbitrary backends', () => {
   const word = fc.array(fc.constantFrom('a', 'b', '_', 'c'), { minLength: 1, maxLength: 4 }).map((all) => all.join(''));
   const backends = fc
     .uniqueArray(fc.tuple(word, fc.uniqueArray(word, { maxLength: 4 })), { selector: ([name]) => name, maxLength: 5 })
@@ -275,7 +275,7 @@ describe('names of any backends', () => {
   const pairs = ({ entries }: Composed) =>
     new Map(entries.map(({ name, backend, originalName }) => [JSON.stringify([backend, originalName]), name]));
 
-  it('are each advertised once', () => {
+  it('advertises each name once', () => {
     fc.assert(
       fc.property(backends, settings, (lists, chosen) => {
         const all = names(tools(lists, chosen));
@@ -284,10 +284,10 @@ describe('names of any backends', () => {
     );
   });
 
-  it('do not depend on the order of the lists', () => {
+  it('gives the same names in any list order', () => {
     fc.assert(
       fc.property(backends, settings, fc.nat(), (lists, chosen, turn) => {
-        // Under priority the order of the configuration decides between backends that priority_order leaves out.
+        // Under priority, the order of the configuration ranks backends that priority_order omits.
         fc.pre(chosen.conflict_resolution !== 'priority');
         const at = lists.length === 0 ? 0 : turn % lists.length;
         const turned = [...lists.slice(at), ...lists.slice(0, at)].reverse();
@@ -296,7 +296,7 @@ describe('names of any backends', () => {
     );
   });
 
-  it('stay when a backend joins: a pair is advertised under the same name or not at all', () => {
+  it('advertises a pair under the same name or drops it when a backend joins', () => {
     fc.assert(
       fc.property(backends, settings, fc.constantFrom(8, 60), (lists, chosen, max) => {
         const before = pairs(tools(lists.slice(0, -1), chosen, max));
@@ -306,7 +306,7 @@ describe('names of any backends', () => {
     );
   });
 
-  it('lose a pair only to a reported conflict, or to a backend before it', () => {
+  it('drops a pair only for a reported conflict or an earlier backend', () => {
     fc.assert(
       fc.property(backends, settings, (lists, chosen) => {
         const composed = tools(lists, chosen);
@@ -325,11 +325,11 @@ describe('names of any backends', () => {
   });
 });
 
-describe('prompts', () => {
+describe('composeNames with prompts', () => {
   const prompts = (lists: NamedList[], settings: Settings): Composed =>
     composeNames('prompts', lists, Aggregation.parse(settings), 60);
 
-  it('follow the filter, the overrides and excludeAll of the aggregation', () => {
+  it('applies the filter, the overrides and excludeAll of the aggregation', () => {
     const lists = [list('a', ['greet', 'plan']), list('b', ['greet']), list('c', ['greet'])];
     const settings = {
       conflict_resolution: 'manual' as const,
@@ -348,14 +348,14 @@ describe('prompts', () => {
     expect(composed.conflicts).toEqual([]);
   });
 
-  it('take nothing from the settings of tools', () => {
+  it('ignores the settings of tools', () => {
     const settings = { exclude_all_tools: true, tools: [{ workload: 'a', exclude_all: true }] };
     expect(names(prompts([list('a', ['greet'])], settings))).toEqual(['a_greet']);
   });
 });
 
-describe('URIs that two backends have', () => {
-  it('belong to the first one, and the others are told', () => {
+describe('composeNames with URIs of two backends', () => {
+  it('keeps the URI of the first backend and reports the others', () => {
     const lists = [list('a', ['x://1']), list('b', ['x://1', 'x://2'])];
     const { entries, shadowed } = composeNames('resources', lists, Aggregation.parse({}), 60);
     expect(entries.map(({ name, backend }) => `${name}@${backend}`)).toEqual(['x://1@a', 'x://2@b']);

@@ -9,19 +9,19 @@ import type { ListKind } from './list-kinds.ts';
 import { presentPrompts, presentTools, type Presented, type ToolSettings } from './present-tools.ts';
 import { rewriteEntry } from './rewrite-entry.ts';
 
-/** One backend's list. */
+/** The list of one backend. */
 export interface NamedList {
   readonly backend: ToolSettings;
   readonly entries: readonly ListedEntry[];
 }
 
-/** Pairs that compose to one name: none of them is advertised. */
+/** Pairs that compose to the same name. None of them is advertised. */
 export interface NameConflict {
   readonly name: string;
   readonly pairs: readonly { readonly backend: string; readonly originalName: string }[];
 }
 
-/** A URI of one backend that is not advertised, or not kept, as another one's counts. */
+/** A URI or app reference that is dropped because another backend has the same URI. */
 export interface ShadowedUri {
   readonly uri: string;
   readonly winner: string;
@@ -39,19 +39,22 @@ interface Candidate extends Presented {
 }
 
 const HASH_DIGITS = 8;
-/** So much of a name that is too long may be gone: the hash, what parts it from the rest, and half of a pair of surrogates. */
+/** Maximum characters lost by shortening: the hash, its separator, and half of a surrogate pair. */
 export const NAME_ENDING = HASH_DIGITS + 2;
 
-/** Names that are too long keep their beginning and end in a hash of the whole, the same at every start. */
+/**
+ * Shortens a name that is too long to its beginning and a hash of the whole name. The hash is the same after each
+ * restart.
+ */
 export function shorten(name: string, maxLength: number): string {
   if (name.length <= maxLength) return name;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_DIGITS);
   const kept = name.slice(0, maxLength - HASH_DIGITS - 1);
-  // A pair of surrogates is not cut in two.
+  // The cut must not split a surrogate pair.
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}_${hash}`;
 }
 
-/** A name as the backend's own endpoint advertises it, which has the default limits. */
+/** Returns a name as the backend's own endpoint advertises it, with the default limits. */
 export function ownNameOf(name: string): string {
   return shorten(name, DEFAULTS.maxNameLength);
 }
@@ -62,12 +65,14 @@ function countNames(presented: readonly Presented[]): Map<string, number> {
   return counts;
 }
 
-/** What stands before the names of a backend. A function, as `$` in a replacement text has a meaning. */
+/**
+ * Returns the prefix of a backend's names. The replacement is a function because `$` has a meaning in replacement text.
+ */
 export function prefixOf(backend: string, { prefix_format: format }: Aggregation): string {
   return format.replaceAll('{workload}', () => backend);
 }
 
-/** How the advertised name of a pair is made. Only `onConflict` looks at what else there is. */
+/** Returns a function that composes the advertised name of a pair. Only `onConflict` considers other entries. */
 function nameWith(aggregation: Aggregation, presented: readonly Presented[]): (entry: Presented) => string {
   if (aggregation.conflict_resolution !== 'prefix') return ({ name }) => name;
   const prefixed = ({ backend, name }: Presented) => prefixOf(backend, aggregation) + name;
@@ -76,7 +81,10 @@ function nameWith(aggregation: Aggregation, presented: readonly Presented[]): (e
   return (entry) => (counts.get(entry.name) === 1 ? entry.name : prefixed(entry));
 }
 
-/** Smaller is first: the order of priority where it is in force, then that of the configuration, which `lists` has. */
+/**
+ * Returns the rank of a backend; a smaller rank wins. The priority order applies first if it is active, then the order
+ * of `lists`, which is that of the configuration.
+ */
 export function rankOf(
   lists: readonly Pick<NamedList, 'backend'>[],
   aggregation: Aggregation,
@@ -88,7 +96,7 @@ export function rankOf(
   return (backend) => ranks.get(backend) ?? ranks.size;
 }
 
-/** What one backend lists twice under one name is one pair; the first stands for it. */
+/** Keeps the first of the entries that one backend lists under one name. */
 function oncePerName(entries: readonly ListedEntry[]): ListedEntry[] {
   const seen = new Set<string>();
   return entries.filter(({ name }) => !seen.has(name) && seen.add(name));
@@ -118,13 +126,13 @@ function toEntry(candidate: Candidate): CatalogueEntry {
   };
 }
 
-/** Hints of the aggregation are no hints of the backend's own endpoint. */
+/** Builds the own entry. The hints of the aggregation do not apply at the backend's own endpoint. */
 function ownResource({ advertised, ownName, backend, listed, changes }: Candidate): PolicyResource | undefined {
   if (ownName === undefined || (ownName === advertised && changes.annotations === undefined)) return undefined;
   return { name: ownName, backend, originalName: listed.name, annotations: listed.annotations };
 }
 
-/** Tasks are not routed, so no tool may offer to run as one. */
+/** Removes task support, because the gateway does not route tasks. */
 function withoutTaskSupport(text: string, changes: Presented['changes']): Presented['changes'] {
   const tool: unknown = JSON.parse(text);
   if (!isJsonObject(tool) || !isJsonObject(tool.execution)) return changes;
@@ -140,7 +148,7 @@ function hintsOf(annotations: Readonly<Record<string, unknown>>): Record<string,
   );
 }
 
-/** Tools and prompts: named, and freed of names that stand for two pairs. */
+/** Composes names of tools and prompts and removes names that belong to two pairs. */
 function composeNamed(
   presented: readonly Presented[],
   aggregation: Aggregation,
@@ -168,7 +176,7 @@ function composeNamed(
   return { entries: candidates.filter((one) => !dropped.has(one)).map(toEntry), conflicts, shadowed: [] };
 }
 
-/** Resources and templates keep their URIs: the first backend that names one has it. */
+/** Keeps the URIs of resources and templates. The first backend that lists a URI owns it. */
 function composeUris(presented: readonly Presented[], rank: (backend: string) => number): Composed {
   const first = new Map<string, Presented>();
   for (const entry of presented) {
@@ -192,9 +200,9 @@ function presentUris({ name: backend }: ToolSettings, entries: readonly ListedEn
 const present = { tools: presentTools, prompts: presentPrompts, resources: presentUris, templates: presentUris };
 
 /**
- * One list of all backends. `lists` stand in the order of the configuration. The advertised name of a (backend, name) pair
- * depends on the configuration and that pair alone, except under `prefix_mode: onConflict`; what else is there decides only
- * whether the pair is advertised.
+ * Composes one list of all backends. `lists` is in the order of the configuration. The advertised name of a (backend,
+ * name) pair depends only on the configuration and that pair, except under `prefix_mode: onConflict`. Other entries
+ * only decide whether the pair is advertised.
  */
 export function composeNames(
   kind: ListKind,

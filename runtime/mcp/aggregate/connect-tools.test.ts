@@ -6,8 +6,8 @@ import { connectTools, nameThatWaits } from './connect-tools.ts';
 const backend = (name: string, provider?: string) =>
   ({ name, credential: provider === undefined ? {} : { login: { provider } } }) as unknown as Backend;
 
-describe('tools that lead to a login', () => {
-  it('are one for each provider, whatever the number of its backends', () => {
+describe('connectTools', () => {
+  it('creates one tool for each provider of any number of backends', () => {
     const tools = connectTools(
       [backend('a', 'github'), backend('b'), backend('c', 'slack'), backend('d', 'github')],
       60,
@@ -20,25 +20,25 @@ describe('tools that lead to a login', () => {
     });
   });
 
-  it('name no backend to those who may not know of it', () => {
+  it('does not name backends to callers without permission', () => {
     expect(connectTools([backend('secret-backend', 'github')], 60).get('connect_github')?.text).not.toMatch(
       /secret-backend/,
     );
   });
 
-  it('keep to the limit of names', () => {
+  it('obeys the length limit of names', () => {
     const [name = ''] = connectTools([backend('a', 'x'.repeat(63))], 40).keys();
     expect(name).toMatch(/^connect_x+_[0-9a-f]{8}$/);
     expect(name).toHaveLength(40);
   });
 });
 
-describe('a name of a backend that waits for a login', () => {
+describe('nameThatWaits', () => {
   const unlinked = new Map([['github', 'github-login']]);
   const find = (kind: 'tools' | 'prompts' | 'resources', name: string, aggregation: object = {}) =>
     nameThatWaits(kind, name, unlinked, Aggregation.parse(aggregation));
 
-  it('is known by its prefix, whether the backend has it or not', () => {
+  it('recognises a name of an unlinked backend by its prefix', () => {
     for (const kind of ['tools', 'prompts'] as const)
       expect(find(kind, 'github_anything')).toMatchObject({
         backend: 'github',

@@ -10,8 +10,8 @@ const NONE: Tools = new Map();
 const ANNOTATIONS = { readOnlyHint: true };
 
 /**
- * The gateway's own tools by name: one for each provider whose stored tokens a backend is called with. It leads the caller to
- * the login there. Nothing that a backend offers may have such a name.
+ * Returns the gateway's own tools by name: one for each provider whose stored tokens a backend requires. The tool
+ * starts the caller's login at that provider. No backend entry may have the same name.
  */
 export function connectTools(backends: readonly Backend[], maxNameLength: number): Tools {
   const tools = new Map<string, CatalogueEntry>();
@@ -25,8 +25,8 @@ export function connectTools(backends: readonly Backend[], maxNameLength: number
 }
 
 /**
- * A name that only a backend can have which waits for a login: a client may remember it from before. What it leads to is the
- * login, whether the backend has such a name or not.
+ * Returns an entry for a name that only an unlinked backend can have. A client may remember the name from an earlier
+ * list. The entry starts the login even if the backend lacks the name.
  */
 export function nameThatWaits(
   kind: ListKind,

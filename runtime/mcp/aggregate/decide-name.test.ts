@@ -16,14 +16,14 @@ const list = (name: string, names: readonly string[]): NamedList => ({
   backend: backendOf(name),
   entries: entriesOf(names),
 });
-/** A list that is not there yet. */
+/** Creates a list that has not arrived. */
 const awaited = (name: string): AwaitedList => ({ backend: backendOf(name), entries: undefined });
 const decide = (name: string, lists: AwaitedList[], settings: Settings = {}, max = 60) =>
   decideName('tools', name, lists, Aggregation.parse(settings), max);
 const owner = (decided: ReturnType<typeof decide>) => decided && (decided.entry?.backend ?? 'nobody');
 
-describe('a name, while lists are awaited', () => {
-  it('is decided by its backend alone where a prefix says whose it is', () => {
+describe('decideName', () => {
+  it('decides a prefixed name by its own backend alone', () => {
     const lists = [list('git', ['log']), awaited('files')];
     expect(owner(decide('git_log', lists))).toBe('git');
     expect(owner(decide('git_nothing', lists))).toBe('nobody');
@@ -31,20 +31,20 @@ describe('a name, while lists are awaited', () => {
     expect(owner(decide('unheard of', lists))).toBe('nobody');
   });
 
-  it('waits for a backend that could have the same', () => {
+  it('waits for a backend that could have the same name', () => {
     expect(decide('a_b_c', [list('a', ['b_c']), awaited('a_b')])).toBeUndefined();
     expect(owner(decide('a_b_c', [list('a', ['b_c']), list('a_b', ['c'])]))).toBe('nobody');
     const long = 'x'.repeat(40);
     expect(decide(`${long.slice(0, 21)}_0123abcd`, [list('a', []), awaited(long)], {}, 30)).toBeUndefined();
   });
 
-  it('waits for all under manual names and under prefixes that depend on conflicts', () => {
+  it('waits for all lists under manual names and under conflict-dependent prefixes', () => {
     const lists = [list('git', ['log']), awaited('files')];
     expect(decide('log', lists, { conflict_resolution: 'manual' })).toBeUndefined();
     expect(decide('log', lists, { prefix_mode: 'onConflict' })).toBeUndefined();
   });
 
-  it('waits for those with more priority, and not for those with less', () => {
+  it('waits for backends of higher priority only', () => {
     const settings: Settings = { conflict_resolution: 'priority', priority_order: ['first'] };
     const [first, second, third] = [list('first', ['x']), list('second', ['y']), list('third', ['y'])];
     expect(owner(decide('x', [awaited('second'), first], settings))).toBe('first');
@@ -53,7 +53,7 @@ describe('a name, while lists are awaited', () => {
     expect(decide('y', [awaited('second'), third, first], settings)).toBeUndefined();
   });
 
-  it('leads where it leads when all lists are there, for any lists and settings', () => {
+  it('decides as if all lists had arrived, for any lists and settings', () => {
     const word = fc
       .array(fc.constantFrom('a', 'b', '_', 'c'), { minLength: 1, maxLength: 5 })
       .map((all) => all.join(''));
@@ -81,7 +81,7 @@ describe('a name, while lists are awaited', () => {
           const aggregation = Aggregation.parse(written);
           const lists = all.map(([name, names]) => list(name, names));
           const now = all.map(([name, names, isThere]) => (isThere ? list(name, names) : awaited(name)));
-          // What does not come in time is left out.
+          // Lists that do not arrive in time are omitted.
           const later = staysAway ? lists.filter((_, index) => all[index]?.[2]) : lists;
           const whole = composeToMap(kind, later, aggregation, max);
           for (const name of [...whole.keys(), random]) {

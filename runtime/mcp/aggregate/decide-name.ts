@@ -5,13 +5,13 @@ import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 import type { ToolSettings } from './present-tools.ts';
 
-/** One backend's list on its way; without entries it is not there yet. */
+/** A requested list of one backend. Without entries, it has not arrived. */
 export interface AwaitedList {
   readonly backend: ToolSettings;
   readonly entries: readonly ListedEntry[] | undefined;
 }
 
-/** What a name leads to, whatever the lists that are not there yet hold. Without an entry it leads nowhere. */
+/** The decided entry of a name, which pending lists cannot change. Without an entry, no backend has the name. */
 export interface DecidedName {
   readonly entry: CatalogueEntry | undefined;
 }
@@ -19,8 +19,8 @@ export interface DecidedName {
 type Compose = (lists: readonly NamedList[]) => ReadonlyMap<string, CatalogueEntry>;
 
 /**
- * Decides a name before all lists are there, where that is the same as afterwards; `lists` stand in the order of the
- * configuration. `compose` may remember what it composed. Undefined: more lists are needed.
+ * Decides a name before all lists arrive, if the pending lists cannot change the result. `lists` is in the order of the
+ * configuration. `compose` may cache its results. Undefined: more lists are needed.
  */
 export function decideName(
   kind: ListKind,
@@ -36,7 +36,7 @@ export function decideName(
   return there.length === concerned.length ? { entry: compose(there).get(name) } : undefined;
 }
 
-/** The entries that these lists make, by name. */
+/** Composes these lists to entries by name. */
 export function composeToMap(
   kind: ListKind,
   lists: readonly NamedList[],
@@ -46,12 +46,12 @@ export function composeToMap(
   return new Map(composeNames(kind, lists, aggregation, maxNameLength).entries.map((entry) => [entry.name, entry]));
 }
 
-/** Whether of equal names the first backend has it: of URIs always. */
+/** Returns whether the first backend owns a duplicate name. This is always true for URIs. */
 function isRanked(kind: ListKind, { conflict_resolution: strategy }: Aggregation): boolean {
   return kind === 'resources' || kind === 'templates' || strategy === 'priority';
 }
 
-/** Whoever comes after a backend that has the name cannot take it away. */
+/** Backends that rank after the owner of a name cannot change the result. */
 function decideByRank(
   name: string,
   lists: readonly AwaitedList[],
@@ -66,10 +66,10 @@ function decideByRank(
   return entry !== undefined || missing < 0 ? { entry } : undefined;
 }
 
-/** Whether a tool or prompt of this backend could be called so: under prefixes few others could. */
+/** Returns whether this backend could have a tool or prompt of this name. Under prefixes, few backends could. */
 export function couldHave(name: string, backend: string, aggregation: Aggregation, maxNameLength: number): boolean {
   if (aggregation.conflict_resolution !== 'prefix' || aggregation.prefix_mode !== 'always') return true;
-  // Of a name that was shortened only the beginning is left.
+  // A shortened name keeps only its beginning.
   return name.startsWith(prefixOf(backend, aggregation).slice(0, Math.max(0, maxNameLength - NAME_ENDING)));
 }
 

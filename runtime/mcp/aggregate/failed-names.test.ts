@@ -8,8 +8,8 @@ const failures = new Map([['files', failure]]);
 const find = (kind: 'tools' | 'prompts' | 'resources', name: string, aggregation: object = {}) =>
   nameThatFailed(kind, name, failures, { aggregation: Aggregation.parse(aggregation), maxNameLength: 60 });
 
-describe('a name of a backend whose list could not be had', () => {
-  it('leads to the failure of that backend, by what policies may call it there', () => {
+describe('nameThatFailed', () => {
+  it('returns the backend’s failure and the name that policies use there', () => {
     for (const kind of ['tools', 'prompts'] as const) {
       expect(find(kind, 'files_read')).toMatchObject({
         name: 'files_read',
@@ -21,12 +21,12 @@ describe('a name of a backend whose list could not be had', () => {
     }
   });
 
-  it('can be any name where names have no prefix of their own', () => {
+  it('matches any name if names have no prefix', () => {
     for (const aggregation of [{ conflict_resolution: 'priority' }, { prefix_mode: 'onConflict' }])
       expect(find('tools', 'anything', aggregation)).toMatchObject({ backend: 'files', originalName: 'anything' });
   });
 
-  it('is not one of another backend, and no URI', () => {
+  it('ignores names of other backends and URIs', () => {
     expect(find('tools', 'mail_send')).toBeUndefined();
     expect(find('resources', 'files_read')).toBeUndefined();
   });

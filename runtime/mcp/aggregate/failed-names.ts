@@ -6,8 +6,8 @@ import { couldHave } from './decide-name.ts';
 import type { ListKind } from './list-kinds.ts';
 
 /**
- * A name that nobody offers, but that a backend may have whose list could not be had. What it leads to is the failure of that
- * backend: to call it unknown would blame the caller.
+ * Returns an entry for a name that only a backend with a failed list may have. The entry carries the failure of that
+ * backend, because an unknown-name error would blame the caller.
  */
 export function nameThatFailed(
   kind: ListKind,

@@ -8,8 +8,8 @@ function answerOf(result: Record<string, unknown>): Answer {
 }
 const page = (names: string[], more: object = {}) => answerOf({ tools: names.map((name) => ({ name })), ...more });
 
-describe('the list of a backend', () => {
-  it('is read page by page; its time is the shortest, and it is public only as a whole', async () => {
+describe('fetchList', () => {
+  it('reads all pages, takes the shortest TTL, and is public only if all pages are', async () => {
     const pages = [
       page(['a'], { nextCursor: 'two', ttlMs: 9_000, cacheScope: 'public' }),
       page(['b'], { ttlMs: 1_000, cacheScope: 'private' }),
@@ -24,7 +24,7 @@ describe('the list of a backend', () => {
     expect([list.ttlMs, list.isPublic]).toEqual([1_000, false]);
   });
 
-  it('keeps each entry as it was written, and leaves out what has no name', async () => {
+  it('keeps each entry verbatim and omits entries without a name', async () => {
     const entry = '{ "name" : "a", "inputSchema":{"maximum":1.0e3,"$defs":{}} }';
     const text = `{"jsonrpc":"2.0","id":0,"result":{"tools":[${entry},{"x":1},7]}}`;
     const answer = { ...page([]), text, result: (JSON.parse(text) as { result: Record<string, unknown> }).result };
@@ -37,7 +37,7 @@ describe('the list of a backend', () => {
     ['has too many entries', () => page(Array.from({ length: 10_001 }, (_, n) => `t${n}`)), /more than 10000 entries/],
     ['is too long', () => page(['x'.repeat(4_000_000)], { nextCursor: 'again' }), /longer than/],
     ['is refused', () => ({ ...page([]), result: undefined, error: { code: -32000, data: null } }), /error -32000/],
-  ])('that %s is not taken', async (_how, make, message) => {
+  ])('rejects a list that %s', async (_how, make, message) => {
     await expect(fetchList('tools', () => Promise.resolve(make()))).rejects.toThrow(message);
   });
 });

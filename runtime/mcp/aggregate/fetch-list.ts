@@ -5,7 +5,7 @@ import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 
 /** One entry of a backend's list, verbatim. */
 export interface ListedEntry {
-  /** Name, URI or URI template, as the backend calls it. */
+  /** Name, URI or URI template, as the backend spells it. */
   readonly name: string;
   readonly text: string;
   readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
@@ -14,22 +14,22 @@ export interface ListedEntry {
 /** All pages of one list of one backend. */
 export interface BackendList {
   readonly entries: readonly ListedEntry[];
-  /** Milliseconds for which the backend calls it fresh; undefined: it does not say. */
+  /** Milliseconds for which the backend declares the list fresh. Undefined: not declared. */
   readonly ttlMs: number | undefined;
-  /** The backend says that the list may be shared between callers. */
+  /** Whether the backend declares that callers may share the list. */
   readonly isPublic: boolean;
 }
 
 const MAX_PAGES = 100;
 const MAX_ENTRIES = 10_000;
-/** Characters of all pages together. */
+/** Maximum characters of all pages together. */
 const MAX_LENGTH = 33_554_432;
 const COMMA = 0x2c;
 const METHOD_NOT_FOUND = -32601;
 
 /**
  * Reads all pages of a list. `ask` sends one list request with these params (JSON text of the object's members).
- * @throws NoAnswer from `ask`; Error when the backend answers with an error or never ends its pages
+ * @throws NoAnswer from `ask`; Error if the backend answers with an error or never ends its pages
  */
 export async function fetchList(
   kind: ListKind,
@@ -54,7 +54,10 @@ export async function fetchList(
   throw new Error(`the list has more than ${MAX_PAGES} pages`);
 }
 
-/** A server that has no such list answers that it does not know the method, whatever it declares: that is an empty list. */
+/**
+ * Returns the result. A server without such a list answers "method not found", whatever it declares. That counts as an
+ * empty list.
+ */
 function resultOf({ result, error }: Answer): JsonObject {
   if (error?.code === METHOD_NOT_FOUND) return {};
   if (!result) throw new Error(`the list was refused with error ${error?.code ?? 'unknown'}`);
@@ -87,7 +90,9 @@ function readHints(annotations: unknown): Record<string, string | boolean> | und
   return hints.length === 0 ? undefined : Object.fromEntries(hints);
 }
 
-/** The elements of `result[member]` as they are written: parsing and writing them again would change numbers and order. */
+/**
+ * Returns the elements of `result[member]` verbatim, because parsing and serialising would change numbers and order.
+ */
 function elementTexts(text: string, member: string): string[] {
   const found: string[] = [];
   walkObject(text, skipSpace(text, 0), member, (_context, keyStart, keyEnd, start) => {

@@ -20,7 +20,7 @@ afterEach(() => {
 
 type Answering = 'answers' | 'hangs' | 'refuses' | 'forbids' | 'is gone';
 
-/** Backends that list one tool of their own name each, and how they answer. */
+/** Creates backends with one tool of a unique name each, and controls how they answer. */
 function setUp(...names: string[]) {
   const how = new Map<string, Answering>();
   const waiting: (() => void)[] = [];
@@ -44,7 +44,7 @@ function setUp(...names: string[]) {
     ask: ({ name }) => {
       const answer = listing(name);
       if (how.get(name) === 'refuses') return Promise.reject(new NoAnswer(callFailure(name, 'unauthorized', true)));
-      // As HTTP 403 is.
+      // Simulates HTTP 403.
       if (how.get(name) === 'forbids') return Promise.reject(new NoAnswer(callFailure(name, 'protocol', true)));
       if (how.get(name) === 'is gone') return Promise.reject(new NoAnswer(callFailure(name, 'unavailable', false)));
       if (how.get(name) !== 'hangs') return Promise.resolve(answer);
@@ -70,7 +70,9 @@ function setUp(...names: string[]) {
     gather,
     healthOf: (name: string) => backends.find((one) => one.name === name)!.health,
     wantWhole: () => (missesAway = true),
-    /** Names of the backends whose list there is after so many milliseconds; undefined: it is still waited for. */
+    /**
+     * Returns the backends whose list has arrived after this many milliseconds. Undefined: the gathering still waits.
+     */
     after: async (ms: number, { gathering }: ReturnType<typeof gather>) => {
       const state = { isDone: false };
       void gathering.done.then(() => (state.isDone = true));
@@ -86,7 +88,7 @@ function listing(name: string): Answer {
 }
 
 describe('gatherLists', () => {
-  it('waits 250 ms for a backend that has listed before, and takes its last list then', async () => {
+  it('waits 250 ms for a backend that has listed before, then takes its last list', async () => {
     const { how, gather, after, lists } = setUp('a', 'b');
     expect(await after(0, gather())).toEqual(['a', 'b']);
     how.set('b', 'hangs');
@@ -99,7 +101,7 @@ describe('gatherLists', () => {
     expect(await after(1, gather())).toEqual(['a', 'b']);
   });
 
-  it('waits 2 s for a backend that has never listed, once, and leaves it out until it lists', async () => {
+  it('waits 2 s once for a backend that has never listed, then omits it until it lists', async () => {
     const { how, gather, after, waiting } = setUp('a', 'b');
     how.set('b', 'hangs');
     const first = gather();
@@ -112,7 +114,7 @@ describe('gatherLists', () => {
     expect(await after(0, gather())).toEqual(['a', 'b']);
   });
 
-  it('takes the last list of a backend that cannot be reached, at once where that is known', async () => {
+  it('takes the last list of an unreachable backend, at once if the failure is known', async () => {
     const { how, gather, after, lists, healthOf } = setUp('a');
     await after(0, gather());
     how.set('a', 'is gone');
@@ -138,7 +140,7 @@ describe('gatherLists', () => {
     },
   );
 
-  it('takes no last list of a backend that is away where lists are to be whole', async () => {
+  it('takes no last list of an absent backend if lists must be complete', async () => {
     const { gather, after, wantWhole, healthOf } = setUp('a', 'b');
     await after(0, gather());
     wantWhole();
@@ -148,14 +150,14 @@ describe('gatherLists', () => {
     expect(gathered.missing).toEqual(['b']);
   });
 
-  it('takes no last list of a backend that speaks the other revision only now', async () => {
+  it('takes no last list of a backend that now speaks only the other revision', async () => {
     const { gather, after, healthOf } = setUp('a');
     await after(0, gather());
     Object.assign(healthOf('a'), { phase: 'unavailable', eras: new Set(['stateless']) });
     expect(await after(0, gather())).toEqual([]);
   });
 
-  it('takes the last list where a process would have to be started to read it again', async () => {
+  it('takes the last list if a new read would have to start a process', async () => {
     const { gather, after, lists, asker, how } = setUp('a');
     await after(0, gather());
     lists.invalidate('a');

@@ -16,34 +16,36 @@ export interface GatherOptions {
   readonly backends: () => readonly Backend[];
   readonly aggregation: () => Aggregation;
   readonly maxNameLength: () => number;
-  /** Milliseconds that a list waits for slow backends. */
+  /** Returns the milliseconds that a list waits for slow backends. */
   readonly listDeadline: () => number;
-  /** A backend that is away is missing from a list, not just left out of it. */
+  /** Returns whether an unreachable backend counts as missing instead of being omitted. */
   readonly missesAway: () => boolean;
   readonly lists: ListCache;
   readonly log: Log;
 }
 
-/** Lists on their way. */
+/** Pending lists and the backends that cannot provide one. */
 export interface Gathered {
   readonly gathering: Gathering;
-  /** Backends whose list is not to be had. */
+  /** Backends whose list could not be fetched. */
   readonly missing: readonly string[];
-  /** Why, of each that did not answer. */
+  /** The failure of each backend that did not answer. */
   readonly failures: ReadonlyMap<string, RequestError>;
-  /** Backends whose last list stands in, as they did not answer soon. */
+  /** Backends that did not answer in time, so their last list is used. */
   readonly late: readonly string[];
-  /** Backends that cannot be asked before the caller has logged in somewhere, which is nobody's fault: name to provider. */
+  /**
+   * Backends that require a login of the caller before they can be asked. This is no failure. Backend name to provider.
+   */
   readonly unlinked: ReadonlyMap<string, string>;
 }
 
-/** Milliseconds that a list waits for a backend that has a last list, and for one that has none. */
+/** Milliseconds that a list waits for a backend with a last list, and for a backend without one. */
 const REFRESH_WAIT = 250;
 const FIRST_WAIT = 2_000;
 
 /**
- * Asks all backends for their list of this kind. For those that do not answer soon, and for those that are known to be away, their
- * last list stands in; those that have none are left out.
+ * Asks all backends for their list of this kind. The last list replaces the list of a slow or unreachable backend. Slow
+ * or unreachable backends without a last list are omitted.
  */
 export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions): Gathered {
   const { backends, missesAway, aggregation, maxNameLength, log } = options;
@@ -69,7 +71,7 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
       const { name, health } = backend;
       const provider = neededLogin(error);
       if (provider === undefined) {
-        // One that is known to be away is left out; nothing is missing that could be waited for.
+        // A backend that is known to be unreachable is omitted, because waiting cannot provide its list.
         if (serves(health, era)) missing.push(name);
         failures.set(name, failureOf(name, error));
       } else unlinked.set(name, provider);
@@ -81,7 +83,7 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
   return { gathering, missing, failures, late, unlinked };
 }
 
-/** `standsIn` is told where the list that comes back is the last one. */
+/** Fetches one list. Calls `standsIn` if the returned list is the last one. */
 function fetchOne(
   backend: Backend,
   kind: ListKind,
@@ -121,7 +123,7 @@ function within(
       reject(new NoAnswer(callFailure(backend.name, 'timeout', false, new NotListed())));
     }, wait).unref();
   });
-  // A list that comes later is not lost: the cache keeps it and says that it arrived.
+  // The cache keeps a late list and reports its arrival.
   list.catch(() => undefined);
   return Promise.race([list, late]).finally(() => clearTimeout(timer));
 }
@@ -130,7 +132,7 @@ function awayError({ name }: Backend): RequestError {
   return callFailure(name, 'unavailable', false).error;
 }
 
-/** Whether the backend has such a list at all; unknown capabilities are tried. */
+/** Returns whether the backend may have such a list. If capabilities are unknown, the gateway tries. */
 function mayHave(backend: Backend, kind: ListKind): boolean {
   return backend.health.capabilities?.[LIST_SPECS[kind].capability] ?? true;
 }

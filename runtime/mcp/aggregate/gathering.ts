@@ -10,22 +10,22 @@ interface GatheringOptions {
   readonly kind: ListKind;
   /** In the order of the configuration. */
   readonly asked: readonly Backend[];
-  /** One backend's list within the deadline. Rejects when it is not to be had. */
+  /** Returns one backend's list within the deadline. Rejects if the list cannot be fetched. */
   readonly fetch: (backend: Backend) => BackendList | Promise<BackendList>;
-  /** The list of this backend was not to be had. */
+  /** Reports that the list of this backend could not be fetched. */
   readonly missed: (backend: Backend, error: unknown) => void;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
 }
 
-/** The lists of several backends as they come, and names that are decided before the last one is there. */
+/** Collects the lists of several backends and decides names before the last list arrives. */
 export class Gathering {
-  /** Settles when every list is there or missing. */
+  /** Settles when every list has arrived or failed. */
   readonly done: Promise<void>;
   readonly #options: GatheringOptions;
-  /** Undefined: not to be had. */
+  /** Undefined: the list could not be fetched. */
   readonly #lists = new Map<Backend, BackendList | undefined>();
-  /** What was composed of which backends' lists, for all who wait. */
+  /** Composed entries by the set of backends, shared by all waiting calls. */
   readonly #composed = new Map<string, ReadonlyMap<string, CatalogueEntry>>();
   readonly #waiting = new Set<() => void>();
 
@@ -34,7 +34,7 @@ export class Gathering {
     this.done = Promise.all(options.asked.map((backend) => this.#take(backend))).then(() => undefined);
   }
 
-  /** The lists that came, in the order of the configuration. */
+  /** Returns the lists that arrived, in the order of the configuration. */
   get lists(): { backend: Backend; list: BackendList }[] {
     return this.#options.asked.flatMap((backend) => {
       const list = this.#lists.get(backend);
@@ -42,7 +42,7 @@ export class Gathering {
     });
   }
 
-  /** What a name leads to, as soon as it is decided; undefined: not before everything is composed. */
+  /** Returns the entry of a name as soon as it is decided. Undefined: all lists must be composed first. */
   async decide(name: string): Promise<DecidedName | undefined> {
     while (this.#lists.size < this.#options.asked.length) {
       const decided = this.#decideNow(name);

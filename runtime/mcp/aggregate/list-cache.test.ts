@@ -16,7 +16,7 @@ function answer(...names: string[]): Answer {
   return { text: JSON.stringify({ result }), result, error: undefined, sessionId: undefined, status: 200 };
 }
 
-/** A cache, a caller, and what its next questions get. */
+/** Creates a cache and a caller, and controls the answers to the caller's next requests. */
 function setUp() {
   const clock = { now: 0 };
   const arrived: string[] = [];
@@ -55,7 +55,7 @@ describe('ListCache', () => {
     clearTimeout(awake);
   });
 
-  it('keeps the last list of a backend that does not answer any more', async () => {
+  it('keeps the last list of a backend that no longer answers', async () => {
     const { clock, cache, script, asker, namesOf } = setUp();
     const backend = backendNamed('a');
     script.push(answer('x'));
@@ -79,11 +79,11 @@ describe('ListCache', () => {
     clock.now += MINUTE;
     await expect(cache.get(backend, 'tools', asker)).rejects.toThrow();
     expect(namesOf(backend, asker)).toBeUndefined();
-    // What its names lead to is still known, so that they lead to the login.
+    // The cache still resolves the names of the list, so that they start the login.
     expect(cache.lastOf(backend, 'tools', asker)?.entries).toHaveLength(1);
   });
 
-  it('serves no last list of a user whose links have changed, and those of others as before', async () => {
+  it('drops the last list of a user with changed links and keeps those of others', async () => {
     const { cache, script, askerOf, namesOf } = setUp();
     const backend = backendNamed('a', true);
     script.push(answer('x'), answer('y'));
@@ -94,7 +94,7 @@ describe('ListCache', () => {
     expect(namesOf(backend, askerOf('bob'))).toEqual(['y']);
   });
 
-  it('keeps a first list that changed while it was read, and asks again', async () => {
+  it('keeps a first list that changed during the read, and asks again', async () => {
     const { cache, script, asker, arrived, namesOf } = setUp();
     const backend = backendNamed('a');
     script.push(answer('x'), answer('x', 'y'));
@@ -111,7 +111,7 @@ describe('ListCache', () => {
   it.each([
     ['the settings', (cache: ListCache) => cache.drop('a')],
     ['the links of the caller', (cache: ListCache) => cache.invalidateFor('alice')],
-  ])('drops a first list while which %s changed', async (_title, change) => {
+  ])('drops a first list if %s changed during the read', async (_title, change) => {
     const { cache, script, asker, arrived, namesOf } = setUp();
     const backend = backendNamed('a', true);
     script.push(answer('x'));
@@ -122,7 +122,7 @@ describe('ListCache', () => {
     expect(arrived).toEqual([]);
   });
 
-  it('drops what was listed under other settings, and what is still on its way', async () => {
+  it('drops lists of former settings, and pending ones', async () => {
     const { cache, script, asker, arrived, namesOf } = setUp();
     const [backend, other] = [backendNamed('a'), backendNamed('ab')];
     script.push(answer('x'), answer('z'), answer('y'));
@@ -137,7 +137,7 @@ describe('ListCache', () => {
     expect(arrived).toEqual(['a other', 'ab other']);
   });
 
-  it('tells whether the list that arrives is another', async () => {
+  it('reports whether the list that arrives differs', async () => {
     const { clock, cache, script, asker, arrived } = setUp();
     const backend = backendNamed('a');
     for (const names of [['x'], ['x'], ['x', 'y']]) {
@@ -148,7 +148,7 @@ describe('ListCache', () => {
     expect(arrived).toEqual(['a other', 'a same', 'a other']);
   });
 
-  it('takes the answer that a method is unknown for an empty list', async () => {
+  it('treats a method-not-found answer as an empty list', async () => {
     const { cache, script, asker } = setUp();
     const unknown = { ...answer(), result: undefined, error: { code: -32601, data: undefined } };
     script.push(unknown);
@@ -171,7 +171,7 @@ describe('ListCache', () => {
     expect(cache.waitLeft(backend, asker, 2_000)).toBe(2_000);
   });
 
-  it('counts the wait for each user apart where the credential is the user’s own', () => {
+  it('counts the wait per user if the credential is the user’s own', () => {
     const { cache, askerOf } = setUp();
     const [own, shared] = [backendNamed('a', true), backendNamed('b')];
     for (const backend of [own, shared]) cache.noteSlow(backend, askerOf('mallory'), 2_000);
@@ -182,7 +182,7 @@ describe('ListCache', () => {
     expect(cache.waitLeft(own, askerOf('mallory'), 2_000)).toBe(2_000);
   });
 
-  it('serves no user’s last list after news of links may have been missed, and shared ones as before', async () => {
+  it('drops users’ last lists, not shared ones, after possibly missed link events', async () => {
     const { cache, script, askerOf, namesOf } = setUp();
     const [own, shared] = [backendNamed('a', true), backendNamed('b')];
     script.push(answer('x'), answer('y'));
@@ -193,7 +193,7 @@ describe('ListCache', () => {
     expect(namesOf(shared, askerOf('alice'))).toEqual(['y']);
   });
 
-  it('keeps one list for clients that differ in their capabilities alone, and each list that differs', async () => {
+  it('shares equal lists between clients that differ only in their capabilities', async () => {
     const { cache, script, asker } = setUp();
     const backend = backendNamed('a');
     const listFor = (capabilities: string) => cache.get(backend, 'tools', { ...asker, capabilities });
@@ -203,7 +203,7 @@ describe('ListCache', () => {
     expect(await listFor('{"sampling":{}}')).not.toBe(first);
   });
 
-  it('asks anew for a caller that shared the question of a session which ended', async () => {
+  it('asks again for a caller whose shared request ended with its session', async () => {
     const { cache, script, asker, askerOf } = setUp();
     const backend = backendNamed('a');
     script.push(new NoAnswer(callFailure('a', 'session_lost', false)), answer('x'));
@@ -212,7 +212,7 @@ describe('ListCache', () => {
     expect((await other).entries.map(({ name }) => name)).toEqual(['x']);
   });
 
-  it('does not hand the failure of a session which ended to the next caller', async () => {
+  it('does not pass the failure of an ended session to the next caller', async () => {
     const { cache, script, asker, askerOf } = setUp();
     const backend = backendNamed('a');
     script.push(new NoAnswer(callFailure('a', 'session_lost', false)), answer('x'));

@@ -5,43 +5,44 @@ import { fetchList, type BackendList } from './fetch-list.ts';
 import type { Asker } from './asker.ts';
 import type { ListKind } from './list-kinds.ts';
 
-/** Where a backend says nothing: how long its lists are believed, in milliseconds. */
+/** Default milliseconds for which lists are fresh, if the backend declares nothing. */
 const DEFAULT_TTL = 60_000;
 const MAX_TTL = 3_600_000;
 const MAX_SLOTS = 5_000;
-/** A failed list is not asked for again at once. */
+/** Milliseconds before a failed list is requested again. */
 const RETRY_AFTER = 1_000;
 
 interface Slot {
-  /** The last list that the backend gave. */
+  /** The last list that the backend returned. */
   list: BackendList | undefined;
-  /** The last list may be served while the backend does not answer: the credential that got it still holds. */
+  /** Whether the last list may be served while the backend does not answer: its credential is still valid. */
   standsIn: boolean;
   expiresAt: number;
   pending: Promise<BackendList> | undefined;
   retryAt: number;
-  /** Why it failed. */
+  /** The reason of the last failure. */
   failure: unknown;
-  /** Counts up with each invalidation, so that an answer that was under way is not believed. */
+  /** Increases with each invalidation, so that a pending answer is not treated as fresh. */
   generation: number;
-  /** Counts up with each change of who is asked, or with which credential: an answer to the former question is dropped. */
+  /** Increases if the backend or its credential changes. Answers to earlier requests are dropped. */
   epoch: number;
 }
 
-/** Told of each list that was fetched; `before`: the list that it replaces. */
+/** Called with each fetched list; `before` is the list that it replaces. */
 type Arrived = (backend: Backend, kind: ListKind, list: BackendList, before: BackendList | undefined) => void;
 
 /**
- * The lists of all backends, one fetch at a time for each. Shared between callers only where the backend sees the same
- * credential for all of them; the key holds the client's capabilities, as a backend's list may depend on them.
+ * Caches the lists of all backends, with one fetch at a time for each. Callers share a list only if the backend sees
+ * the same credential for all of them. The key contains the client's capabilities, because a backend's list may depend
+ * on them.
  */
 export class ListCache {
   readonly #slots = new Map<string, Slot>();
   readonly #now: () => number;
   readonly #arrived: Arrived;
   /**
-   * Backends that were waited for in vain and have listed nothing since, where each user has lists of its own for that user: when the first
-   * such wait began.
+   * Backends that exceeded a wait and have listed nothing since, with the time when the first such wait began. Kept per
+   * user if each user has separate lists.
    */
   readonly #slow = new Map<string, number>();
 
@@ -50,7 +51,7 @@ export class ListCache {
     this.#arrived = arrived;
   }
 
-  /** The list, at once where it is fresh. @throws NoAnswer, Error */
+  /** Returns the list, synchronously if it is fresh. @throws NoAnswer, Error */
   get(backend: Backend, kind: ListKind, asker: Asker): BackendList | Promise<BackendList> {
     const slot = this.#slot(keyOf(backend, kind, asker));
     const now = this.#now();
@@ -61,7 +62,10 @@ export class ListCache {
     return slot.pending;
   }
 
-  /** Returns the list that is fetched for another caller. If the session of that caller ends, fetches the list for this caller. */
+  /**
+   * Returns the list that is fetched for another caller. If the session of that caller ends, fetches the list for this
+   * caller.
+   */
   async #ofOther(pending: Promise<BackendList>, backend: Backend, kind: ListKind, asker: Asker): Promise<BackendList> {
     try {
       return await pending;
@@ -71,7 +75,9 @@ export class ListCache {
     }
   }
 
-  /** Waits for a list that is being fetched. Returns whether it came within `wait` milliseconds; false if none is fetched. */
+  /**
+   * Waits for a pending fetch. Returns whether the list came within `wait` milliseconds; false if no fetch is pending.
+   */
   async arrivesWithin(backend: Backend, kind: ListKind, asker: Asker, wait: number): Promise<boolean> {
     const pending = this.#slots.get(keyOf(backend, kind, asker))?.pending;
     if (!pending || wait <= 0) return false;
@@ -86,20 +92,20 @@ export class ListCache {
     return Promise.race([came, late]).finally(() => clearTimeout(timer));
   }
 
-  /** The last list, where it may be served while the backend does not answer; `isFresh`: it need not be asked. */
+  /** Returns the last list if it may replace an answer. `isFresh`: no request is needed. */
   known(backend: Backend, kind: ListKind, asker: Asker): { list: BackendList; isFresh: boolean } | undefined {
     const slot = this.#slots.get(keyOf(backend, kind, asker));
     return slot?.list && slot.standsIn ? { list: slot.list, isFresh: slot.expiresAt > this.#now() } : undefined;
   }
 
-  /** All lists of a backend that are remembered: of all kinds of clients. */
+  /** Returns all cached lists of a backend, of all kinds of clients. */
   listsOf(backend: string, kind: ListKind): BackendList[] {
     return [...this.#slots].flatMap(([key, { list }]) =>
       list && key.startsWith(`${backend}\n${kind}\n`) ? [list] : [],
     );
   }
 
-  /** A list was waited for in vain, for so many milliseconds. */
+  /** Records a wait of this many milliseconds after which no list came. */
   noteSlow(backend: Backend, asker: Asker, waited: number): void {
     const key = slowKey(backend, asker);
     if (this.#slow.has(key)) return;
@@ -108,13 +114,16 @@ export class ListCache {
     this.#slow.set(key, this.#now() - waited);
   }
 
-  /** What is left of a wait: once waited for in vain, a backend is waited for no longer before it has listed something. */
+  /**
+   * Returns the remaining wait in milliseconds. After one wait without a list, no time remains until the backend lists
+   * something.
+   */
   waitLeft(backend: Backend, asker: Asker, wait: number): number {
     const since = this.#slow.get(slowKey(backend, asker));
     return since === undefined ? wait : Math.max(0, wait - (this.#now() - since));
   }
 
-  /** Forgets all lists of a backend: its settings or its credential are others now. */
+  /** Drops all lists of a backend whose settings or credential changed. */
   drop(backend: string): void {
     for (const key of this.#slow.keys()) if (key.startsWith(`${backend}\n`)) this.#slow.delete(key);
     for (const [key, slot] of this.#slots) {
@@ -133,7 +142,9 @@ export class ListCache {
     }
   }
 
-  /** What backends that see this principal's own credential have listed may be something else now; undefined: that of each one. */
+  /**
+   * Invalidates the lists of backends that see this principal's own credential. Undefined: the lists of all principals.
+   */
   invalidateFor(principal: string | undefined): void {
     const wanted = principal === undefined ? undefined : JSON.stringify(principal);
     for (const [key, slot] of this.#slots) {
@@ -145,7 +156,7 @@ export class ListCache {
     }
   }
 
-  /** The list that was got last, however old it is. */
+  /** Returns the most recent list, whatever its age. */
   lastOf(backend: Backend, kind: ListKind, asker: Asker): BackendList | undefined {
     return this.#slots.get(keyOf(backend, kind, asker))?.list;
   }
@@ -155,7 +166,7 @@ export class ListCache {
     try {
       const fetched = await fetchList(kind, (cursor) => asker.ask(backend, kind, cursor));
       const isOld = slot.generation !== generation;
-      // A list that changed while it was read is better than none: some servers say so while they start.
+      // A list that changed during the read is kept if there is no other. Some servers report changes while they start.
       if (slot.epoch !== epoch || (isOld && slot.list)) return fetched;
       const before = slot.list;
       const list =
@@ -175,7 +186,10 @@ export class ListCache {
     }
   }
 
-  /** An equal list that is there for other clients: without it, a caller that declares ever new capabilities fills the memory. */
+  /**
+   * Returns an equal list that is cached for other clients. Otherwise a caller with ever new capabilities would fill
+   * the memory.
+   */
   #sameAs(fetched: BackendList, backend: Backend, kind: ListKind, asker: Asker): BackendList | undefined {
     const start = `${backend.name}\n${kind}\n${asker.era}\n`;
     for (const [key, { list }] of this.#slots)
@@ -222,12 +236,12 @@ function doubt(slot: Slot): void {
 /** HTTP 403 is `protocol`. */
 const REFUSED: ReadonlySet<FailureReason> = new Set(['unauthorized', 'credential', 'protocol', 'too_large']);
 
-/** Returns whether the backend did not answer at all; a refusal may mean that the credential no longer holds. */
+/** Returns whether the backend gave no answer at all. A refusal may mean that the credential is no longer valid. */
 export function isSilence(error: unknown): boolean {
   return error instanceof NoAnswer && !REFUSED.has(error.failure.reason);
 }
 
-/** Returns whether the failure concerns the session of the caller that asked, and no other caller. */
+/** Returns whether the failure concerns only the session of the caller that asked. */
 function isOfOneSession(error: unknown): boolean {
   return error instanceof NoAnswer && error.failure.reason === 'session_lost';
 }
@@ -249,15 +263,15 @@ function keyOf(backend: Backend, kind: ListKind, asker: Asker): string {
   return `${backend.name}\n${kind}\n${asker.era}\n${ownerOf(backend, asker)}\n${asker.capabilities}`;
 }
 
-/** One user's credential may hang where those of others do not. */
+/** Returns the key of a slow backend, per user if the credential is the user's own: only that credential may hang. */
 function slowKey(backend: Backend, asker: Asker): string {
   return `${backend.name}\n${ownerOf(backend, asker)}`;
 }
 
-/** The owner of a list that is shared by all. */
+/** The owner of a list that all callers share. */
 const OF_ALL = '""';
 
-/** JSON text of the principal whose lists these are. */
+/** Returns the JSON text of the principal that owns these lists. */
 function ownerOf({ credential }: Backend, { identity }: Asker): string {
   return credential.perUser ? JSON.stringify(identity.key) : OF_ALL;
 }

@@ -3,12 +3,12 @@ export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 
 interface ListSpec {
   readonly method: string;
-  /** Member of the result that holds the entries. */
+  /** The member of the result that holds the entries. */
   readonly member: string;
-  /** Member of an entry that identifies it. */
+  /** The member of an entry that identifies it. */
   readonly key: 'name' | 'uri' | 'uriTemplate';
   readonly capability: 'tools' | 'prompts' | 'resources';
-  /** Notification that says that the list changed. */
+  /** The notification that announces a change of the list. */
   readonly changed: string;
 }
 
@@ -45,7 +45,7 @@ export const LIST_SPECS: Record<ListKind, ListSpec> = {
 
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 
-/** The lists that a notification invalidates. */
+/** Returns the lists that a notification invalidates. */
 export function kindsOfNotification(method: string): readonly ListKind[] {
   return LIST_KINDS.filter((kind) => LIST_SPECS[kind].changed === method);
 }

@@ -3,10 +3,10 @@ import type { Backend } from '#crds/run-config/backend';
 import type { ListedEntry } from './fetch-list.ts';
 import type { EntryChanges } from './rewrite-entry.ts';
 
-/** What of a backend's configuration shapes its tools. */
+/** The settings of a backend that affect its tools. */
 export type ToolSettings = Pick<Backend, 'name' | 'tools_filter' | 'tools_override' | 'authz'>;
 
-/** An entry on its way into the aggregate, before its name is composed. */
+/** An entry before its advertised name is composed. */
 export interface Presented {
   readonly backend: string;
   readonly listed: ListedEntry;
@@ -30,7 +30,7 @@ interface WorkloadSettings {
   readonly exclude_all: boolean;
 }
 
-/** The workload's own settings: what it would show by itself. Both refer to the names that the backend gives. */
+/** Applies the workload's own settings, which refer to the names that the backend returns. */
 export function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented | undefined {
   if (backend.tools_filter && !backend.tools_filter.includes(listed.name)) return undefined;
   const override = Object.hasOwn(backend.tools_override, listed.name) ? backend.tools_override[listed.name] : undefined;
@@ -44,7 +44,7 @@ export function presentByItself(backend: ToolSettings, listed: ListedEntry): Pre
   };
 }
 
-/** The aggregation's settings for that workload. They refer to the names that the workload shows by itself. */
+/** Applies the aggregation's settings for that workload, which refer to the names after the workload's own settings. */
 function presentInAggregate(tool: Presented, settings: readonly WorkloadSettings[]): Presented | undefined {
   let { name, changes } = tool;
   for (const { filter, overrides, exclude_all: excludesAll } of settings) {
@@ -58,8 +58,8 @@ function presentInAggregate(tool: Presented, settings: readonly WorkloadSettings
 }
 
 /**
- * The tools of one backend that are advertised at all, with their overrides. Filters list what is let through: an empty
- * one lets nothing through.
+ * Returns the advertised tools of one backend with their overrides. A filter lists the allowed tools, so an empty
+ * filter allows none.
  */
 export function presentTools(
   backend: ToolSettings,
@@ -75,7 +75,7 @@ export function presentTools(
   });
 }
 
-/** The same of prompts. A workload has no settings for them by itself. */
+/** Returns the advertised prompts. A workload has no own settings for prompts. */
 export function presentPrompts(
   { name: backend, authz }: ToolSettings,
   entries: readonly ListedEntry[],

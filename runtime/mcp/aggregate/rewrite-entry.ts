@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-requ
 import { decodeKey, isPlainKey, MALFORMED, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
 import { spliceText, type Edit } from '#runtime/mcp/envelope/splice';
 
-/** What is advertised otherwise than the backend says it; absent members stay as they are. */
+/** Changed members of an advertised entry. Absent members stay as the backend wrote them. */
 export interface EntryChanges {
   readonly name?: string;
   readonly description?: string;
@@ -11,7 +11,7 @@ export interface EntryChanges {
   readonly meta?: JsonObject;
 }
 
-/** The message that held the entry was not too deep, so no part of it is. */
+/** The decoder already checked the depth of the message that held the entry. */
 const NO_DEPTH = 0;
 
 interface Member {
@@ -19,7 +19,10 @@ interface Member {
   readonly end: number;
 }
 
-/** Where the entry's own members stand; undefined where a key occurs twice, which two readers could read in two ways. */
+/**
+ * Returns the positions of the entry's own members. Undefined if a key is duplicated, because parsers may interpret it
+ * differently.
+ */
 function findMembers(text: string): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
   const end = walkObject(text, skipSpace(text, 0), members, (found, keyStart, keyEnd, start) => {
@@ -39,12 +42,12 @@ function mergeAnnotations(text: string, hints: Readonly<Record<string, unknown>>
 }
 
 /**
- * The entry's JSON text with only these members changed; all else (schemas, `_meta`, order, spelling of numbers) stays as the
- * backend wrote it.
+ * Returns the entry's JSON text with only these members changed. Schemas, `_meta`, order and spelling of numbers stay
+ * as the backend wrote them.
  */
 export function rewriteEntry(text: string, changes: EntryChanges): string {
   const members = findMembers(text);
-  // Written anew from what a parser makes of it, an entry has each key once.
+  // Parsing and serialising leaves each key once.
   if (!members) return rewriteEntry(JSON.stringify(JSON.parse(text)), changes);
   const edits: Edit[] = [];
   const added: string[] = [];
@@ -62,7 +65,7 @@ export function rewriteEntry(text: string, changes: EntryChanges): string {
     put('annotations', mergeAnnotations(text.slice(start, end) || '{}', changes.annotations));
   }
   if (added.length > 0) {
-    // Every entry has a name, so there is a member before the closing brace.
+    // Every entry has a name, so a member precedes the closing brace.
     const brace = text.lastIndexOf('}');
     edits.push({ start: brace, end: brace, text: added.join('') });
   }

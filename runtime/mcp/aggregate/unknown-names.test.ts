@@ -21,7 +21,7 @@ function unknown(aggregation: Settings, own: Partial<typeof settings> | object, 
 const tools = (...names: string[]) => [listOf(...names)];
 
 describe('describeUnknownNames', () => {
-  it('names what a filter or override of the aggregation misspells, and what was meant', () => {
+  it('names misspelt filters or overrides of the aggregation, and the nearest name', () => {
     const overrides = { 'open-nodes': { name: 'open' } };
     const aggregation = { tools: [{ workload: 'memory', filter: ['serch_nodes', 'open_nodes'], overrides }] };
     expect(unknown(aggregation, {}, ...tools('search_nodes', 'open_nodes'))).toEqual([
@@ -30,14 +30,14 @@ describe('describeUnknownNames', () => {
     ]);
   });
 
-  it('names what the settings of the workload itself misspell', () => {
+  it('names misspelt settings of the workload itself', () => {
     const own = { tools_filter: ['search'], tools_override: { nothing_like_it: { name: 'x' } } };
     expect(unknown({}, own, ...tools('search'))).toEqual([
       'toolsOverride of memory names no tool that this backend lists: "nothing_like_it"; correct or remove it',
     ]);
   });
 
-  it('reads names of the aggregation as the workload shows them by itself', () => {
+  it('compares the aggregation’s names with those that the workload shows', () => {
     const own = { tools_override: { search: { name: 'find' } } };
     const aggregation = { tools: [{ workload: 'memory', filter: ['find'] }] };
     expect(unknown(aggregation, own, ...tools('search'))).toEqual([]);
@@ -53,7 +53,7 @@ describe('describeUnknownNames', () => {
     ]);
   });
 
-  it('knows a name that any list of the backend has', () => {
+  it('accepts a name that any list of the backend has', () => {
     const aggregation = { tools: [{ workload: 'memory', filter: ['a', 'b'] }] };
     expect(unknown(aggregation, {}, listOf('a'), listOf('b'))).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe('describeUnknownNames', () => {
     expect(describeUnknownNames([{ settings, lists: read }], Aggregation.parse({}))).toEqual([]);
   });
 
-  it('says nothing of a backend that has listed nothing yet, and of other backends', () => {
+  it('ignores other backends and backends without a list', () => {
     expect(unknown({ tools: [{ workload: 'memory', filter: ['x'] }] }, {})).toEqual([]);
     expect(unknown({ tools: [{ workload: 'other', filter: ['x'] }] }, {}, ...tools('a'))).toEqual([]);
   });

@@ -6,15 +6,15 @@ import { presentByItself, type ToolSettings } from './present-tools.ts';
 
 interface Listed {
   readonly settings: ToolSettings;
-  /** All lists of this kind that the backend has given so far: where each user has lists, there are thousands. */
+  /** Returns all lists of this kind that the backend has returned. With a list per user, there are thousands. */
   readonly lists: (kind: 'tools' | 'prompts') => readonly BackendList[];
 }
 
 type Names = ReadonlySet<string>;
 
 /**
- * Says which names of filters and overrides no list of their backend has: a misspelt one does nothing, or hides what it was to let
- * through. Nothing is said of a backend that has listed nothing yet.
+ * Describes names in filters and overrides that no list of their backend has. A misspelt name has no effect or hides
+ * the tool that it should allow. Backends that have not listed yet are skipped.
  */
 export function describeUnknownNames(backends: readonly Listed[], aggregation: Aggregation): string[] {
   return backends.flatMap((listed) => [...unknownTools(listed, aggregation), ...unknownPrompts(listed, aggregation)]);

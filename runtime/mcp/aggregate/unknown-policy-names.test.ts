@@ -31,7 +31,7 @@ describe('describeUnknownPolicyNames', () => {
     ]);
   });
 
-  it('compares original names with those that the backends give', () => {
+  it('compares original names with those of the backends', () => {
     const namesOf: NamesOf = (kind, isOriginal) => (isOriginal && kind === 'tools' ? ['shut'] : LISTS[kind]);
     const named = ['close', 'shutt'].map((id) => ({ type: undefined, id, isOriginal: true, policy: 'policies[0]' }));
     expect(describeUnknownPolicyNames('authzConfig of pol', named, namesOf)).toEqual([
@@ -40,7 +40,7 @@ describe('describeUnknownPolicyNames', () => {
     ]);
   });
 
-  it('accepts what is listed, and URIs of templates', () => {
+  it('accepts listed names and URIs of templates', () => {
     expect(tell('Tool', ['close', 'open'])).toEqual([]);
     expect(tell('Resource', ['file:///a', 'file:///logs/monday'])).toEqual([]);
     expect(tell(undefined, ['close', 'greet', 'file:///a', 'file:///logs/1'])).toEqual([]);
@@ -50,14 +50,14 @@ describe('describeUnknownPolicyNames', () => {
     expect(tell('Tool', ['close'], () => ['filesystem_close']).join()).toContain('(did you mean "filesystem_close"?)');
   });
 
-  it('says nothing while a list is not known', () => {
+  it('reports nothing while a list is unknown', () => {
     expect(tell('Tool', ['clsoe'], () => undefined)).toEqual([]);
     const withoutTemplates: NamesOf = (kind) => (kind === 'templates' ? undefined : LISTS[kind]);
     expect(tell('Resource', ['file:///b'], withoutTemplates)).toEqual([]);
     expect(tell('Tool', ['clsoe'], withoutTemplates)).toHaveLength(1);
   });
 
-  it('tells how many more there are', () => {
+  it('reports the number of further names', () => {
     const many = Array.from({ length: 8 }, (_, at) => `missing-${at}`);
     expect(tell('Tool', many).join()).toMatch(/"missing-4" in policies\[0\] and 3 more; correct or remove it$/);
   });

@@ -5,7 +5,7 @@ import type { AnswerSink, Backend } from './backend.ts';
 import type { CallFailure } from './failures.ts';
 import { ownRequest } from './own-request.ts';
 
-/** A request of the gateway's own to a backend. */
+/** A request that the gateway itself sends to a backend. */
 export interface Question {
   readonly identity: Identity;
   readonly era: Era;
@@ -16,7 +16,7 @@ export interface Question {
   /** Milliseconds. */
   readonly deadline: number;
   readonly isProbe?: boolean;
-  /** The pod that is asked; undefined: whichever there is. */
+  /** The pod that receives the request. Undefined: any pod. */
   readonly address?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Answer {
   readonly status: number;
 }
 
-/** Rejection of `ask`: there was no answer at all. */
+/** Rejection of `ask`: the backend sent no JSON-RPC response. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   readonly failure: CallFailure;
@@ -40,8 +40,8 @@ export class NoAnswer extends Error {
 }
 
 /**
- * Asks a backend one thing on the gateway's own behalf, idempotently, and reads the answer.
- * @throws NoAnswer when there is none; a JSON-RPC error is an answer
+ * Sends one idempotent request of the gateway itself and returns the answer, which may be a JSON-RPC error. @throws
+ * NoAnswer if no answer came
  */
 export function ask(backend: Backend, question: Question): Promise<Answer> {
   const { identity, era, method, headers, deadline } = question;

@@ -6,7 +6,7 @@ import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 
-/** What every backend is made of, whatever its transport. */
+/** The components that backends of all transports need. */
 export interface BackendParts {
   readonly credential: Credential;
   readonly authorizer: Authorizer | undefined;
@@ -15,9 +15,9 @@ export interface BackendParts {
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  /** Milliseconds of the monotonic clock. */
+  /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
   readonly maxResponseBytes: number;
-  /** Calls at once, and calls that may wait. */
+  /** Maximum number of concurrent calls and of queued calls. */
   readonly concurrency: { readonly perBackend: number; readonly queue: number };
 }

@@ -8,7 +8,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** Pods of a backend whose name has these addresses. */
+/** Creates the pods of a backend whose name resolves to these addresses. */
 async function podsAt(addresses: readonly string[], url = 'http://files.team.svc:8080/mcp'): Promise<BackendPods> {
   const pods = new BackendPods({
     host: 'files-pods.team.svc',
@@ -27,16 +27,16 @@ const HERE = ['127.0.0.1', '127.9.9.9', '0.0.0.0', '::1', '::', '::ffff:127.0.0.
 const NEAR = ['169.254.169.254', 'fe80::1', '::ffff:169.254.169.254'];
 const MANY = ['224.0.0.1', '255.255.255.255', 'ff02::1'];
 
-describe('pods of a backend', () => {
+describe('BackendPods', () => {
   it.each(['10.1.2.3', '192.168.4.5', '100.64.0.9', '203.0.113.7', 'fd00::7', '2001:db8::7'])(
-    'are at %s',
+    'accepts a pod at %s',
     async (address) => {
       expect(await (await podsAt([address])).pick()).toBe(address);
     },
   );
 
   it.each([...HERE, ...NEAR, ...MANY, 'pods.example', ''])(
-    'are never at %j, whatever a name server says',
+    'rejects the address %j from any name server',
     async (address) => {
       expect(await (await podsAt([address])).pick()).toBeUndefined();
       const pods = await podsAt([address, '10.1.2.3']);
@@ -45,11 +45,11 @@ describe('pods of a backend', () => {
     },
   );
 
-  it('are on this machine where the backend itself is', async () => {
+  it('accepts loopback pods of a loopback backend', async () => {
     expect(await (await podsAt(['127.0.0.2'], 'http://127.0.0.1:8080/mcp')).pick()).toBe('127.0.0.2');
   });
 
-  it('are no more than a thousand', async () => {
+  it('keeps at most a thousand pods', async () => {
     const addresses = Array.from({ length: 1_500 }, (_, nr) => `10.0.${Math.floor(nr / 250)}.${nr % 250}`);
     const pods = await podsAt(addresses);
     expect(addresses.filter((address) => pods.has(address))).toHaveLength(1_000);

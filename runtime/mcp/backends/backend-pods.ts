@@ -3,19 +3,19 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { BoundedMap } from '#runtime/bounded-map';
 import { isPodAddress } from './pod-address.ts';
 
-/** Every address that a name has now. @throws Error where it has none */
+/** Returns every current address of a name. @throws Error if it has none */
 export type LookUp = (host: string) => Promise<readonly string[]>;
 
 interface BackendPodsOptions {
-  /** Name that has the address of each pod. */
+  /** The name that resolves to the address of each pod. */
   readonly host: string;
-  /** Of the backend: what of it is no address is the same for each pod. */
+  /** URL of the backend. All pods share its scheme and port. */
   readonly url: URL;
   readonly lookUp: LookUp;
-  /** `connections` null: as many as are asked for. */
+  /** `connections` null: unlimited. */
   readonly createPool: (origin: string, connections: number | null) => Dispatcher;
   readonly connections: number;
-  /** Milliseconds of the monotonic clock. */
+  /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
 }
 
@@ -25,12 +25,12 @@ interface PodPools {
 }
 
 const LOOK_EVERY = 4_000;
-/** An address that took no connection is not chosen for so long. */
+/** Milliseconds for which an address that refused a connection is avoided. */
 const AVOIDED_FOR = 5_000;
-/** Addresses of one name: what a Service has, and more. */
+/** Maximum addresses of one name, which is more than a Service has. */
 const MAX_PODS = 1_000;
 
-/** The pods of a backend that has several: a session that one of them opened is known to that one only. */
+/** Tracks the pods of a backend with several. Only the pod that opened a session knows it. */
 export class BackendPods {
   readonly #options: BackendPodsOptions;
   readonly #pools = new Map<string, PodPools>();
@@ -47,14 +47,14 @@ export class BackendPods {
     void this.look();
   }
 
-  /** Looks now which pods there are. */
+  /** Refreshes the list of pods. */
   look(): Promise<void> {
     return (this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     }));
   }
 
-  /** Where the next session begins, in turn; undefined: nobody knows an address. */
+  /** Returns the pod for the next session, in round-robin order. Undefined: no address is known. */
   async pick(): Promise<string | undefined> {
     if (this.#addresses.length === 0) await this.look();
     const now = this.#options.now();
@@ -63,12 +63,12 @@ export class BackendPods {
     return from.length === 0 ? undefined : from[this.#next++ % from.length];
   }
 
-  /** Whether the pod is there, as far as anybody knows. */
+  /** Returns whether the pod exists. True as long as no address is known. */
   has(address: string): boolean {
     return this.#addresses.length === 0 || this.#addresses.includes(address);
   }
 
-  /** It took no connection. @returns whether there is another */
+  /** Avoids a pod that refused a connection. @returns whether there is another pod */
   avoid(address: string): boolean {
     this.#avoided.set(address, this.#options.now() + AVOIDED_FOR);
     void this.look();
@@ -90,12 +90,12 @@ export class BackendPods {
     return pools[kind];
   }
 
-  /** One connection to it that nobody has used. */
+  /** Creates a pool with one unused connection to the pod. */
   freshPool(address: string): Dispatcher {
     return this.#options.createPool(this.originOf(address), 1);
   }
 
-  /** Ends what only listens. */
+  /** Ends streams that only listen. */
   async retire(): Promise<void> {
     await Promise.all([...this.#pools.values()].map(({ streams }) => streams.destroy()));
   }
@@ -113,7 +113,7 @@ export class BackendPods {
     try {
       found = await this.#options.lookUp(this.#options.host);
     } catch {
-      // Names fail for a moment; what was there is tried on.
+      // Name lookups may fail briefly, so the known addresses stay in use.
       return;
     }
     const addresses = this.#podsAmong(found);
@@ -123,13 +123,16 @@ export class BackendPods {
       if (this.has(address)) continue;
       this.#pools.delete(address);
       this.#avoided.delete(address);
-      // A pod that leaves may still answer what it was asked.
+      // A terminating pod may still answer requests that it received.
       void calls.close();
       void streams.destroy();
     }
   }
 
-  /** Callers' credentials go there: only a backend that is on this machine itself has pods here. */
+  /**
+   * Filters unsafe addresses, because pods receive the callers' credentials. Only a loopback backend may have loopback
+   * pods.
+   */
   #podsAmong(found: readonly string[]): readonly string[] {
     const isHere = isLoopbackHost(this.#options.url.hostname);
     const pods = found.filter((address) => isHere || isPodAddress(address));

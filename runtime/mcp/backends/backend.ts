@@ -11,13 +11,13 @@ import type { Breaker } from './breaker.ts';
 import type { CallFailure } from './failures.ts';
 import type { BackendHealth } from './health.ts';
 
-/** Holds back a stream whose reader is slow. */
+/** Pauses and resumes a stream for a slow reader. */
 export interface Flow {
   pause(): void;
   resume(): void;
 }
 
-/** One event of a backend's stream. `message` is undefined for an event without data, which only carries an id. */
+/** One event of a backend's stream. `message` is undefined if the event has no data and only carries an id. */
 export interface StreamEvent {
   readonly id: string | undefined;
   readonly retry: number | undefined;
@@ -25,106 +25,120 @@ export interface StreamEvent {
   readonly message: BackendMessage | undefined;
 }
 
-/** Where a backend's answer goes: exactly one of `json`, `accepted`, `fail`, or `open` (event*) `close`. */
+/** Receives a backend's answer: exactly one of `json`, `accepted`, `fail`, or `open` (event*) `close`. */
 export interface AnswerSink {
   /**
-   * The whole answer: one JSON-RPC response, its envelope checked; `sessionId` is what the backend's header names.
+   * Receives the whole answer: one JSON-RPC response with a checked envelope. `sessionId` is the value of the backend's
+   * session header.
    */
   json(status: number, body: Buffer, kind: AnswerKind, sessionId: string | undefined): void;
   /**
-   * Some bytes of an answer that is too large to be kept, already checked as far as they go; then `ended`, or `fail`. After `open`
-   * they are one event without line ends, `event` being its fields. Without these two it is kept all the same.
+   * Receives bytes of an answer that is too large to buffer. They are checked as they arrive; then `ended` or `fail`
+   * follows. After `open`, the parts form one event without line ends, and `event` holds its fields. A sink without
+   * `part` and `ended` gets the answer in one piece.
    */
   part?(bytes: readonly Buffer[], flow: Flow): void;
   ended?(kind: AnswerKind, event?: Pick<StreamEvent, 'id' | 'retry'>): void;
-  /** Takes the data of a large event as it comes. Without it the event is kept, and given to `event`. */
+  /**
+   * Returns the receiver for the data of a large event. Without it, the reader buffers the event and passes it to
+   * `event`.
+   */
   large?(): LargeData;
-  /** A notification or response was taken (202). */
+  /** The backend accepted a notification or response (202). */
   accepted(): void;
   open(flow: Flow, sessionId: string | undefined): void;
   event(event: StreamEvent): void;
-  /** An event whose data is no JSON-RPC message. */
+  /** Receives an event whose data is no JSON-RPC message. */
   named?(name: string | undefined, data: string): void;
-  /** The stream ended; `complete`: the response was among its events. `isBroken`: its connection broke before that. */
+  /**
+   * The stream ended. `complete`: the response was among its events. `isBroken`: the connection broke before the
+   * response.
+   */
   close(complete: boolean, isBroken?: boolean): void;
   fail(failure: CallFailure): void;
-  /** Whether the call waits for its client, which is asked something: meanwhile its deadline does not run. */
+  /** Returns whether the call waits for its client to answer a request. The deadline pauses meanwhile. */
   awaitsClient?(): boolean;
 }
 
-/** One message on its way to a backend. */
+/** One message to a backend. */
 export interface BackendCall {
   readonly identity: Identity;
   readonly era: Era;
   readonly method: string;
-  /** JSON text of the request's id; undefined for a notification, a response, or a stream that is only listened to. */
+  /** JSON text of the request id. Undefined for notifications, responses and streams that only listen. */
   readonly idText: string | undefined;
   /** JSON text of the id of the request whose stream a GET resumes. */
   readonly resumes?: string;
-  /** POST carries a message, GET opens the backend's own stream, DELETE ends a session. */
+  /** POST sends a message, GET opens the backend's own stream, DELETE ends a session. */
   readonly verb: 'POST' | 'GET' | 'DELETE';
   /** JSON-RPC message of a POST. */
   readonly body: Buffer | undefined;
-  /** Flat list of names and values beyond what every request carries. */
+  /** Flat list of header names and values, in addition to the headers of every request. */
   readonly headers: string[];
-  /** The pod whose session it belongs to; undefined: whichever there is. */
+  /** The pod that owns the session. Undefined: any pod. */
   readonly address?: string | undefined;
-  /** Path and query at the backend's origin, where they are not those of its URL. */
+  /** Path and query at the backend's origin. Absent: those of its URL. */
   readonly path?: string | undefined;
-  /** Milliseconds without a sign of life after which the call is given up; 0: never. */
+  /** Milliseconds without progress after which the call fails; 0: never. */
   readonly deadline: number;
-  /** Milliseconds after which it ends whatever is heard of it; undefined: never. */
+  /** Milliseconds after which the call ends even with progress. Undefined: never. */
   readonly maximum?: number;
-  /** Whether it may be sent again when the connection broke after it was sent. */
+  /** Whether the call may be repeated if the connection broke after it was sent. */
   readonly idempotent: boolean;
-  /** A health probe: it is no live request, so neither the circuit breaker nor the limit of calls concerns it. */
+  /** Whether it is a health probe. The circuit breaker and the limit of calls ignore probes. */
   readonly isProbe?: boolean;
-  /** A notification, or the answer to a request of the backend: calls that wait for it must not keep it out. */
+  /**
+   * Whether it is a notification or the answer to a backend request. The call queue must not block it, because queued
+   * calls may depend on it.
+   */
   readonly isOneWay?: boolean;
-  /** undefined: it is not traced. */
+  /** Undefined: the call is not traced. */
   readonly trace?: RequestTrace | undefined;
   readonly sink: AnswerSink;
 }
 
-/** Lets the one who sent a call give it up. */
+/** Allows the sender of a call to end it. */
 export interface RunningCall {
-  /** The gateway reads no more of it until others have given back the memory that they use. */
+  /** Whether the gateway paused reading until other calls release memory. */
   readonly isHeld: boolean;
-  /** Ends it at once. `cancelled`: by its client; a channel, which has its own id for the call, tells the server. */
+  /**
+   * Ends the call at once. `cancelled`: the client cancelled it. A channel, which has its own id for the call, then
+   * notifies the server.
+   */
   abort(cancelled?: boolean): void;
 }
 
-/** One backend that is in force. Two implementations: over streamable HTTP, and by channels (processes, event streams). */
+/** An active backend. It has two implementations: streamable HTTP, and channels (processes, event streams). */
 export interface Backend {
   readonly name: string;
   readonly config: BackendConfig;
   readonly credential: Credential;
-  /** The policies of this backend by itself; those of the server are decided beside it. */
+  /** The policies of this backend. The policies of the server are evaluated separately. */
   readonly authorizer: Authorizer | undefined;
-  /** Asked before each call of a tool; undefined: nobody is. */
+  /** Webhooks that the gateway calls before each tool call. Undefined: there are none. */
   readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
   readonly breaker: Breaker;
-  /** Whether each client session has a session of its own here (false: one process for all). */
+  /** Whether each client session has its own backend session (false: one process for all). */
   readonly sessions: boolean;
-  /** Whether what a session has here ends with this process. */
+  /** Whether backend session state ends with this process. */
   readonly losesState: boolean;
-  /** Whether its configuration cannot be used: no call reaches it. */
+  /** Whether its configuration is invalid, so no call reaches it. */
   readonly isOutOfService?: boolean;
-  /** Calls under way. */
+  /** Number of running calls. */
   readonly running: number;
-  /** Calls that may be under way at a time: those that are sent, and those that wait. */
+  /** Maximum number of concurrent calls: those that are sent, and those in the queue. */
   readonly places: { readonly perBackend: number; readonly queue: number };
-  /** Milliseconds since the oldest call began, counted from the first look at it; 0 without one. */
+  /** Returns the age of the oldest call in milliseconds, measured from its first check; 0 without calls. */
   oldestCall(): number;
-  /** What an administrator should know of how it is used. */
+  /** Warnings about the use of the backend for administrators. */
   readonly warnings?: readonly string[];
   send(call: BackendCall): RunningCall;
-  /** Tells how the process that serves all has ended, in words of this program, and undefined when the next one serves. */
+  /** Reports how the shared process ended, in the gateway's own words, and undefined once the next one serves. */
   onProcess?(listener: (end: string | undefined) => void): void;
-  /** The pod at which the next session is to begin; absent: there is one only. */
+  /** Returns the pod for the next session. Absent: the backend has a single address. */
   pickAddress?(): Promise<string | undefined> | undefined;
-  /** It is no longer in force: what only listens ends, calls go on until it is closed. */
+  /** Retires the backend: streams that only listen end, and calls continue until `close`. */
   retire?(): Promise<void>;
   close(): Promise<void>;
 }

@@ -8,8 +8,8 @@ function breakerOf(failureThreshold = 2) {
   return { clock, breaker, fails: () => breaker.record(callFailure('a', 'timeout', true)) };
 }
 
-describe('the circuit breaker', () => {
-  it('opens after a run of failures, and a success in between begins the run anew', () => {
+describe('createBreaker', () => {
+  it('opens after consecutive failures and restarts the count after a success', () => {
     const { breaker, fails } = breakerOf();
     fails();
     breaker.record(undefined);
@@ -19,7 +19,7 @@ describe('the circuit breaker', () => {
     expect(breaker.admits()).toBe(false);
   });
 
-  it('lets one call try when its time is over, and closes when that succeeds', () => {
+  it('admits one trial call after the timeout and closes if it succeeds', () => {
     const { breaker, clock, fails } = breakerOf(1);
     fails();
     clock.time = 999;
@@ -30,7 +30,7 @@ describe('the circuit breaker', () => {
     expect([breaker.admits(), breaker.admits(), breaker.state]).toEqual([true, true, 'closed']);
   });
 
-  it('waits again when the trial fails, and tries again when its client gave it up', () => {
+  it('waits again after a failed trial and retries after a cancelled one', () => {
     const { breaker, clock, fails } = breakerOf(1);
     fails();
     clock.time = 1_000;
@@ -43,7 +43,7 @@ describe('the circuit breaker', () => {
     expect(breaker.admits()).toBe(true);
   });
 
-  it('says its state, and lets one call try at once when a probe is answered after connections failed', () => {
+  it('reports its state and admits one call after an answered probe if connections failed', () => {
     const { breaker, clock } = breakerOf(1);
     expect(breaker.state).toBe('closed');
     breaker.record(callFailure('a', 'refused', false));
@@ -54,7 +54,7 @@ describe('the circuit breaker', () => {
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
   });
 
-  it('waits its time after calls that timed out, whatever probes say', () => {
+  it('waits the full timeout after timed-out calls, despite answered probes', () => {
     const { breaker, fails } = breakerOf(1);
     fails();
     breaker.noteProbe();

@@ -2,29 +2,31 @@ import type { CallFailure, FailureReason } from './failures.ts';
 
 interface BreakerSettings {
   readonly enabled: boolean;
-  /** Failures in a row that open the circuit. */
+  /** Consecutive failures that open the circuit. */
   readonly failureThreshold: number;
-  /** Milliseconds before one call may try again. */
+  /** Milliseconds before one trial call is admitted. */
   readonly timeout: number;
 }
 
-/** What a failed connection says, an answered probe takes back. */
+/** Connection failures. An answered probe outweighs them. */
 const CONNECTION = ['unavailable', 'refused', 'connect_timeout', 'reset', 'http_error'] as const;
 
 /**
- * What a failure says about the backend: a refusal of ours, an abort by the client, or a process that is started again, says
- * nothing.
+ * Failures that count against the backend. The gateway's own refusals, aborts by clients and restarts of processes do
+ * not count.
  */
 const COUNTED: ReadonlySet<FailureReason> = new Set([...CONNECTION, 'timeout', 'protocol'] as const);
 const PROBED: ReadonlySet<FailureReason> = new Set(CONNECTION);
 
 type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** Stops calls to a backend that fails: open after a run of failures, then one trial call after `timeout`. */
+/**
+ * Circuit breaker for a failing backend. It opens after consecutive failures and admits one trial call after `timeout`.
+ */
 export interface Breaker {
   admits(): boolean;
   record(failure: CallFailure | undefined): void;
-  /** A probe was answered: where connections failed before, one call may try at once. */
+  /** Records an answered probe. If the last failure was a connection failure, one call may try at once. */
   noteProbe(): void;
   readonly state: BreakerState;
 }

@@ -14,34 +14,34 @@ import type { BackendSet } from './backend-set.ts';
 import { createOutOfService, NO_WATCH } from './out-of-service.ts';
 import { watchBackend, type BackendWatch } from './watch-backend.ts';
 
-/** A backend in force, and the text of the settings that it was made from. */
+/** An active backend and the text of its settings. */
 interface Live {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
   /** The result of `checksText`. A backend keeps its former settings only if this is unchanged. */
   readonly checks: string;
-  /** Why it keeps its former settings. */
+  /** The reason why it keeps its former settings. */
   readonly keepsFormer?: string;
 }
 
 export interface LiveBackends extends BackendSet {
-  /** Settles when each backend has been asked once. */
+  /** Settles after the first probe of each backend. */
   readonly first: Promise<void>;
-  /** Names of the backends that were made anew or are gone, compared with the set before. */
+  /** Names of the backends that were recreated or removed, compared with the set before. */
   readonly replaced: readonly string[];
-  /** Stops to watch what the other set has not taken over. @returns those backends; the caller closes them */
+  /** Stops watching backends that the next set does not reuse. @returns those backends; the caller closes them */
   leave(next: LiveBackends): Backend[];
-  /** Closes all. */
+  /** Closes all backends. */
   close(): Promise<void>;
-  /** Backends that are to be made anew when files change: out of service, or with their former settings. */
+  /** Whether backends must be recreated when files change: they are out of service or keep their former settings. */
   readonly isIncomplete: boolean;
   readonly live: ReadonlyMap<string, Live>;
 }
 
 export interface BuildDeps extends Omit<BackendDeps, 'config'> {
   readonly changed: (backend: Backend) => void;
-  /** The backend is called with another credential now. */
+  /** Reports that the credential of the backend changed. */
   readonly credentialChanged: (backend: string) => void;
 }
 
@@ -92,7 +92,7 @@ export async function buildBackends(config: RunConfig, before: LiveBackends, dep
   };
 }
 
-/** Where nothing is in force yet. */
+/** The initial set, without any backend. */
 export const NO_BACKENDS: LiveBackends = {
   all: [],
   live: new Map(),
@@ -106,13 +106,13 @@ export const NO_BACKENDS: LiveBackends = {
   close: () => Promise.resolve(),
 };
 
-/** What a backend is made from, apart from files: those are read again when they change. */
+/** Returns the settings of a backend without file contents, which are read again after each change. */
 function settingsText(backend: BackendConfig, config: RunConfig): string {
   const { operational, limits, embedded_auth_server_config: authServer } = config;
   return JSON.stringify([
-    // Its calls are counted before they come here.
+    // Rate limits are applied before a call reaches the backend.
     { ...backend, rate_limiting: undefined },
-    // Stored tokens of users come from that server; one without takes none.
+    // The stored tokens of users come from that server. A backend without stored tokens does not depend on it.
     takesStoredTokens(backend) ? authServer?.issuer : undefined,
     backend.authz && namesUsers(authServer),
     operational.failure_handling,
@@ -145,10 +145,13 @@ function takesStoredTokens({ auth }: BackendConfig): boolean {
   );
 }
 
-/** What other errors say may hold values of files. */
+/** Messages of other errors may contain secrets from files. */
 const UNKNOWN = 'it cannot be opened; the log has the reason';
 
-/** Returns the backend with new settings, or why these cannot be used. `former`: it serves with other settings so far. */
+/**
+ * Returns the backend with new settings, or the reason why they are invalid. `former`: it still serves with other
+ * settings.
+ */
 async function renewBackend(
   settings: BackendConfig,
   texts: SettingsTexts,
@@ -173,7 +176,7 @@ async function renewBackend(
   }
 }
 
-/** Takes a backend out of service that cannot be served as the document says. @throws ConfigError */
+/** Validates the settings of one backend. An error takes the backend out of service. @throws ConfigError */
 function checkBackend(settings: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): void {
   const problems = findBackendProblems(
     settings,

@@ -8,12 +8,12 @@ import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 
-/** A stream of events, and a process of one session, end with the process that opened them. */
+/** Returns whether sessions end with this process: event streams and per-session processes do. */
 function losesState(config: BackendConfig): boolean {
   return config.transport === 'sse' || (config.transport === 'stdio' && config.stdio_process === 'perSession');
 }
 
-/** What every backend keeps of what it is made of, whatever its transport. */
+/** Base of all backends: keeps the configuration and shared components for any transport. */
 export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly name: string;
   readonly config: Config;
@@ -42,7 +42,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.places = options.concurrency;
   }
 
-  /** What it is authenticated with and asked by ends with it. */
+  /** Closes the credential and the webhooks, which this backend owns. */
   protected async closeParts(): Promise<void> {
     this.credential.close();
     await this.webhooks?.close();

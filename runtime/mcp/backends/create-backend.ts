@@ -43,24 +43,24 @@ export interface BackendDeps {
   readonly exchanged: ExchangedTokens;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  /** Milliseconds of the monotonic clock. */
+  /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   readonly wallClock: () => number;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
-  /** Addresses of a name; absent: as this machine knows them. */
+  /** Resolves a name to addresses. Absent: the resolver of this machine. */
   readonly lookUp?: LookUp | undefined;
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  /** A backend says by itself that its lists have changed. */
+  /** Reports that a backend announced a change of its lists. */
   readonly listChanged: (backend: string, method: string) => void;
   readonly record: (event: AuditEvent) => void;
   readonly countExchange: (backend: string, outcome: ExchangeOutcome) => void;
   readonly countWebhook: (webhook: string, outcome: WebhookOutcome) => void;
   readonly policyMetrics: Partial<PolicyMetrics>;
-  /** Stored tokens of the callers; undefined: there is no embedded authorization server. */
+  /** Stored tokens of the callers. Undefined: there is no embedded authorization server. */
   readonly userTokens?: UserTokens | undefined;
 }
 
@@ -77,7 +77,7 @@ const makers: Makers = {
   stdio: createStdio,
 };
 
-/** One backend from its configuration. @throws ConfigError */
+/** Creates one backend from its configuration. @throws ConfigError */
 export function createBackend(settings: BackendConfig, deps: BackendDeps): Backend | Promise<Backend> {
   const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
   return make(settings, deps);
@@ -89,7 +89,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
 
 async function createSse(settings: SseConfig, deps: BackendDeps): Promise<Backend> {
   const { limits } = deps.config;
-  // Loaded when the first such server is configured: most have none.
+  // Loaded on first use, because most configurations have no such server.
   const { createSseBackend } = await import('#runtime/mcp/transports/sse-backend');
   return createSseBackend({
     ...(await httpOptions(settings, deps)),
@@ -100,7 +100,7 @@ async function createSse(settings: SseConfig, deps: BackendDeps): Promise<Backen
   });
 }
 
-/** What every backend has that is reached over HTTP. */
+/** Returns the options of all backends over HTTP. */
 async function httpOptions(
   settings: HttpBackendConfig,
   deps: BackendDeps,
@@ -125,7 +125,7 @@ function readAuthorities(file: string | undefined, files: SecretFiles): string |
 
 async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {
   const { config, files, log, environment, version, listChanged } = deps;
-  // Loaded when the first process is needed: most servers have none.
+  // Loaded on first use, because most servers need no process.
   const { createStdioBackend, defaultBackoff } = await import('#runtime/mcp/transports/stdio-backend');
   const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, readVariable(file, files)] as const);
   return createStdioBackend({
@@ -146,14 +146,14 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
   });
 }
 
-/** @throws ConfigError for a value that no environment can hold */
+/** Reads an environment variable from a file. @throws ConfigError if the value cannot be in an environment */
 function readVariable(file: string, files: SecretFiles): string {
   const value = files.read(file);
   if (value.includes('\0')) throw new ConfigError(`${file} has a NUL character, which no process gets; remove it`);
   return value;
 }
 
-/** What every backend has, whatever its transport. */
+/** Creates the components that backends of all transports need. */
 async function makeParts(settings: BackendConfig, deps: BackendDeps): Promise<BackendParts> {
   const credential = await makeCredential(settings, deps);
   try {
@@ -170,7 +170,7 @@ async function makeCredential(settings: BackendConfig, deps: BackendDeps): Promi
   const { files, log, proxy, wallClock: now } = deps;
   if (auth.type === 'remote_auth' && settings.transport !== 'stdio') {
     const { url, ca_bundle_file: file } = settings;
-    // Loaded where there is such a login: most servers have none.
+    // Loaded on first use, because most servers have no such login.
     const { openRemoteCredential } = await import('#runtime/remote-login/open-remote-credential');
     const place = { backend, url, ca: readAuthorities(file, files) };
     return openRemoteCredential(auth, { ...place, files, proxy, record: deps.record, log, now });
@@ -185,7 +185,7 @@ async function makeCredential(settings: BackendConfig, deps: BackendDeps): Promi
     proxy,
     userTokens: deps.userTokens,
     url: settings.transport === 'stdio' ? undefined : settings.url,
-    // The name under which programs of AWS look for it.
+    // AWS programs read the endpoint from this variable.
     stsEndpoint: deps.environment.AWS_ENDPOINT_URL_STS,
   });
 }
@@ -215,7 +215,7 @@ async function makeOtherParts(
   };
 }
 
-/** Loaded where there are any: most servers have none. */
+/** Creates the webhooks. The module is loaded on first use, because most backends have none. */
 async function makeWebhooks({ webhooks }: BackendConfig, deps: BackendDeps): Promise<WebhookGate | undefined> {
   if (webhooks.length === 0) return undefined;
   const { createWebhookGate } = await import('#runtime/webhooks/create-webhook-gate');

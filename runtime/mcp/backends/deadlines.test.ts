@@ -13,7 +13,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Waits in the table. `ended`: milliseconds after which it ended. */
+/** Adds an entry to the table. `ended`: milliseconds after which it ended. */
 function wait(deadline: number, maximum = Infinity): Expiring & { ended: number | undefined } {
   const began = performance.now();
   const links = { earlier: undefined, later: undefined };
@@ -30,7 +30,7 @@ function wait(deadline: number, maximum = Infinity): Expiring & { ended: number 
 }
 
 it.each([1, 100, 150, 5_000])(
-  'ends what nothing is heard of for %i ms, never early and at most two ticks late',
+  'ends an entry without progress for %i ms, never early and at most two ticks late',
   (deadline) => {
     const quiet = wait(deadline);
     jest.advanceTimersByTime(deadline + 10 * TICK);
@@ -39,7 +39,7 @@ it.each([1, 100, 150, 5_000])(
   },
 );
 
-it('gives the whole time again after each sign of life', () => {
+it('restarts the full deadline after each sign of progress', () => {
   const lively = wait(400);
   for (let sign = 0; sign < 10; sign++) {
     jest.advanceTimersByTime(350);
@@ -51,7 +51,7 @@ it('gives the whole time again after each sign of life', () => {
   expect(lively.ended).toBeLessThanOrEqual(10 * 350 + 400 + 2 * TICK);
 });
 
-it('ends at its maximum what gives signs of life', () => {
+it('ends an entry with progress at its maximum', () => {
   const lively = wait(400, 2_000);
   for (let sign = 0; sign < 30; sign++) {
     jest.advanceTimersByTime(100);
@@ -61,7 +61,7 @@ it('ends at its maximum what gives signs of life', () => {
   expect(lively.ended).toBeLessThanOrEqual(2_000 + 2 * TICK);
 });
 
-it('begins anew for what is entered again', () => {
+it('restarts the deadline of an entry that is added again', () => {
   const sent = wait(400);
   jest.advanceTimersByTime(350);
   deadlines.add(sent);
@@ -69,7 +69,7 @@ it('begins anew for what is entered again', () => {
   expect(sent.ended).toBeGreaterThanOrEqual(350 + 400);
 });
 
-it('leaves alone what is over, also when another that ends takes it along', () => {
+it('ignores removed entries, even if another expiry removes them', () => {
   const over = wait(100);
   deadlines.delete(over);
   const first = wait(150);
@@ -85,14 +85,14 @@ it('leaves alone what is over, also when another that ends takes it along', () =
   expect(second.ended).toBeUndefined();
 });
 
-it('keeps no timer while nothing waits', () => {
+it('keeps no timer without entries', () => {
   wait(150);
   expect(jest.getTimerCount()).toBe(1);
   jest.advanceTimersByTime(1_000);
   expect(jest.getTimerCount()).toBe(0);
 });
 
-it('stands still for what the gateway itself holds back, and goes on after it', () => {
+it('pauses the deadline while the gateway holds the entry back', () => {
   const entry = wait(500);
   const held = Object.assign(entry, { isHeld: true });
   jest.advanceTimersByTime(5_000);

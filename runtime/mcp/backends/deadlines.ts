@@ -2,27 +2,27 @@ import { type Entry, UnderWay } from '#runtime/under-way';
 
 const TICK = 100;
 
-/** Something that must end when nothing was heard of it for `deadline` milliseconds. */
+/** An entry that must end after `deadline` milliseconds without progress. */
 export interface Expiring extends Entry {
   readonly deadline: number;
-  /** Milliseconds after which it ends whatever is heard. */
+  /** Milliseconds after which it ends despite progress. */
   readonly maximum: number;
-  /** Set whenever there is a sign of life; taken back here. */
+  /** Set on each sign of progress; cleared by `Deadlines`. */
   heard: boolean;
-  /** The gateway itself reads no more of it for now: its time stands still. */
+  /** Whether the gateway paused reading. The deadline pauses meanwhile. */
   readonly isHeld: boolean;
-  /** The call waits for its client: its time stands still. */
+  /** Returns whether the call waits for its client. The deadline pauses meanwhile. */
   awaitsClient(): boolean;
-  /** Milliseconds of the clock; kept here. */
+  /** Milliseconds of the clock; set by `Deadlines`. */
   expiresAt: number;
-  /** Milliseconds of the clock, set at the first look after it was entered; 0 before. */
+  /** Milliseconds of the clock, set at the first tick after the entry was added; 0 before. */
   beganAt: number;
   expire(): void;
 }
 
 /**
- * One timer for all calls under way: arming and disarming a timer for each call would cost more than the relay itself, and so would
- * a look at the clock for each sign of life. A call ends at most 200 ms late, and never early.
+ * Runs one timer for all calls. A timer per call would cost more than the relay itself, and so would reading the clock
+ * at each sign of progress. A call ends at most 200 ms late, and never early.
  */
 export class Deadlines {
   readonly #running = new UnderWay<Expiring>();
@@ -43,7 +43,7 @@ export class Deadlines {
     this.#running.delete(entry);
   }
 
-  /** Milliseconds since the first entry began for which `counts` holds; 0 without one. */
+  /** Returns the milliseconds since the first entry began for which `counts` returns true; 0 without one. */
   oldest(counts: (entry: Expiring) => boolean): number {
     const found = this.#running.all().find(counts);
     return found && found.beganAt > 0 ? this.#now() - found.beganAt : 0;
@@ -62,7 +62,7 @@ export class Deadlines {
       if ((entry.heard || entry.isHeld || entry.awaitsClient()) && !isOver) {
         entry.heard = false;
         entry.expiresAt = now + entry.deadline;
-        // One that expires may end others.
+        // One expiry may remove other entries.
       } else if ((isOver || entry.expiresAt <= now) && this.#running.has(entry)) {
         this.#running.delete(entry);
         entry.expire();

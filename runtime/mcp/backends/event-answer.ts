@@ -18,15 +18,15 @@ export class EventAnswer implements AnswerReader {
     });
   }
 
-  /** The response was among its events. */
+  /** Whether the response was among the events. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
 
   push(chunk: Buffer): void {
     const exchange = this.#exchange;
-    // An event that is complete now may wait for its reader: it counts until there is more, which comes after it. On the stream of a
-    // session that may be never.
+    // A complete event may still wait for its reader, so its bytes count until more data arrives. This excludes session
+    // streams, where more data may never arrive.
     const before = this.#parser.isLarge || exchange.isStream ? 0 : this.#parser.pending;
     const arrived = this.#parser.arrived;
     try {
@@ -68,7 +68,9 @@ export class EventAnswer implements AnswerReader {
     call.sink.event({ id: event.id, retry: event.retry, data, message });
   }
 
-  /** Of one request there is one answer, and only that: another id would answer another backend's request. */
+  /**
+   * Accepts one response per request, with the id of the request. Another id would answer another backend's request.
+   */
   #takeAnswer({ idText }: BackendMessage): boolean {
     const { call } = this.#exchange;
     if (this.#isAnswered || (call.idText !== undefined && idText !== call.idText)) return false;

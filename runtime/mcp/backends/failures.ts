@@ -1,6 +1,9 @@
 import { RequestError } from '#runtime/errors';
 
-/** Why a call got no answer: the label of metrics, `data.reason` for the client, and `backend_<reason>` in audit lines. */
+/**
+ * The reason of a failed call: the label of metrics, `data.reason` for the client, and `backend_<reason>` in audit
+ * lines.
+ */
 export type FailureReason =
   | 'unavailable'
   | 'refused'
@@ -21,7 +24,7 @@ export type FailureReason =
   | 'too_large'
   | 'aborted';
 
-/** Why a call got no answer from its backend. */
+/** Describes why a backend did not answer a call. */
 export interface CallFailure {
   readonly reason: FailureReason;
   /** Whether the backend may have begun to act on the request. */
@@ -31,36 +34,38 @@ export interface CallFailure {
 
 const INTERNAL_ERROR = -32603;
 
-/** Why a process does not serve. The message is in words of this program, so status may show it. */
+/** Thrown if a process does not serve. The message is in the gateway's own words, so the status may show it. */
 export class NotStarted extends Error {
   override readonly name = 'NotStarted';
 }
 
-/** It was started, and nothing has been heard of it yet: npx, for example, may be fetching a program. */
+/** Thrown if the process was started and has sent nothing yet. For example, npx may still download a program. */
 export class StillStarting extends NotStarted {
   constructor() {
     super('is starting');
   }
 }
 
-/** It served, has ended, and does not serve again yet. */
+/** Thrown if the process served, ended, and does not serve again yet. */
 export class Restarting extends NotStarted {
   constructor(end: string) {
     super(`${end}, and is started again`);
   }
 }
 
-/** Why a stream of events does not serve. The message is in words of this program, so status may show it. */
+/**
+ * Thrown if a stream of events does not serve. The message is in the gateway's own words, so the status may show it.
+ */
 export class NotOpened extends Error {
   override readonly name = 'NotOpened';
 }
 
-/** The backend has not listed yet, so the gateway sent nothing. */
+/** Thrown if the backend has not listed yet. The gateway sent nothing. */
 export class NotListed extends Error {
   override readonly name = 'NotListed';
 }
 
-/** What the client reads, after the name of the backend. Fixed words: nothing that a backend said goes through. */
+/** Messages for the client, after the name of the backend. They are fixed, so no text of a backend passes through. */
 const texts: Record<FailureReason, string> = {
   unavailable: 'cannot be reached; try again later',
   refused: 'cannot be reached: it takes no connection; try again later',
@@ -91,8 +96,8 @@ function textOf(reason: FailureReason, cause: unknown): string {
 }
 
 /**
- * A call that its backend did not answer, as clients see it: a JSON-RPC error at HTTP 200, as some clients hang on an HTTP
- * error to a POST. `sent`: the backend may have begun to act on it.
+ * Builds the failure that clients see: a JSON-RPC error at HTTP 200, because some clients hang on an HTTP error to a
+ * POST. `sent`: the backend may have begun to act on the request.
  */
 export function callFailure(backend: string, reason: FailureReason, sent: boolean, cause?: unknown): CallFailure {
   const error = new RequestError(
@@ -111,12 +116,12 @@ function connectionReason(sent: boolean, cause: unknown): FailureReason {
   const name = cause instanceof Error ? cause.name : '';
   if (name === 'ConnectTimeoutError') return 'connect_timeout';
   if (name === 'HTTPParserError') return 'protocol';
-  // Sent before, on a connection that broke; the second one was refused.
+  // The first connection broke after sending, and the second was refused.
   const isConnect = cause instanceof Error && 'syscall' in cause && cause.syscall === 'connect';
   return sent && !isConnect ? 'reset' : 'refused';
 }
 
-/** What a connection means that could not be made, or broke. */
+/** Builds the failure of a connection that could not be opened or that broke. */
 export function connectionFailure(backend: string, sent: boolean, cause: unknown): CallFailure {
   return callFailure(backend, connectionReason(sent, cause), sent, cause);
 }
@@ -125,7 +130,7 @@ const NO_CONNECTION: ReadonlySet<FailureReason> = new Set([
   ...(['unavailable', 'refused', 'connect_timeout', 'reset', 'http_error', 'restarting', 'ended'] as const),
 ]);
 
-/** Whether the backend may be away, or back soon: it is worth a look. */
+/** Returns whether the backend may be unreachable or soon reachable again, so that a probe is worthwhile. */
 export function mayBeAway({ reason }: CallFailure): boolean {
   return NO_CONNECTION.has(reason);
 }

@@ -3,19 +3,19 @@ import type { Era } from '../era.ts';
 
 export type BackendPhase = 'ready' | 'degraded' | 'unavailable' | 'unknown';
 
-/** What is known of a backend now. Its prober and the lists write it; everybody reads it. */
+/** The current health of a backend. The prober and the lists write it; all other components only read it. */
 export interface BackendHealth {
   phase: BackendPhase;
-  /** What is wrong and what to do; empty when all is well. */
+  /** The problem and its remedy; empty if the backend is healthy. */
   message: string;
-  /** Eras that it speaks; undefined until a conclusive probe. */
+  /** Eras that the backend supports. Undefined until a conclusive probe. */
   eras: ReadonlySet<Era> | undefined;
   revisions: readonly string[];
-  /** What it said of itself, last time. */
+  /** The capabilities that the backend declared last. */
   capabilities: ServerCapabilities | undefined;
-  /** Number of tools that it last listed; null until somebody listed. */
+  /** Number of tools in its last list; null before the first list. */
   tools: number | null;
-  /** The same of prompts and of resources. */
+  /** Number of prompts in its last list; null before the first list. */
   prompts: number | null;
   resources: number | null;
   /** Milliseconds since the epoch. */
@@ -38,12 +38,12 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
   };
 }
 
-/** Whether a client of this era is served by the backend. What is not known yet is tried. */
+/** Returns whether the backend serves a client of this era. If the eras are unknown, the gateway tries. */
 export function serves(health: BackendHealth, era: Era): boolean {
   return health.phase !== 'unavailable' && (health.eras === undefined || health.eras.has(era));
 }
 
-/** Whether a client of this era would be served if the backend answered. */
+/** Returns whether the backend is unavailable and would otherwise serve a client of this era. */
 export function isAway(health: BackendHealth, era: Era): boolean {
   return health.phase === 'unavailable' && (health.eras?.has(era) ?? true);
 }

@@ -15,22 +15,22 @@ import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 export interface HttpBackendOptions extends BackendParts {
   readonly config: HttpBackendConfig;
   readonly connectTimeout: number;
-  /** Streams at a time. */
+  /** Maximum number of concurrent streams. */
   readonly maxStreams: number;
-  /** PEM of authorities that count besides the usual ones. */
+  /** PEM of certificate authorities that are trusted in addition to the default ones. */
   readonly ca: string | undefined;
-  /** Headers of `header_forward`, values read from their files: flat list. */
+  /** Returns the headers of `header_forward` as a flat list, with values from their files. */
   readonly fixedHeaders: () => readonly string[];
   readonly createPool?: (origin: string, options: Pool.Options) => Dispatcher;
-  /** Addresses of a name; absent: as this machine knows them. */
+  /** Resolves a name to addresses. Absent: the resolver of this machine. */
   readonly lookUp?: LookUp | undefined;
 }
 
 const lookUpHere: LookUp = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
 /**
- * Streams stay open for as long as their readers: they must not use up what calls may, nor be a breaker's trial. Messages of one way
- * go beside the calls that wait for them, on connections of their own, and take no stream's place.
+ * Returns the limit that a call counts against. Streams stay open as long as their readers, so they neither use the
+ * limit of calls nor serve as the breaker's trial. One-way messages have separate connections and use neither limit.
  */
 function loadOf({ deadline, isProbe, isOneWay }: BackendCall): Load {
   if (isProbe) return 'probe';
@@ -38,7 +38,7 @@ function loadOf({ deadline, isProbe, isOneWay }: BackendCall): Load {
   return deadline > 0 ? 'call' : 'stream';
 }
 
-/** Whether the status may be another one later. 501 Not Implemented is what servers without POST answer. */
+/** Returns whether the status may be temporary. Servers without POST answer 501 Not Implemented. */
 function isPassing(status: number): boolean {
   return (status >= 300 && status < 400) || (status >= 500 && status !== 501);
 }
@@ -47,24 +47,24 @@ const POST = ['content-type', 'application/json', 'accept', 'application/json, t
 const GET = ['accept', 'text/event-stream'];
 const BARE: CredentialHeaders = [];
 
-/** One flat list. Not by `concat`, which goes a slow way where the lists are of several kinds, such as frozen or empty. */
+/** Joins lists without `concat`, which is slow if lists differ in kind, such as frozen or empty ones. */
 function joined(lists: readonly (readonly string[])[]): string[] {
   const all: string[] = [];
   for (const list of lists) if (list.length > 0) all.push(...list);
   return all;
 }
 
-/** A backend that is reached over HTTP. Two pools: streams that stay open must not use up the connections of calls. */
+/** A backend over HTTP. It has two pools, because open streams must not use up the connections of calls. */
 export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements Backend, ExchangeHost {
   readonly maxResponseBytes: number;
   readonly #origin: string;
   readonly #path: string;
   readonly #createPool: (connections: number | null) => Dispatcher;
-  /** One for each request that is repeated. */
+  /** One pool for each repeated request. */
   readonly #fresh = new Set<Dispatcher>();
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
-  /** undefined: it has one. */
+  /** Undefined: the backend has a single address. */
   readonly #pods: BackendPods | undefined;
   readonly #host: readonly string[];
   readonly #limits: Readonly<Record<Load, number>>;
@@ -87,7 +87,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     };
     this.#fixedHeaders = options.fixedHeaders;
     const connect = { timeout: options.connectTimeout, ...trustAlso(options.ca) };
-    // Deadlines are ours: undici's would end quiet streams and slow tools.
+    // The gateway has its own deadlines. undici's would end quiet streams and slow tools.
     const pool: Pool.Options = { headersTimeout: 0, bodyTimeout: 0, connect };
     const create = options.createPool ?? ((origin, settings) => new Pool(origin, settings));
     this.#createPool = (connections) => create(url.origin, { ...pool, connections });
@@ -95,7 +95,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     this.#streams = this.#createPool(null);
     this.#host = ['host', url.host];
     if (config.pods_host === undefined) return;
-    // Certificates and virtual hosts are those of the name.
+    // Certificates and virtual hosts use the backend's name, not the pod's address.
     const ofName = url.protocol === 'https:' ? { ...connect, servername: url.hostname } : connect;
     this.#pods = new BackendPods({
       ...{ host: config.pods_host, url, now: options.now, connections: concurrency.perBackend },
@@ -108,7 +108,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return this.#pods?.pick();
   }
 
-  /** Calls under way. */
+  /** Number of running calls. */
   get running(): number {
     return this.#running.call;
   }
@@ -133,7 +133,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return exchange;
   }
 
-  /** What was refused here says nothing of the backend. */
+  /** Releases the exchange. If the gateway refused it, the breaker does not count it. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void {
     const { load } = exchange;
     if (load === undefined) return;
@@ -153,24 +153,25 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
 
   refusal(exchange: HttpExchange, status: number): CallFailure {
     const { call } = exchange;
-    // A request without a signature gets a 403 where others get a 401.
+    // Some servers answer 403 instead of 401 to a request without a signature.
     if (status === 401 || (status === 403 && this.#isBare(exchange))) return this.#unauthorized(exchange);
     if (status === 404 && call.era === 'session') return callFailure(this.name, 'session_lost', false);
-    // Another replica's stream of this session is not closed yet: it is tried again.
+    // Another replica's stream of this session is still open, so the gateway tries again.
     if (status === 409 && call.verb === 'GET') return callFailure(this.name, 'unavailable', false);
     return callFailure(this.name, isPassing(status) ? 'http_error' : 'protocol', true);
   }
 
   broken({ call }: HttpExchange, sent: boolean, cause: unknown): CallFailure {
-    // The pod is gone, and what it knew of the session with it.
+    // The pod no longer exists, and its session state is lost.
     const isGone = !sent && call.address !== undefined && this.#pods?.avoid(call.address) === true;
     return isGone ? callFailure(this.name, 'session_lost', sent, cause) : connectionFailure(this.name, sent, cause);
   }
 
   resend(exchange: HttpExchange, sent: boolean): boolean {
-    // A pod that takes no connection is gone: another one is asked.
+    // A pod that refuses connections is gone, so another pod is tried.
     if (!sent && exchange.call.address !== undefined) return false;
-    // The keep-alive race: the backend closed an idle connection just as the request went out. It may have closed them all.
+    // The backend may close an idle connection just as the request is sent (keep-alive race). Other idle connections
+    // may be closed too.
     if (exchange.attempts > 1 || !exchange.call.idempotent) return false;
     exchange.reset();
     exchange.needsFresh = true;
@@ -196,7 +197,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return error ? { reason: 'unauthorized', sent: false, error } : callFailure(this.name, 'unauthorized', false);
   }
 
-  /** A probe of a backend whose credentials are callers' own goes without one. */
+  /** Returns whether the request is a probe without credential, because the backend uses callers' credentials. */
   #isBare({ load }: HttpExchange): boolean {
     return load === 'probe' && this.credential.perUser;
   }
@@ -253,14 +254,17 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     void pool.close().finally(() => this.#fresh.delete(pool));
   }
 
-  /** A session stays at its pod: another would not know it, and whoever has its address now must not hear of it. */
+  /**
+   * Sends a session's request only to its own pod. Other pods do not know the session, and a new owner of the address
+   * must not receive it.
+   */
   #dispatchToPod(address: string, pods: BackendPods, exchange: HttpExchange, headers: string[]): void {
     const dispatch = () => {
       if (!pods.has(address)) exchange.fail(callFailure(this.name, 'session_lost', false));
       else
         this.#dispatchTo(exchange, pods.originOf(address), this.#poolFor(exchange, pods), headers.concat(this.#host));
     };
-    // Another replica may have seen a new pod first.
+    // Another replica may have discovered a new pod first.
     if (pods.has(address)) dispatch();
     else void pods.look().then(dispatch);
   }
@@ -268,12 +272,12 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   #poolFor({ call, load, needsFresh }: HttpExchange, pods?: BackendPods): Dispatcher {
     const { address = '' } = call;
     if (!needsFresh) {
-      // Calls that began before it was retired still send messages.
+      // Calls that began before the backend was retired still send messages.
       const kind = (load === 'stream' || load === 'message') && !this.#isRetired ? 'streams' : 'calls';
       if (pods) return pods.poolOf(address, kind);
       return kind === 'calls' ? this.#calls : this.#streams;
     }
-    // Of one connection that nobody has used.
+    // Uses one new connection.
     const pool = pods?.freshPool(address) ?? this.#createPool(1);
     this.#fresh.add(pool);
     return pool;

@@ -9,43 +9,53 @@ import { JsonAnswer } from './json-answer.ts';
 import type { Keeper, KeptBytes } from './kept-bytes.ts';
 import type { AnswerReader, BodyFault, ReadExchange } from './read-answer.ts';
 
-/** What one exchange needs of its backend. */
+/** The functions of the backend that one exchange calls. */
 export interface ExchangeHost {
   readonly name: string;
   readonly maxResponseBytes: number;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  /** The exchange is over; called once. `failure` is undefined when the backend answered. */
+  /** Called once when the exchange ends. `failure` is undefined if the backend answered. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
-  /** The backend answered 401: true when the exchange will be sent again with a new credential. */
+  /** Called for a 401. Returns true if the exchange will be sent again with a new credential. */
   renewCredential(exchange: HttpExchange): boolean;
-  /** What an HTTP status means that is no answer. */
+  /** Returns the failure for an HTTP status that carries no answer. */
   refusal(exchange: HttpExchange, status: number): CallFailure;
-  /** What a connection means that could not be made, or broke. `sent`: the backend may have begun to act on the request. */
+  /**
+   * Returns the failure for a connection that could not be opened or that broke. `sent`: the backend may have begun to
+   * act on the request.
+   */
   broken(exchange: HttpExchange, sent: boolean, cause: unknown): CallFailure;
-  /** The connection broke before any answer: true when the exchange is sent again on a fresh one. */
+  /**
+   * Called if the connection broke before any answer. Returns true if the exchange is sent again on a new connection.
+   */
   resend(exchange: HttpExchange, sent: boolean): boolean;
 }
 
-/** Bytes of an event that a stream of a session may keep uncounted: there are as many streams as sessions. */
+/**
+ * Uncounted bytes of an event on a session's stream. The value is small because there are as many streams as sessions.
+ */
 const FREE_OF_STREAM = 65_536;
 
-/** What an exchange counts as while it is under way. */
+/** The limit that a running exchange counts against. */
 export type Load = 'call' | 'stream' | 'message' | 'probe';
 
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
 
-/** One request to a backend over HTTP and its answer: JSON, a stream of events, or 202. A handler of undici's dispatcher. */
+/**
+ * One HTTP request to a backend and its answer: JSON, a stream of events, or 202. Implements the handler of undici's
+ * dispatcher.
+ */
 export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keeper, RunningCall, ReadExchange {
   readonly call: BackendCall;
-  /** How often it was sent. */
+  /** Number of times that the request was sent. */
   attempts = 0;
   renewed = false;
-  /** It must not go out on a connection that was used before. */
+  /** Whether the request requires a new connection. */
   needsFresh = false;
-  /** Undefined: it was refused before it began. */
+  /** Undefined: the request was refused before it began. */
   load: Load | undefined;
-  /** What it was authenticated with, last time. */
+  /** The credential of the last attempt. */
   credential: CredentialHeaders = [];
   readonly deadline: number;
   readonly maximum: number;
@@ -62,9 +72,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   #controller: Dispatcher.DispatchController | undefined;
   #mode: Mode = 'waiting';
   #discarded = 0;
-  /** Undefined: there is no body yet that could be an answer. */
+  /** Undefined: no body has begun that could be an answer. */
   #reader: AnswerReader | undefined;
-  /** By its reader. */
+  /** Paused by the reader. */
   #isPaused = false;
   #over = false;
   #sent = false;
@@ -76,7 +86,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.maximum = call.maximum ?? Infinity;
   }
 
-  /** Begins, or begins again, to wait: the deadline runs from here. */
+  /** Starts an attempt and its deadline. */
   arm(): void {
     this.attempts++;
     this.#mode = 'waiting';
@@ -84,12 +94,12 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   }
 
   expire(): void {
-    // A client that takes nothing of its answer says nothing of the backend.
+    // If the client does not read its answer, the backend is not at fault.
     this.fail(callFailure(this.#host.name, this.#isPaused ? 'aborted' : 'timeout', true));
   }
 
   abort(): void {
-    // An error is costly to make, and most calls are over when their client's connection closes.
+    // Creating an error is costly, and most calls are over when their client's connection closes.
     if (this.#over) return;
     this.#finish(callFailure(this.#host.name, 'aborted', this.#sent));
   }
@@ -193,7 +203,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    // A stream may carry keep-alives for ever: its reader tells which bytes are signs of life.
+    // A stream may carry keep-alives for ever, so its reader decides which bytes count as progress.
     if (this.#mode !== 'stream') this.heard = true;
     if (this.#reader) {
       this.#reader.push(chunk);
@@ -232,7 +242,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.call.sink.open(this, this.sessionId);
   }
 
-  /** Its client may resume it where its events have ids. */
+  /** Ends a broken stream. The client may resume it if its events have ids. */
   #endBrokenStream(error: Error): void {
     const isAnswered = this.#reader instanceof EventAnswer && this.#reader.isAnswered;
     const isBroken = !isAnswered && this.call.idText !== undefined;
@@ -245,7 +255,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.call.sink.accepted();
   }
 
-  /** `isAnswered`: a stream that does not end after its answer is cut, which is no failure. */
+  /** `isAnswered`: the gateway cuts a stream that continues after its answer, which is no failure. */
   #finish(failure: CallFailure | undefined, isAnswered = false): void {
     if (this.#over) return;
     this.#over = true;
@@ -255,7 +265,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     if (failure && this.#controller && !this.#controller.aborted) this.#controller.abort(failure.error);
   }
 
-  /** The 401 of an exchange that goes out again: what was collected is forgotten. */
+  /** Discards the body of a 401 before the exchange is sent again. */
   reset(): void {
     this.keep(0);
     this.#mode = 'waiting';

@@ -2,10 +2,10 @@ import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-messa
 import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
 import type { AnswerReader, ReadExchange } from './read-answer.ts';
 
-/** An answer that is larger is passed on as it comes. */
+/** Bytes above which an answer is passed on in parts. */
 const KEPT_BYTES = 1_048_576;
 
-/** Reads an answer that is one JSON document. A large one goes to the sink in parts, where the sink takes parts. */
+/** Reads an answer that is one JSON document. Passes a large one in parts if the sink accepts parts. */
 export class JsonAnswer implements AnswerReader {
   readonly #exchange: ReadExchange;
   #chunks: Buffer[] = [];
@@ -73,7 +73,7 @@ export class JsonAnswer implements AnswerReader {
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     const message = decodeBackendMessage(body);
     if (message?.kind !== 'response' || message.idText !== call.idText) {
-      // A backend says "no such session" with 404 and an error whose id is not that of the request.
+      // For an unknown session, a backend answers 404 and an error without the id of the request.
       if (status >= 400) exchange.refuse();
       else exchange.fault('protocol');
       return;

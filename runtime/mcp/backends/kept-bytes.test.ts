@@ -8,7 +8,7 @@ interface Reader extends Keeper {
   isGivenUp: boolean;
 }
 
-/** `all`: where it lets go of what it keeps, once it is given up. */
+/** Creates a reader. `all`: the `KeptBytes` in which it releases its bytes when it is given up. */
 function reader(source = 'a', all?: KeptBytes): Reader {
   const one: Reader = {
     source,
@@ -29,7 +29,7 @@ function reader(source = 'a', all?: KeptBytes): Reader {
   return one;
 }
 
-/** What only waits for its client. */
+/** Creates a keeper that only waits for its client. */
 function client(all?: KeptBytes) {
   const one = {
     source: 'c',
@@ -43,12 +43,12 @@ function client(all?: KeptBytes) {
   return one;
 }
 
-/** What was scheduled has run. */
+/** Resolves after scheduled callbacks have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const held = (readers: readonly Reader[]) => readers.map(({ isHeld }) => isHeld);
 
 describe('KeptBytes', () => {
-  it('holds back all readers but one once the bound is reached', () => {
+  it('pauses all readers but one once the limit is reached', () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const readers = [reader(), reader(), reader()];
     for (const one of readers) all.tell(one, 3 * MEBIBYTE);
@@ -58,7 +58,7 @@ describe('KeptBytes', () => {
     expect([all.used, all.waiting]).toEqual([15 * MEBIBYTE, 2]);
   });
 
-  it('lets the readers go on one after the other, in their order, until there is room for all', async () => {
+  it('resumes readers one by one in order until the total is below the limit', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const readers = [reader(), reader(), reader()];
     for (const one of readers) all.tell(one, 8 * MEBIBYTE);
@@ -76,7 +76,7 @@ describe('KeptBytes', () => {
     expect([all.used, all.waiting]).toEqual([9 * MEBIBYTE, 0]);
   });
 
-  it('tells nobody to go on while it is told of others', async () => {
+  it('resumes no reader synchronously while another one reports its bytes', async () => {
     const all = new KeptBytes(MEBIBYTE);
     const [first, second] = [reader(), reader()];
     all.tell(first, 2 * MEBIBYTE);
@@ -87,7 +87,7 @@ describe('KeptBytes', () => {
     expect(second.isHeld).toBe(false);
   });
 
-  it('lets no reader go beyond the bound while what waits for clients alone is beyond it', async () => {
+  it('lets no reader exceed the limit while bytes for clients alone exceed it', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const [given, one] = [client(), reader()];
     all.tell(given, 12 * MEBIBYTE);
@@ -110,7 +110,7 @@ describe('KeptBytes', () => {
     expect([third.isHeld, all.waiting]).toEqual([false, 0]);
   });
 
-  it('lets readers go on when its limit is raised', async () => {
+  it('resumes readers if its limit is raised', async () => {
     const all = new KeptBytes(MEBIBYTE);
     const readers = [reader(), reader()];
     for (const one of readers) all.tell(one, 2 * MEBIBYTE);
@@ -119,14 +119,14 @@ describe('KeptBytes', () => {
     expect([all.waiting, all.limit]).toEqual([0, 10 * MEBIBYTE]);
   });
 
-  it('counts a keeper that may keep less from there on', () => {
+  it('counts a keeper with a lower free amount above that amount', () => {
     const all = new KeptBytes(MEBIBYTE);
     const [stream, call] = [{ ...reader(), free: 65_536 }, reader()];
     for (const bytes of [65_536, 65_537]) for (const one of [stream, call]) all.tell(one, bytes);
     expect([stream.kept, call.kept, all.used]).toEqual([65_537, 0, 65_537]);
   });
 
-  it('does not count keepers of little', () => {
+  it('ignores keepers of few bytes', () => {
     const all = new KeptBytes(MEBIBYTE);
     const readers = Array.from({ length: 100 }, () => reader());
     for (const one of readers) all.tell(one, MEBIBYTE);
@@ -134,7 +134,7 @@ describe('KeptBytes', () => {
   });
 });
 
-describe('KeptBytes that others wait for', () => {
+describe('KeptBytes with waiting readers', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate'] });
   });
@@ -142,13 +142,13 @@ describe('KeptBytes that others wait for', () => {
     jest.useRealTimers();
   });
 
-  it('gives up a reader that goes beyond the bound and does not come to its end', async () => {
+  it('ends a reader that exceeds the limit and does not finish', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const [slow, waiting] = [reader('slow', all), reader('b', all)];
     all.tell(slow, 11 * MEBIBYTE);
     all.tell(waiting, 2 * MEBIBYTE);
     expect(held([slow, waiting])).toEqual([false, true]);
-    // It trickles.
+    // The reader receives a few bytes each second.
     for (let second = 0; second < 60; second += 1) {
       jest.advanceTimersByTime(1_000);
       if (!slow.isGivenUp) all.tell(slow, 11 * MEBIBYTE + second);
@@ -157,7 +157,7 @@ describe('KeptBytes that others wait for', () => {
     expect([slow.isGivenUp, waiting.isGivenUp, waiting.isHeld]).toEqual([true, false, false]);
   });
 
-  it('gives up what clients do not take, where there is too much of it', async () => {
+  it('ends clients that do not read if their bytes exceed the limit', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const [untaken, waiting] = [client(all), reader('b', all)];
     all.tell(untaken, 11 * MEBIBYTE);
@@ -171,7 +171,7 @@ describe('KeptBytes that others wait for', () => {
     expect([untaken.isGivenUp, waiting.isHeld]).toEqual([true, false]);
   });
 
-  it('lets readers of other sources go first then, also those that came later', async () => {
+  it('prefers readers of other sources then, even later ones', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const hostile = Array.from({ length: 5 }, () => reader('hostile', all));
     for (const one of hostile) all.tell(one, 6 * MEBIBYTE);
@@ -184,7 +184,7 @@ describe('KeptBytes that others wait for', () => {
     expect(hostile.filter(({ isGivenUp }) => isGivenUp)).toHaveLength(1);
   });
 
-  it('gives up none that ends what it keeps and begins anew', async () => {
+  it('keeps a reader that releases its bytes and begins again', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
     const busy = reader('a', all);
     for (let message = 0; message < 20; message += 1) {
@@ -199,7 +199,7 @@ describe('KeptBytes that others wait for', () => {
     expect(busy.isGivenUp).toBe(false);
   });
 
-  it('looks no more once none waits', () => {
+  it('stops its timer once no reader waits', () => {
     const all = new KeptBytes(MEBIBYTE);
     const [first, second] = [reader('a', all), reader('b', all)];
     all.tell(first, 2 * MEBIBYTE);

@@ -1,39 +1,41 @@
-/** Keepers of less than this are not counted: most answers are small. */
+/** Bytes up to which a keeper is not counted, because most answers are small. */
 const FREE = 1_048_576;
 
-/** Milliseconds between two looks at what others wait for. What is the same at both is given up. */
+/**
+ * Milliseconds between two checks of blocking keepers. A keeper that blocks others at two consecutive checks is ended.
+ */
 const PATIENCE = 30_000;
 
-/** What keeps parts of an answer in memory. */
+/** A reader or writer that buffers parts of an answer. */
 export interface Keeper {
   /** Name of the backend, or id of the client, that the bytes come from. */
   readonly source: string;
-  /** Bytes below which it is not counted. Absent: 1 MiB. */
+  /** Bytes up to which it is not counted. Absent: 1 MiB. */
   readonly free?: number | undefined;
   kept: number;
-  /** Reads no more of the answer until `goOn`. Without these two it only gives back what it keeps. */
+  /** Pauses reading until `goOn`. A keeper without these two methods only releases its bytes. */
   wait?(): void;
   goOn?(): void;
-  /** Lets go of what it keeps: others have waited for it for too long. */
+  /** Releases its bytes, because other keepers have waited too long. */
   giveUp(): void;
 }
 
 /**
- * Bounds what is kept of answers that cannot pass as they come. Reading waits once the bound is reached, and no answer is refused
- * for it. One reader at a time may go beyond the bound: readers that wait for each other's memory would wait for ever. One that keeps
- * the others waiting for longer than `PATIENCE` is given up, as are clients that take nothing.
+ * Limits the buffered bytes of answers that cannot be passed on at once. Readers pause at the limit, and no answer is
+ * refused. One reader at a time may exceed the limit, because readers that wait for each other's memory would deadlock.
+ * A reader that blocks others for longer than `PATIENCE` is ended, and so are clients that do not read.
  */
 export class KeptBytes {
   #limit: number;
   #used = 0;
-  /** Of these, what waits for clients alone. */
+  /** The part of `#used` that waits only for clients. */
   #given = 0;
   readonly #untaken = new Set<Keeper>();
   #beyond: Keeper | undefined;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #waiting = new Set<Keeper>();
   #isScheduled = false;
-  /** What the readers waited for at the last look. */
+  /** The keepers that blocked readers at the last check. */
   #awaited = new Set<Keeper>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -55,12 +57,12 @@ export class KeptBytes {
     return this.#used;
   }
 
-  /** Readers that wait. */
+  /** Number of waiting readers. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** The keeper now keeps this many bytes. It may be told to wait before this returns. */
+  /** Records that the keeper now buffers this many bytes. May call `wait` before it returns. */
   tell(keeper: Keeper, bytes: number): void {
     const counted = bytes > (keeper.free ?? FREE) ? bytes : 0;
     const grown = counted - keeper.kept;
@@ -95,13 +97,13 @@ export class KeptBytes {
     this.#timer = undefined;
   }
 
-  /** What has to end before a waiting reader goes on. */
+  /** Returns the keepers that must end before a waiting reader continues. */
   #blockers(): Keeper[] {
     const given = this.#given > this.limit ? [...this.#untaken] : [];
     return this.#beyond === undefined ? given : [this.#beyond, ...given];
   }
 
-  /** Others of the same source are likely to be as slow: they come last. */
+  /** Ends a keeper. Readers of the same source move to the end of the queue, because they are likely to be as slow. */
   #giveUp(keeper: Keeper): void {
     for (const one of [...this.#waiting]) {
       if (one.source !== keeper.source) continue;
@@ -111,7 +113,10 @@ export class KeptBytes {
     keeper.giveUp();
   }
 
-  /** What waits for clients ends by itself, or is given up: no reader has to go on for it. */
+  /**
+   * Selects one reader that may exceed the limit. Not needed while bytes for clients exceed it, because clients read
+   * them or are ended.
+   */
   #mayGoBeyond(keeper: Keeper): boolean {
     if (this.#beyond === undefined && this.#given <= this.limit) this.#beyond = keeper;
     return this.#beyond === keeper;
@@ -126,7 +131,7 @@ export class KeptBytes {
     this.#schedule();
   }
 
-  /** Not at once: an HTTP parser takes no call while another one is at work. */
+  /** Resumes readers in a microtask, because an HTTP parser accepts no call while another parser runs. */
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.size === 0) return;
     this.#isScheduled = true;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
 
-/** What passes when the text comes in pieces of this size, or the refusal. */
+/** Returns the output for the text in pieces of this size. @throws NotTheAnswer */
 function pass(text: string, idText = '1', size = 7): string {
   const answer = new LargeAnswer(idText);
   const bytes = Buffer.from(text);
@@ -15,21 +15,21 @@ function pass(text: string, idText = '1', size = 7): string {
 
 const RESERVED = 'io.modelcontextprotocol/serverInfo';
 
-describe('a large answer that passes', () => {
+describe('LargeAnswer', () => {
   it.each([
     '{"jsonrpc":"2.0","id":1,"result":{}}',
     ' { "result" : { "content" : [ { "text" : "a\\"b}]{" } ] } , "id" : 1 , "jsonrpc" : "2.0" } ',
     '{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x","data":{"id":2}}}',
     '{"jsonrpc":"2.0","id":1,"result":{"id":5,"a":"\\\\","_meta":{"mine":1}}}',
     '{"jsonrpc":"2.0","id":1,"result":{"result":{"id":3,"_meta":{"io.modelcontextprotocol/x":1}}}}',
-  ])('is what the backend wrote: %s', (text) => {
+  ])('passes the backend’s bytes unchanged: %s', (text) => {
     for (const size of [1, 2, 7, 1000]) expect(pass(text, '1', size)).toBe(text);
   });
 
   it.each([
     ['by its plain name', `"result":{"a":1,"_meta":{"${RESERVED}":{"name":"x"},"mine":[1]},"b":2}`],
     ['by an escaped name', `"\\u0072esult":{"a":1,"\\u005fmeta":{"${RESERVED}":1,"mine":[1]},"b":2}`],
-  ])('loses what it forges in _meta, named %s', (_how, result) => {
+  ])('removes forged members of _meta, named %s', (_how, result) => {
     for (const size of [1, 5, 1000]) {
       const passed = pass(`{"jsonrpc":"2.0",${result},"id":1}`, '1', size);
       expect(JSON.parse(passed)).toEqual({ jsonrpc: '2.0', id: 1, result: { a: 1, b: 2, _meta: { mine: [1] } } });
@@ -54,7 +54,7 @@ describe('a large answer that passes', () => {
     ['two digits apart', '{"jsonrpc":"2.0","id":1 2,"result":{}}'],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"result":{}}]'],
     ['nothing', ''],
-  ])('is refused with %s', (_what, text) => {
+  ])('rejects %s', (_what, text) => {
     for (const size of [1, 3, 1000]) {
       expect(() => pass(text, '1', size)).toThrow(NotTheAnswer);
       expect(() => pass(text, '12', size)).toThrow(NotTheAnswer);
@@ -67,20 +67,20 @@ describe('a large answer that passes', () => {
     ['tool_error', '"result":{"content":[{"text":"x"}],"isError" : true }'],
     ['tool_error', '"result":{"isError":true,"content":[]}'],
     ['error', '"error":{"code":1,"message":"x","isError":true}'],
-  ])('ends as %s: %s', (kind, outcome) => {
+  ])('reports the kind %s for %s', (kind, outcome) => {
     const answer = new LargeAnswer('1');
     answer.push(Buffer.from(`{"jsonrpc":"2.0","id":1,${outcome}}`));
     expect(answer.end()).toBe(kind);
   });
 
-  it('is refused where it nests too deeply, or has too much around its result', () => {
+  it('rejects an answer that nests too deeply or has a large outline', () => {
     const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
     expect(() => pass(`{"jsonrpc":"2.0","id":1,"result":{"a":${deep}}}`)).toThrow(NotTheAnswer);
     const wide = Array.from({ length: 30_000 }, (_, index) => `"key${index}":1`).join();
     expect(() => pass(`{"jsonrpc":"2.0","id":1,"result":{${wide}}}`, '1', 65_536)).toThrow(NotTheAnswer);
   });
 
-  it('passes exactly where the whole would, with the same bytes', () => {
+  it('passes the same bytes as a complete decode, or rejects the same answers', () => {
     const keys = fc.constantFrom('a', 'content', '_meta', 'Result', 'isError', RESERVED, 'id', '\\u005fmeta', '_META');
     const { value } = fc.letrec<{ value: string }>((tie) => ({
       value: fc.oneof(

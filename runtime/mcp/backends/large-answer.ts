@@ -2,7 +2,7 @@ import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/dec
 import { idTextOf } from '#runtime/mcp/envelope/message-id';
 import { MAX_DEPTH } from '#runtime/mcp/envelope/scan-json';
 
-/** What passes is no answer to the request, or not the only one. */
+/** Thrown if the bytes are not the answer to the request, or not the only one. */
 export class NotTheAnswer extends Error {
   override readonly name = 'NotTheAnswer';
 }
@@ -17,26 +17,26 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** Bytes that the outer levels may take: keys, ids, `_meta`. */
+/** Maximum bytes of the outer levels: keys, ids, `_meta`. */
 const MAX_OUTLINE = 262_144;
-/** Stands in what passes where the id was. */
+/** Marks the position of the id in the output. */
 export const ID_PLACE = Buffer.alloc(0);
 const META_HEAD = '{"jsonrpc":"2.0","id":0,"result":{"_meta":';
 
 /**
- * Reads one large JSON-RPC response as its bytes pass, keeping only its outline: the members of the envelope and of the
- * result, with large values left out, and `_meta` whole. Reserved keys of `_meta` do not pass. Memory does not grow with
- * the response.
+ * Reads one large JSON-RPC response in pieces. It keeps only an outline: the members of the envelope and the result,
+ * without large values, and the whole `_meta`. It removes reserved keys of `_meta`. Memory does not grow with the
+ * response.
  */
 export class LargeAnswer {
-  /** Undefined: any id, which does not pass. */
+  /** The expected id. Undefined: any id, which is removed from the output. */
   readonly #wanted: string | undefined;
   #idText: string | undefined;
   #outline = Buffer.allocUnsafe(1024);
   #length = 0;
-  /** Open objects and arrays. */
+  /** Number of open objects and arrays. */
   #depth = 0;
-  /** Of these, how many objects from the outside are in the outline: the envelope, then the result. */
+  /** How many of them, from the outside, are in the outline: the envelope, then the result. */
   #inside = 0;
   #inString = false;
   #escaped = false;
@@ -44,28 +44,30 @@ export class LargeAnswer {
   #isKey = false;
   #keyStart = 0;
   #key = '';
-  /** Where the outline holds the `_meta` that passes now; -1: none does. */
+  /** Start of the current `_meta` in the outline; -1: outside `_meta`. */
   #metaStart = -1;
-  /** The id passes now, and is held back. */
+  /** Whether the bytes belong to the id, which is held back. */
   #isInId = false;
   #hasOutcome = false;
 
-  /** `idText` is that of the request; without it any id is read, and `ID_PLACE` passes in the place of its bytes. */
+  /**
+   * `idText` is the id of the request. Without it, any id is accepted and `ID_PLACE` replaces its bytes in the output.
+   */
   constructor(idText?: string) {
     this.#wanted = idText;
   }
 
-  /** Whether a result or an error has come: only then is it known to be a response. */
+  /** Whether a result or an error was read. Only then is the message known to be a response. */
   get hasOutcome(): boolean {
     return this.#hasOutcome;
   }
 
-  /** JSON text of the id, once `end` has returned. */
+  /** JSON text of the id, available once `end` has returned. */
   get idText(): string {
     return this.#idText ?? '';
   }
 
-  /** What of these bytes, and of those held back before, may go out. @throws NotTheAnswer */
+  /** Returns the bytes that may be passed on, including bytes that were held back before. @throws NotTheAnswer */
   push(chunk: Buffer): Buffer[] {
     const out: Buffer[] = [];
     let from = 0;
@@ -76,7 +78,7 @@ export class LargeAnswer {
       this.#take(c);
       if (wasInId !== this.#isInId) {
         out.push(wasInId ? ID_PLACE : chunk.subarray(from, at + 1));
-        // What ends a number belongs to what comes after it.
+        // The byte that ends a number belongs to the following text.
         from = wasInId && c !== QUOTE ? at : at + 1;
       } else if (wasInMeta ? this.#depth === 2 : this.#metaStart >= 0) {
         out.push(wasInMeta ? this.#endMeta() : chunk.subarray(from, at));
@@ -87,7 +89,7 @@ export class LargeAnswer {
     return out;
   }
 
-  /** Where to read on: in a large string only its end and escapes matter. */
+  /** Returns the next relevant position. Inside a large string, only escapes and the closing quote matter. */
   #skip(chunk: Buffer, from: number): number {
     if (!this.#inString || this.#escaped || this.#isNoted()) return from;
     let at = from;
@@ -95,7 +97,7 @@ export class LargeAnswer {
     return at;
   }
 
-  /** The response is over. @throws NotTheAnswer */
+  /** Finishes the response. @throws NotTheAnswer */
   end(): AnswerKind {
     const message = this.#depth === 0 ? decodeBackendMessage(this.#outline.subarray(0, this.#length)) : undefined;
     if (message?.kind !== 'response' || message.idText !== (this.#wanted ?? this.#idText))
@@ -112,7 +114,7 @@ export class LargeAnswer {
     else this.#takeBetween(c);
   }
 
-  /** Whether what stands here is part of the outline. */
+  /** Returns whether the current byte is part of the outline. */
   #isNoted(): boolean {
     if (this.#metaStart >= 0) return true;
     // Strings of the result may be large; those of the envelope are ids.
@@ -157,7 +159,7 @@ export class LargeAnswer {
     }
   }
 
-  /** The envelope itself, and in it the result. */
+  /** Returns whether the object is the envelope or the result in it. */
   #isOuter(): boolean {
     return this.#depth === 1 || (this.#depth === 2 && this.#key === 'result');
   }
@@ -186,12 +188,12 @@ export class LargeAnswer {
         this.#keyStart = this.#length + 1;
         this.#isInId = this.#wanted === undefined && this.#depth === 1 && this.#key === 'id';
       }
-      // White space parts what it parts, once.
+      // The outline keeps one white-space character between tokens.
       if (c > SPACE || (this.#length > 0 && this.#outline[this.#length - 1] !== SPACE)) this.#note(Math.max(c, SPACE));
     }
   }
 
-  /** An id that is another's is found before the rest has passed, where it comes first. */
+  /** Ends a value. If the id comes first, a wrong one is detected before the rest is passed on. */
   #endValue(): void {
     if (this.#depth !== 1 || this.#key !== 'id') return;
     const written = this.#outline.toString('latin1', this.#keyStart, this.#length).trim();
@@ -224,7 +226,7 @@ export class LargeAnswer {
     }
   }
 
-  /** `_meta` as it may pass. */
+  /** Returns `_meta` without reserved keys. */
   #endMeta(): Buffer {
     const held = this.#outline.toString('utf8', this.#metaStart, this.#length);
     this.#metaStart = -1;

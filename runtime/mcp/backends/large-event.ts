@@ -6,21 +6,21 @@ type Fields = Pick<SseEvent, 'id' | 'retry'>;
 
 interface LargeEventSettings {
   readonly exchange: ReadExchange;
-  /** The stream has had its response: a second one does not pass. */
+  /** Returns whether the stream already had its response. A second one is dropped. */
   readonly isAnswered: () => boolean;
-  /** The response has passed. */
+  /** Reports that the response was passed on. */
   readonly answered: () => void;
-  /** The whole of an event that was kept. */
+  /** Receives a buffered event as a whole. */
   readonly onEvent: (fields: Fields, data: string) => void;
 }
 
 /**
- * Reads the data of one large event as it comes. The response to the call goes to a sink that takes parts, all else is kept: by the
- * sink where it does so itself.
+ * Reads the data of one large event in pieces. The response to the call goes to a sink that accepts parts. Other events
+ * are buffered, by the sink if it supports this.
  */
 export class LargeEvent implements LargeData {
   readonly #settings: LargeEventSettings;
-  /** Where the bytes go; undefined until the first of them have been looked at. */
+  /** The receiver of the bytes. Undefined until the first bytes are classified. */
   #reader: LargeData | undefined;
 
   constructor(settings: LargeEventSettings) {
@@ -57,7 +57,7 @@ export class LargeEvent implements LargeData {
       }
     } catch (error) {
       if (!(error instanceof NotTheAnswer)) throw error;
-      // The answer to another request, or no message: the stream goes on without it.
+      // The event answers another request or is no message. The stream continues without it.
       this.#reader = DROPPED;
     }
   }
@@ -71,7 +71,7 @@ export class LargeEvent implements LargeData {
 
 const DROPPED: LargeData = { push: () => undefined, end: () => undefined };
 
-/** The response: its bytes go on as they come. */
+/** Passes on the bytes of the response as they arrive. */
 class PassedAnswer implements LargeData {
   readonly #exchange: ReadExchange;
   readonly #answer: LargeAnswer;
@@ -107,7 +107,7 @@ class PassedAnswer implements LargeData {
   }
 }
 
-/** Anything else, which is needed whole. */
+/** Buffers any other event, which is needed as a whole. */
 class KeptEvent implements LargeData {
   readonly #exchange: ReadExchange;
   readonly #onEvent: LargeEventSettings['onEvent'];

@@ -29,7 +29,7 @@ export function createOutOfService(settings: BackendConfig, reason: ConfigError,
     places: { perBackend: 1, queue: 0 },
     oldestCall: () => 0,
     send({ sink }) {
-      // After `send` has returned, as with every other backend.
+      // Runs after `send` returned, as with every other backend.
       const timer = setImmediate(() => sink.fail(callFailure(name, 'out_of_service', false, reason)));
       return { isHeld: false, abort: () => clearImmediate(timer) };
     },
@@ -37,7 +37,7 @@ export function createOutOfService(settings: BackendConfig, reason: ConfigError,
   };
 }
 
-/** A probe would find nothing: the backend is made anew when its configuration or one of its files changes. */
+/** Never probes, because the backend is recreated when its configuration or one of its files changes. */
 export const NO_WATCH: BackendWatch = {
   first: Promise.resolve(),
   nudge: () => undefined,

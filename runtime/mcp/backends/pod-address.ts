@@ -1,6 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-/** This machine, its link, and many at once (RFC 6890): no pod has such an address, and what answers there may trust whoever comes. */
+/**
+ * Loopback, link-local and multicast ranges (RFC 6890). No pod has such an address, and services there may trust any
+ * connection.
+ */
 const NO_PODS: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['127.0.0.0', 8, 'ipv4'],
@@ -14,7 +17,7 @@ const NO_PODS: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
 const refused = new BlockList();
 for (const [net, prefix, family] of NO_PODS) refused.addSubnet(net, prefix, family);
 
-/** Whether a pod may be at the address, as far as the address says it: whoever answers for names may answer anything. */
+/** Returns whether a pod may have this address. The check is required because name servers may return any address. */
 export function isPodAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && !refused.check(address, family === 6 ? 'ipv6' : 'ipv4');

@@ -8,14 +8,17 @@ import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend } from './backend.ts';
 import { mayBeAway, NotOpened, NotStarted, type CallFailure } from './failures.ts';
 
-/** What a probe found out. `eras` is undefined where the answer says nothing about them (a 401 without a credential). */
+/** The result of a probe. `eras` is undefined if the answer does not reveal them (a 401 without a credential). */
 export interface Finding {
   readonly reachable: boolean;
   readonly eras: ReadonlySet<Era> | undefined;
   readonly revisions: readonly string[];
   readonly capabilities: ServerCapabilities | undefined;
   readonly message: string;
-  /** It runs, but calls are refused: for the credential that holds for all callers, or as no process is left for a probe. */
+  /**
+   * Whether the backend runs but refuses calls: its shared credential is rejected, or no process is available for a
+   * probe.
+   */
   readonly isRefused?: boolean;
 }
 
@@ -28,12 +31,12 @@ export interface ProbeSettings {
 
 const UNSUPPORTED_VERSION = -32022;
 
-/** `_meta` of the gateway's own requests in the stateless revision. */
+/** Returns `_meta` of the gateway's own requests in the stateless revision. */
 export function ownMeta(version: string, capabilities = '{}'): string {
   return `{"io.modelcontextprotocol/protocolVersion":"${STATELESS_REVISION}","io.modelcontextprotocol/clientInfo":{"name":"vmcp","version":"${version}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
 }
 
-/** Headers that the stateless revision asks of each request. */
+/** Returns the headers that the stateless revision requires for each request. */
 export function statelessHeaders(method: string): string[] {
   return ['mcp-protocol-version', STATELESS_REVISION, 'mcp-method', method];
 }
@@ -46,7 +49,7 @@ const unreachable = (message: string): Finding => ({
   message,
 });
 
-/** For whoever runs it: why a backend is away. Callers are told no more than that it is, and what they can do. */
+/** Returns the reason for operators. Callers only learn that the backend is unavailable and what they can do. */
 function whyAway({ reason, error }: CallFailure): string {
   const { cause, message } = error;
   if (cause instanceof NotStarted) return `its process ${cause.message}`;
@@ -59,9 +62,9 @@ function whyAway({ reason, error }: CallFailure): string {
 }
 
 /**
- * Asks a backend what it speaks: `server/discover` first, of whose answer only the listed versions are believed, and
- * `initialize` where no older version is listed: servers of both eras often list the newer only. A session that the probe
- * opened is ended again.
+ * Detects the revisions of a backend. It sends `server/discover` first and uses only the listed versions. If no older
+ * version is listed, it also sends `initialize`, because servers of both eras often list only the newer. It ends a
+ * session that the probe opened.
  */
 export async function probe(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   try {
@@ -69,9 +72,9 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     const { failure } = error;
-    // The gateway refused it, which says nothing against the backend.
+    // The gateway refused the call, so the backend is not at fault.
     if (failure.reason === 'busy') return { ...unreachable(failure.error.message), reachable: true, isRefused: true };
-    // Without a caller there is no credential of one: that says nothing against the backend.
+    // Without a caller there is no user credential, so the backend is not at fault.
     const needsCaller = failure.reason === 'credential' && backend.credential.perUser;
     if (failure.error instanceof RemoteLoginNeeded) {
       return { ...unreachable(failure.error.message), reachable: true, isRefused: true };
@@ -90,7 +93,7 @@ async function askBoth(backend: Backend, settings: ProbeSettings, last?: ServerC
   const isWhole = modern && !(modern instanceof NoAnswer) && modern.capabilities !== undefined;
   if (isWhole && modern.eras?.has('session')) return modern;
   const older = await tryInitialize(backend, settings, last);
-  // What is known of the newer era stays: not to answer is no answer.
+  // A missing answer does not change the known newer era.
   if (modern instanceof NoAnswer) return backend.health.eras?.has('stateless') ? { ...older, eras: undefined } : older;
   return modern ? merge(modern, older) : older;
 }
@@ -101,7 +104,7 @@ function merge(modern: Finding, older: Finding): Finding {
   return {
     ...modern,
     eras,
-    // Who refuses a revision may name those that it agreed to before.
+    // A server that refuses a revision may list the revisions that it accepted before.
     revisions: [...new Set([...modern.revisions, ...older.revisions])],
     capabilities: older.capabilities ?? modern.capabilities,
   };
@@ -132,13 +135,13 @@ async function discover(
     reachable: true,
     eras,
     revisions: versions.includes(STATELESS_REVISION) ? [STATELESS_REVISION, ...older] : older,
-    // Who refuses this revision names those it speaks, and says nothing of what it has.
+    // A server that refuses this revision lists its revisions, but no capabilities.
     capabilities: answer.result && readCapabilities(answer.result, last),
     message: '',
   };
 }
 
-/** Asks; what is no answer although the request arrived may only say that the other era is spoken here, and comes back. */
+/** Sends a request. Returns `NoAnswer` if the request arrived, because the backend may speak only the other era. */
 async function tryAsk(backend: Backend, question: Question): Promise<Answer | NoAnswer> {
   try {
     return await ask(backend, question);
@@ -160,7 +163,7 @@ function supportedVersions(answer: Answer): string[] | undefined {
   return Array.isArray(listed) ? listed.filter((one): one is string => typeof one === 'string') : undefined;
 }
 
-/** The initialize params of the gateway itself. */
+/** Returns the initialize params of the gateway itself. */
 export function ownInitialize(version: string): string {
   return `{"protocolVersion":"${LATEST_SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"vmcp","version":"${version}"}}`;
 }
@@ -176,7 +179,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     isProbe: true,
   });
   if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(whyAway(answer.failure));
-  // No session was named that could be lost: there is nothing at this path.
+  // The request named no session, so a 404 means that the path does not exist.
   if (answer instanceof NoAnswer && answer.failure.reason === 'session_lost')
     return unreachable('answers 404: check the path of its URL, which is /mcp at most servers');
   if (answer instanceof NoAnswer) return unreachable('does not answer initialize as an MCP server: check its URL');
@@ -191,13 +194,13 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
   };
 }
 
-/** The revision that a backend's initialize result names. */
+/** Returns the revision in a backend's initialize result. */
 export function revisionOf(result: JsonObject): string {
   const revision = result.protocolVersion;
   return typeof revision === 'string' && SESSION_REVISIONS.includes(revision) ? revision : LATEST_SESSION_REVISION;
 }
 
-/** Tells a backend that a session is over, if it has one; what it answers does not matter. */
+/** Tells a backend that its session, if any, is over. Ignores the answer. */
 export function endSession(
   backend: Backend,
   identity: Identity,

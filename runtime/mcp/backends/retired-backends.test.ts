@@ -7,13 +7,13 @@ const ignore = () => undefined;
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const monotonic = () => performance.now();
 
-/** A backend of which only its end is looked at. */
+/** Creates a backend that only records its closing. */
 function retiring(running: number, close: () => Promise<void>) {
   return { name: 'a', running, close } as Partial<Backend> as Backend & { running: number };
 }
 
-describe('backends that are no longer in force', () => {
-  it('are closed when their last call and the last request that may still come to one are over', async () => {
+describe('RetiredBackends', () => {
+  it('closes a backend after its last call and the last request that may still call it', async () => {
     const retired = new RetiredBackends(silent, monotonic);
     const state = { closed: false };
     const backend = { ...retiring(1, () => Promise.resolve(void (state.closed = true))) };
@@ -29,7 +29,7 @@ describe('backends that are no longer in force', () => {
     expect(state.closed).toBe(true);
   });
 
-  it('are closed after ten minutes, whatever runs there', async () => {
+  it('closes a backend after ten minutes despite running calls', async () => {
     const clock = { time: 0 };
     const retired = new RetiredBackends(silent, () => clock.time);
     const state = { closed: false };
@@ -42,7 +42,7 @@ describe('backends that are no longer in force', () => {
     expect(state.closed).toBe(true);
   });
 
-  it('that cannot be closed are logged, and nobody else fails by it', async () => {
+  it('logs a backend that cannot be closed, without failing', async () => {
     const logged: unknown[] = [];
     const error = (message: string, fields?: unknown) => void logged.push([message, fields]);
     const retired = new RetiredBackends({ ...silent, error }, monotonic);
@@ -52,7 +52,7 @@ describe('backends that are no longer in force', () => {
     expect(logged).toEqual([['a backend could not be closed', { backend: 'a', error: reason }]]);
   });
 
-  it('are closed at once at the end, whatever runs there', async () => {
+  it('closes all backends at once on close, despite running calls', async () => {
     const retired = new RetiredBackends(silent, monotonic);
     let closed = false;
     retired.add([retiring(1, () => Promise.resolve(void (closed = true)))], () => true);

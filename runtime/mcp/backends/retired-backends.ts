@@ -1,29 +1,29 @@
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
 
-/** Milliseconds that calls under way get at most: a call that gives signs of life may last for long. */
+/** Maximum milliseconds for running calls. A call with progress may last longer. */
 const CALLS_END_WITHIN = 600_000;
 const LOOK_EVERY = 20;
 
-/** A backend, or what requests to backends are counted by. */
+/** A backend, or a counter of requests to backends. */
 export interface Retiring extends Pick<Backend, 'name' | 'running' | 'retire'> {
   close(): void | Promise<void>;
 }
 
-/** Backends that are no longer in force: each is closed when the calls that began at it are over. */
+/** Backends that are no longer active. Each is closed once its running calls are over. */
 export class RetiredBackends {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
-  /** `now`: milliseconds of the monotonic clock. */
+  /** `now` returns milliseconds of the monotonic clock. */
   constructor(log: Log, now: () => number) {
     this.#log = log;
     this.#now = now;
   }
 
-  /** `begun`: requests that were under way at the change and may still come to a call. */
+  /** `begun` returns whether requests from before the change may still start a call. */
   add(backends: readonly Retiring[], begun: () => boolean): void {
     for (const backend of backends) {
       const closing = this.#retire(backend, begun)
@@ -33,7 +33,7 @@ export class RetiredBackends {
     }
   }
 
-  /** Cuts off the calls that are left. */
+  /** Aborts the remaining calls. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#closing);

@@ -7,34 +7,34 @@ import { probe, type Finding, type ProbeSettings } from './probe.ts';
 interface WatchSettings extends ProbeSettings {
   /** Milliseconds between probes of a healthy backend. */
   readonly interval: number;
-  /** Failed probes in a row after which a backend that answered counts as unavailable. */
+  /** Consecutive failed probes after which a backend that answered before is unavailable. */
   readonly unhealthyThreshold: number;
 }
 
 interface WatchDeps {
   readonly log: Log;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   readonly wallClock: () => number;
-  /** What is known of the backend is something else now. */
+  /** Reports that the health of the backend changed. */
   readonly changed: (backend: Backend) => void;
 }
 
 export interface BackendWatch {
-  /** Settles after the first probe, whatever it found. */
+  /** Settles after the first probe, whatever its result. */
   readonly first: Promise<void>;
-  /** A call failed: look soon. */
+  /** Requests an early probe after a failed call. */
   nudge(): void;
-  /** How the backend's process has ended, in words of this program, or that the next one serves (undefined). */
+  /** Records how the backend's process ended, in the gateway's own words. Undefined: the next process serves. */
   noteProcess(end: string | undefined): void;
   close(): void;
 }
 
 const FIRST_RETRY = 500;
-/** For the first minute a backend that is away is asked each second: most are soon back. */
+/** An unreachable backend is probed each second for the first minute, because most recover soon. */
 const SOON = { failures: 60, retry: 1_000 };
 const NUDGED = 100;
 
-/** Probes one backend for as long as it is in force, and says when what it knows has changed. */
+/** Probes one active backend repeatedly and reports changes of its health. */
 export function watchBackend(backend: Backend, settings: WatchSettings, deps: WatchDeps): BackendWatch {
   return new Watch(backend, settings, deps);
 }
@@ -48,7 +48,7 @@ class Watch implements BackendWatch {
   #isClosed = false;
   #isLooking = false;
   #isNudged = false;
-  /** What is being found out is old: look once more. */
+  /** Whether the result of the running probe is outdated, so that another probe must follow. */
   #isOld = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,7 +60,8 @@ class Watch implements BackendWatch {
   }
 
   nudge(): void {
-    // Once: many failing calls must not put the look off again and again. One that is away is looked for anyway.
+    // Only the first nudge counts, because many failing calls must not delay the probe repeatedly. Unavailable backends
+    // are probed anyway.
     if (this.#isLooking || this.#isNudged || this.#backend.health.phase === 'unavailable') return;
     this.#isNudged = true;
     this.#lookIn(NUDGED);
@@ -71,7 +72,7 @@ class Watch implements BackendWatch {
       this.#isOld = this.#isLooking;
       if (!this.#isLooking) this.#lookIn(0);
     } else if (this.#backend.health.phase === 'ready') {
-      // Its lists stay: calls wait for the next process.
+      // The lists stay, and calls wait for the next process.
       this.#note('degraded', `its process ${end}; it is started again`);
     }
   }
@@ -151,7 +152,10 @@ class Watch implements BackendWatch {
   }
 }
 
-/** Until there are bridges between the eras, a backend of one is not seen by clients of the other. */
+/**
+ * Describes the eras. The gateway has no bridge between them, so clients of the other era do not see a backend of one
+ * era.
+ */
 function describeEras({ eras, revisions }: BackendHealth): string {
   if (eras?.size !== 1) return '';
   const unseen = eras.has('session') ? STATELESS_REVISION : `${LATEST_SESSION_REVISION} and before`;

@@ -6,8 +6,8 @@ fc.configureGlobal({ seed: 20_251_125 });
 
 const result = (text: string, id = '1') => `{"jsonrpc":"2.0","id":${id},"result":${text}}`;
 
-describe('decoding a message of a backend', () => {
-  it('tells the kinds apart, from bytes and from text', () => {
+describe('decodeBackendMessage', () => {
+  it('distinguishes the kinds of messages in bytes and in text', () => {
     for (const read of [(text: string) => Buffer.from(text), (text: string) => text]) {
       expect(decodeBackendMessage(read(result('{"resultType":"complete"}')))).toMatchObject({
         kind: 'response',
@@ -29,12 +29,12 @@ describe('decoding a message of a backend', () => {
     }
   });
 
-  it('knows an id that the backend wrote with escapes', () => {
+  it('decodes an id that the backend wrote with escapes', () => {
     expect(decodeBackendMessage(result('{}', '"\\u00e9\\u0061"'))?.idText).toBe('"éa"');
     expect(decodeBackendMessage(Buffer.from(result('{}', '"éa"')))?.idText).toBe('"éa"');
   });
 
-  it('lets an error without a request have a null id, and nothing else', () => {
+  it('accepts a null id only for an error without a request', () => {
     expect(decodeBackendMessage('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}')).toMatchObject({
       kind: 'response',
       idText: undefined,
@@ -58,7 +58,7 @@ describe('decoding a message of a backend', () => {
     ['a fraction as id', result('{}', '1.5')],
     ['deep nesting', result(`{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)],
     ['a response with params', '{"jsonrpc":"2.0","id":1,"result":{},"params":{}}'],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(decodeBackendMessage(text)).toBeUndefined();
     expect(decodeBackendMessage(Buffer.from(text))).toBeUndefined();
   });
@@ -68,7 +68,7 @@ describe('decoding a message of a backend', () => {
   });
 });
 
-describe('reserved keys that a backend forges', () => {
+describe('clean', () => {
   const own = '"io.modelcontextprotocol/serverInfo":{"name":"ö"}';
   it.each([
     ['first', `{${own}, "a":"ä"}`, '{"a":"ä"}'],
@@ -80,7 +80,7 @@ describe('reserved keys that a backend forges', () => {
       '{"a":"ä","b":2}',
     ],
     ['written with an escape', '{"\\u0069o.modelcontextprotocol/x":1,"a":"ä"}', '{"a":"ä"}'],
-  ])('are cut where they stand %s', (_, meta, expected) => {
+  ])('removes a forged reserved key that stands %s', (_, meta, expected) => {
     const around = (text: string) => result(`{"content":["ü"],"_meta":${text},"z":"ü"}`);
     const text = around(meta);
     expect(decodeBackendMessage(text)?.cleanText(text)).toBe(around(expected));
@@ -88,7 +88,7 @@ describe('reserved keys that a backend forges', () => {
     expect(decodeBackendMessage(body)?.clean(body).toString()).toBe(around(expected));
   });
 
-  it('are cut from params as well, except those to keep', () => {
+  it('removes reserved keys from params too, except those to keep', () => {
     const text = `{"jsonrpc":"2.0","method":"n","params":{"_meta":{${own},"io.modelcontextprotocol/subscriptionId":1}}}`;
     const message = decodeBackendMessage(text);
     expect(message?.hasReservedMeta).toBe(true);
@@ -97,13 +97,13 @@ describe('reserved keys that a backend forges', () => {
     );
   });
 
-  it('leaves every other message as it is', () => {
+  it('returns every other message unchanged', () => {
     const body = Buffer.from(result('{"_meta":{"a":1}, "content":[]}'));
     expect(decodeBackendMessage(body)?.clean(body)).toBe(body);
   });
 });
 
-describe('the backend guard against any input', () => {
+describe('decodeBackendMessage with arbitrary input', () => {
   it('agrees with a JSON parser on every valid message', () => {
     const json = fc.jsonValue({ maxDepth: 3 });
     fc.assert(

@@ -3,41 +3,44 @@ import { scanEnvelope, type Envelope, type MetaMember, type Span, type Spans } f
 import { BRACE, decodeKey, isPlainKey } from './scan-json.ts';
 import { splice, spliceText, type Edit } from './splice.ts';
 
-/** Which reserved `_meta` keys of a backend may pass. */
+/** Decides whether a reserved `_meta` key of a backend may pass. */
 type KeepMeta = (key: string) => boolean;
 
-/** How a response ended: `tool_error` is a result whose `isError` is true, which means something for tools/call only. */
+/** The outcome of a response. `tool_error` is a result with `isError` true, which only has a meaning for tools/call. */
 export type AnswerKind = 'result' | 'tool_error' | 'error';
 
-/** One JSON-RPC message of a backend. Only its outer levels were read: what lies deeper may even be no JSON. */
+/** One JSON-RPC message of a backend. The decoder reads only the outer levels, so deeper text may be invalid JSON. */
 export interface BackendMessage {
   readonly kind: 'request' | 'notification' | 'response';
-  /** The one JSON text of the id, as `decodeRequest` gives it. Undefined: no id, or the null of an error without request. */
+  /**
+   * The canonical JSON text of the id, as in `decodeRequest`. Undefined: no id, or the null of an error without
+   * request.
+   */
   readonly idText: string | undefined;
-  /** Of a request or notification. */
+  /** Set for requests and notifications. */
   readonly method: string | undefined;
-  /** Of a response. */
+  /** Set for responses. */
   readonly answerKind: AnswerKind;
-  /** Byte offsets where bytes were decoded, character offsets where a string was. */
+  /** Byte offsets if bytes were decoded, character offsets if a string was. */
   readonly spans: Spans;
-  /** Members of `_meta` of params or result. */
+  /** Members of `_meta` in params or result. */
   readonly meta: readonly MetaMember[];
-  /** Whether `_meta` has keys that belong to the protocol: a backend's own are dropped by `clean`. */
+  /** Whether `_meta` has keys that belong to the protocol. `clean` removes such keys of a backend. */
   readonly hasReservedMeta: boolean;
-  /** The message, which must be the bytes that were decoded, without the reserved `_meta` keys except those to keep. */
+  /** Returns the message without reserved `_meta` keys, except those to keep. `body` must be the decoded bytes. */
   clean(body: Buffer, keep?: KeepMeta): Buffer;
-  /** The same for a message that was decoded from a string. */
+  /** Returns the same for a message that was decoded from a string. */
   cleanText(text: string, keep?: KeepMeta): string;
 }
 
-/** The JSON string in this range; undefined where the value is no string. */
+/** Returns the JSON string in this range. Undefined if the value is no string. */
 function stringAt(envelope: Envelope, span: Span | undefined, isLatin1: boolean): string | undefined {
   if (!span || envelope.text.charCodeAt(span.start) !== 0x22) return undefined;
   const inside = envelope.text.slice(span.start + 1, span.end - 1);
   return isPlainKey(inside) ? inside : decodeKey(inside, isLatin1);
 }
 
-/** Undefined: there is none. Null: what stands there is no id. */
+/** Returns the id text. Undefined: there is no id. Null: the value is not an id. */
 function readIdText(envelope: Envelope, isLatin1: boolean): string | null | undefined {
   const span = envelope.spans.id;
   if (!span) return undefined;
@@ -47,7 +50,7 @@ function readIdText(envelope: Envelope, isLatin1: boolean): string | null | unde
   return idTextOf(value, written) ?? null;
 }
 
-/** `_meta` written anew from the members that stay, each as it stood. */
+/** Returns `_meta` with only the kept members, each written as before. */
 function metaWithout(text: string, meta: readonly MetaMember[], span: Span, keep: KeepMeta | undefined): string {
   const kept = meta.filter(({ key, reserved }) => !reserved || keep?.(key));
   return kept.length === meta.length
@@ -60,7 +63,7 @@ function editsOf({ spans, meta }: Pick<BackendMessage, 'spans' | 'meta'>, text: 
   return span ? [{ ...span, text: metaWithout(text, meta, span, keep) }] : [];
 }
 
-// Shared by all messages, so that a message costs no closures: `this` is the message.
+// All messages share this function (`this` is the message), so a message allocates no closures.
 function clean(this: BackendMessage, body: Buffer, keep?: KeepMeta): Buffer {
   if (!this.hasReservedMeta) return body;
   const edits = editsOf(this, body.toString('latin1'), keep);
@@ -86,14 +89,14 @@ function answerKindOf({ text, spans }: Envelope): AnswerKind {
 
 type Kind = BackendMessage['kind'];
 
-/** Of a message with a method. Undefined where its members contradict each other. */
+/** Returns the kind of a message with a method. Undefined if its members contradict each other. */
 function kindOfCall(spans: Spans, method: string | undefined, idText: string | undefined): Kind | undefined {
   if (method === undefined || method === '' || spans.result || spans.error) return undefined;
   if (!spans.id) return 'notification';
   return idText === undefined ? undefined : 'request';
 }
 
-/** Whether a message without a method is a response: one outcome, which is an object, and no second place for `_meta`. */
+/** Returns whether a message without a method is a response: it has one outcome, an object, and no second `_meta`. */
 function isResponse(envelope: Envelope, idText: string | undefined): boolean {
   const { result, error, params } = envelope.spans;
   if (params || (result && error)) return false;
@@ -101,8 +104,8 @@ function isResponse(envelope: Envelope, idText: string | undefined): boolean {
 }
 
 /**
- * Reads the outer levels of what a backend sent, without parsing it; the cost of a large result is that of skipping it.
- * Undefined: it is no single JSON-RPC message, or it names a key twice, nests too deeply, or varies a known key by case.
+ * Decodes the outer levels of a backend's message without parsing it; a large result is only skipped. Undefined: the
+ * text is not a single JSON-RPC message, has a duplicate key, nests too deeply, or varies the case of a known key.
  */
 export function decodeBackendMessage(message: Buffer | string): BackendMessage | undefined {
   const isLatin1 = typeof message !== 'string';

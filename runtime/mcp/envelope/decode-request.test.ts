@@ -24,8 +24,8 @@ function refusal(body: Buffer | string): { status: number; code: number | undefi
 }
 const at = (body: Buffer, span: Span | undefined) => span && body.toString('utf8', span.start, span.end);
 
-describe('decoding a message of a client', () => {
-  it('reads a request and where its values stand', () => {
+describe('decodeRequest', () => {
+  it('decodes a request and the ranges of its values', () => {
     const body = bytes(
       ' {"jsonrpc":"2.0", "id" : "a1","method":"tools/call","params":{"_meta":{"progressToken":7,"x":{}},' +
         '"name":"größe","arguments":{"name":"inner","uri":[1]},"ref":{"type":"ref/prompt","name":"p"}}} ',
@@ -43,7 +43,7 @@ describe('decoding a message of a client', () => {
     expect(message.kind === 'request' && message.params?.name).toBe('größe');
   });
 
-  it('tells requests, notifications and responses apart', () => {
+  it('distinguishes requests, notifications and responses', () => {
     expect(decodeRequest(bytes('{"jsonrpc":"2.0","method":"notifications/initialized"}')).kind).toBe('notification');
     expect(decodeRequest(bytes('{"jsonrpc":"2.0","id":3,"result":{}}'))).toMatchObject({
       kind: 'response',
@@ -56,7 +56,7 @@ describe('decoding a message of a client', () => {
     });
   });
 
-  it('gives one text to one id, however it was written', () => {
+  it('returns one id text for all spellings of an id', () => {
     const idText = (id: string) => {
       const message = decodeRequest(bytes(`{"jsonrpc":"2.0","method":"ping","id":${id}}`));
       return message.kind === 'request' ? message.idText : undefined;
@@ -75,7 +75,7 @@ describe('decoding a message of a client', () => {
     ['a list', '[1]'],
     ['a number without end', '1e400'],
     ['a very long string', `"${'x'.repeat(1025)}"`],
-  ])('refuses as id %s', (_, id) => {
+  ])('rejects the id %s', (_, id) => {
     expect(refusal(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)).toMatchObject({ status: 400, code: -32600 });
   });
 
@@ -89,11 +89,11 @@ describe('decoding a message of a client', () => {
     ['a bare control character', call('{"name":"a\nb"}')],
     ['a byte order mark', '\ufeff{"jsonrpc":"2.0","id":1,"method":"ping"}'],
     ['single quotes', "{'jsonrpc':'2.0'}"],
-  ])('refuses %s as a parse error', (_, body) => {
+  ])('rejects %s as a parse error', (_, body) => {
     expect(refusal(body)).toMatchObject({ status: 400, code: -32700 });
   });
 
-  it('refuses bytes that are not UTF-8', () => {
+  it('rejects bytes that are not UTF-8', () => {
     const body = Buffer.concat([bytes(call('{"name":"').slice(0, -1)), Buffer.from([0xc3, 0x28]), bytes('"}}')]);
     expect(refusal(body)).toMatchObject({ status: 400, code: -32700 });
     const overlong = Buffer.concat([bytes('{"jsonrpc":"2.0","id":"'), Buffer.from([0xc0, 0xa2]), bytes('"}')]);
@@ -114,7 +114,7 @@ describe('decoding a message of a client', () => {
     ['a response with two outcomes', '{"jsonrpc":"2.0","id":1,"error":{},"result":{}}'],
     ['a response with a null result', '{"jsonrpc":"2.0","id":1,"result":null}'],
     ['neither', '{"jsonrpc":"2.0","id":1}'],
-  ])('refuses %s as an invalid request', (_, body) => {
+  ])('rejects %s as an invalid request', (_, body) => {
     expect(refusal(body)).toMatchObject({ status: 400, code: -32600 });
   });
 
@@ -128,7 +128,7 @@ describe('decoding a message of a client', () => {
     ['outside ASCII', call('{"name":"x","ö":1,"\\u00f6":2}')],
     ['among many', call(`{${Array.from({ length: 500 }, (_, i) => `"k${i}":0`).join()},"k3":1}`)],
     ['two that differ by case only', call('{"other":1,"Other":2}')],
-  ])('refuses a key that occurs twice %s', (_, body) => {
+  ])('rejects a duplicate key %s', (_, body) => {
     expect(refusal(body)).toMatchObject({ status: 400, code: -32600, text: 'a key occurs twice' });
   });
 
@@ -140,16 +140,16 @@ describe('decoding a message of a client', () => {
     ['an escaped Name', call('{"\\u004eame":"x"}')],
     ['_Meta', call('{"_Meta":{}}')],
     ['ProgressToken', call('{"_meta":{"ProgressToken":1}}')],
-  ])('refuses the case variant %s', (_, body) => {
+  ])('rejects the case variant %s', (_, body) => {
     expect(refusal(body)).toMatchObject({ status: 400, code: -32600 });
   });
 
-  it('takes an escaped key for the key that it spells', () => {
+  it('resolves escapes in keys', () => {
     const message = decodeRequest(bytes('{"jsonrpc":"2.0","\\u0069d":5,"me\\u0074hod":"ping"}'));
     expect(message).toMatchObject({ kind: 'request', idText: '5', method: 'ping' });
   });
 
-  it('refuses deep nesting before parsing it, and accepts the deepest that is allowed', () => {
+  it('rejects deep nesting before the parse, and accepts the deepest allowed level', () => {
     const nested = (depth: number) => call(`{"name":"x","arguments":${'['.repeat(depth)}${']'.repeat(depth)}}`);
     expect(refusal(nested(10_000))).toMatchObject({ status: 400, code: -32600 });
     expect(refusal('['.repeat(1_000_000))).toMatchObject({ status: 400 });
@@ -157,7 +157,7 @@ describe('decoding a message of a client', () => {
     expect(refusal(nested(MAX_DEPTH - 1))).toMatchObject({ code: -32600 });
   });
 
-  it('keeps quotes, brackets and backslashes in strings out of the structure', () => {
+  it('ignores quotes, brackets and backslashes inside strings', () => {
     const argument = `{"a":"\\\\","b":"}\\"{[${'\\\\\\"'.repeat(40)}","c":"${'x'.repeat(60)}\\\\"}`;
     const body = bytes(call(`{"name":"x","arguments":${argument},"cursor":"c"}`));
     const { spans } = decodeRequest(body);
@@ -166,8 +166,8 @@ describe('decoding a message of a client', () => {
   });
 });
 
-describe('the end of a string', () => {
-  it('is found behind any number of backslashes and quotes, in short strings and long ones', () => {
+describe('decodeRequest at the end of a string', () => {
+  it('finds the closing quote after any number of backslashes and quotes', () => {
     for (let length = 0; length < 64; length++)
       for (let slashes = 0; slashes < 5; slashes++) {
         const argument = JSON.stringify({
@@ -181,7 +181,7 @@ describe('the end of a string', () => {
   });
 });
 
-describe('the envelope guard against any input', () => {
+describe('decodeRequest with arbitrary input', () => {
   const word = fc.oneof(fc.constantFrom('name', 'id', 'a', 'ö', '"', '\\', 'params'), fc.string());
   const json = fc.letrec((tie) => ({
     value: fc.oneof(
@@ -201,7 +201,7 @@ describe('the envelope guard against any input', () => {
   })).value;
   const space = fc.constantFrom('', ' ', '\n\t ', '\r\n');
 
-  it('finds in every message the ranges that a JSON parser finds', () => {
+  it('finds the same ranges as a JSON parser in every message', () => {
     const message = fc.record({
       jsonrpc: fc.constant('2.0'),
       id: fc.oneof(fc.integer(), fc.string()),
@@ -228,7 +228,7 @@ describe('the envelope guard against any input', () => {
     );
   });
 
-  it('answers every sequence of bytes with a message or a 400', () => {
+  it('returns a message or a 400 for every sequence of bytes', () => {
     const valid = bytes(call('{"name":"x","arguments":{"a":[1,{"b":"\\"}"}]},"_meta":{"progressToken":1}}'));
     const mutated = fc
       .array(fc.tuple(fc.nat(valid.length - 1), fc.integer({ min: 0, max: 255 })), { maxLength: 4 })
@@ -262,7 +262,7 @@ describe('the envelope guard against any input', () => {
     );
   });
 
-  it('changes only what is replaced', () => {
+  it('gives ranges that change nothing else when they are replaced', () => {
     fc.assert(
       fc.property(word, json, word, (name, argument, replacement) => {
         const body = bytes(call(JSON.stringify({ _meta: { k: name }, name, arguments: argument, cursor: null })));
@@ -276,7 +276,7 @@ describe('the envelope guard against any input', () => {
   });
 });
 
-describe('duplicate keys in arguments', () => {
+describe('duplicateKeysIn', () => {
   const inArguments = (argument: string) => {
     const body = bytes(call(`{"name":"x","arguments":${argument}}`));
     return duplicateKeysIn(body, decodeRequest(body).spans['params.arguments']!);
@@ -290,13 +290,13 @@ describe('duplicate keys in arguments', () => {
     ['{"a":"a","b":"a","c":["a","a"]}', false],
     ['{"a":1,"A":2}', false],
     ['["a","a"]', false],
-  ])('in %s: %p', (argument, expected) => {
+  ])('checks %s and returns %p', (argument, expected) => {
     expect(inArguments(argument)).toBe(expected);
   });
 });
 
-describe('splicing', () => {
-  it('takes edits in any order and inserts where the range is empty', () => {
+describe('splice', () => {
+  it('accepts edits in any order and inserts at empty ranges', () => {
     const edits = [
       { start: 4, end: 6, text: 'é' },
       { start: 0, end: 0, text: '<' },
@@ -304,14 +304,14 @@ describe('splicing', () => {
     ];
     expect(splice(bytes('abcdefgh'), edits).toString()).toBe('<acdégh');
   });
-  it('refuses edits that overlap', () => {
+  it('rejects overlapping edits', () => {
     const edits = [
       { start: 0, end: 3, text: '' },
       { start: 2, end: 4, text: '' },
     ];
     expect(() => splice(bytes('abcdefgh'), edits)).toThrow('overlap');
   });
-  it('gives the same buffer back where nothing changes', () => {
+  it('returns the same buffer without edits', () => {
     const body = bytes('{}');
     expect(splice(body, [])).toBe(body);
   });

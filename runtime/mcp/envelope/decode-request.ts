@@ -15,7 +15,7 @@ interface Decoded {
 export interface DecodedRequest extends Decoded {
   readonly kind: 'request';
   readonly id: MessageId;
-  /** The one JSON text of the id: equal ids have equal texts, however they were written. */
+  /** The canonical JSON text of the id: equal ids have equal texts. */
   readonly idText: string;
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -84,7 +84,7 @@ function classify(message: JsonObject, envelope: Envelope): DecodedMessage {
   if (spans.method) {
     if (typeof method !== 'string' || method === '') throw invalid('method must be a string');
     if (outcomes > 0) throw invalid('a message is a request or a response, not both');
-    // The walk has refused params that are no object.
+    // The walk has already rejected params that are not an object.
     const parsed = isJsonObject(params) ? params : undefined;
     if (!spans.id) return { kind: 'notification', method, params: parsed, spans, meta };
     const { id, idText } = readId(message, envelope);
@@ -97,16 +97,16 @@ function classify(message: JsonObject, envelope: Envelope): DecodedMessage {
 }
 
 /**
- * Reads what a client sent: exactly one JSON-RPC message of MCP, without a key that two readers could understand in two
- * ways. Throws RequestError 400 with -32700 (no UTF-8, no JSON) or -32600 (JSON, but no message).
- * Cost: one walk over the outer levels, and one native parse, which vouches for what the walk skipped.
+ * Decodes exactly one JSON-RPC message of a client. It rejects keys that two parsers could interpret differently. The
+ * cost is one walk over the outer levels, and one native parse that validates the levels that the walk skipped. @throws
+ * RequestError 400 with -32700 (no UTF-8 or no JSON) or -32600 (JSON, but no message)
  */
 export function decodeRequest(body: Buffer): DecodedMessage {
   const ascii = isAscii(body);
   if (!ascii && !isUtf8(body)) throw parseError('the body is not valid UTF-8');
   const bytes = body.toString('latin1');
   const envelope = scanEnvelope(bytes, true, true);
-  // Before the native parse: its time and memory should not go to what is refused anyway.
+  // This check precedes the native parse, to save its time and memory for valid messages.
   if (envelope.problem === 'too_deep') throw invalid(texts.too_deep);
   const message = parse(ascii ? bytes : body.toString('utf8'));
   if (envelope.problem) throw invalid(texts[envelope.problem]);

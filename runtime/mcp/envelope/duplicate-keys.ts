@@ -7,8 +7,8 @@ const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 
 /**
- * Whether an object anywhere in this part of a body that `decodeRequest` has accepted names a key twice. Needed where a
- * policy reads the value: the policy's reader and the backend's could take different ones.
+ * Returns whether an object in this part of a body has a duplicate key. `decodeRequest` must have accepted the body. If
+ * a policy reads the value, its parser and the backend's could use different duplicates.
  */
 export function duplicateKeysIn(body: Buffer, span: Span): boolean {
   const text = body.toString('latin1', span.start, span.end);
@@ -22,7 +22,7 @@ export function duplicateKeysIn(body: Buffer, span: Span): boolean {
       const end = stringEnd(text, at + 1);
       if (end < 0) return true;
       const keys = open.at(-1);
-      // In an object a string before a colon is a key; a value is followed by a comma or a brace.
+      // In an object, a colon follows a key; a comma or brace follows a value.
       if (keys && text.charCodeAt(skipSpace(text, end + 1)) === COLON && isRepeated(keys, text.slice(at + 1, end)))
         return true;
       at = end;

@@ -5,8 +5,8 @@ const MAX_ID_CHARACTERS = 1024;
 const DIGITS = /^-?\d{1,1024}$/;
 
 /**
- * The one JSON text of an id, however it was written: `"\u0061"` and `"a"` are the same id, so are `1` and `1.0`, while
- * `1` and `"1"` differ. An integer beyond the safe range keeps its digits. Undefined: this is no id.
+ * Returns the canonical JSON text of an id. `"\u0061"` and `"a"` are the same id, so are `1` and `1.0`, but `1` and
+ * `"1"` differ. An integer beyond the safe range keeps its digits. Undefined: the value is no id.
  */
 export function idTextOf(value: unknown, written: string): string | undefined {
   if (typeof value === 'string') return value.length > MAX_ID_CHARACTERS ? undefined : JSON.stringify(value);
@@ -15,7 +15,7 @@ export function idTextOf(value: unknown, written: string): string | undefined {
   return DIGITS.test(written) ? written : undefined;
 }
 
-/** Returns whether this is the one JSON text of an id: what a client made up may go into a message then. */
+/** Returns whether the text is the canonical JSON text of an id. If so, text of a client can be put into a message. */
 export function isIdText(text: string): boolean {
   try {
     return idTextOf(JSON.parse(text), text) === text;

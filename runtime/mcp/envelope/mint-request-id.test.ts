@@ -7,8 +7,8 @@ fc.configureGlobal({ seed: 20_251_125 });
 const idText = fc.oneof(fc.string(), fc.maxSafeInteger()).map((id) => JSON.stringify(id));
 const backend = fc.string({ maxLength: 63 }).map((name) => name.toWellFormed());
 
-describe('ids of requests that backends send to clients', () => {
-  it('name their backend and the original id with its type', () => {
+describe('mintRequestId', () => {
+  it('encodes the backend and the original id with its type', () => {
     fc.assert(
       fc.property(backend, idText, (name, text) => {
         const minted = mintRequestId(name, text);
@@ -19,7 +19,7 @@ describe('ids of requests that backends send to clients', () => {
     expect(readMintedId(mintRequestId('a', '1'))).not.toEqual(readMintedId(mintRequestId('a', '"1"')));
   });
 
-  it('never meet', () => {
+  it('returns distinct ids for distinct requests', () => {
     fc.assert(
       fc.property(backend, idText, backend, idText, (a, idA, b, idB) => {
         expect(mintRequestId(a, idA) === mintRequestId(b, idB)).toBe(a === b && idA === idB);
@@ -37,11 +37,11 @@ describe('ids of requests that backends send to clients', () => {
     ['a needless escape', '%61:1'],
     ['three parts', 'a:1:2'],
     ['a very long string', `a:${'1'.repeat(9000)}`],
-  ])('are not read from %s', (_, id) => {
+  ])('mints nothing that readMintedId reads from %s', (_, id) => {
     expect(readMintedId(id)).toBeUndefined();
   });
 
-  it('are never read from a string that was not minted', () => {
+  it('mints every id that readMintedId accepts', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -1,9 +1,9 @@
 import { isIdText } from './message-id.ts';
 
-/** Whose request a client answers. */
+/** The request that a client answers. */
 interface MintedId {
   readonly backend: string;
-  /** JSON text of the backend's own id, its type included; safe to put into a message. */
+  /** JSON text of the backend's own id, including its type. It is safe to put into a message. */
   readonly idText: string;
 }
 
@@ -13,21 +13,24 @@ const write = ({ backend, idText }: MintedId): string =>
   `${encodeURIComponent(backend.toWellFormed())}:${encodeURIComponent(idText.toWellFormed())}`;
 
 /**
- * The id under which a backend's request goes to the client. Two backends' ids never meet, and the answer names its backend by
- * itself. A string that needs no escapes in JSON: its text is the id between quotes.
+ * Returns the id under which a backend's request is sent to the client. It is unique across backends and names the
+ * backend. The string needs no JSON escapes: its JSON text is the id in quotes.
  */
 export function mintRequestId(backend: string, idText: string): string {
   return write({ backend, idText });
 }
 
-/** Reads the id of a client's answer. Undefined: not minted here. It grants nothing: the client may have made it up. */
+/**
+ * Decodes the id in a client's answer. Undefined: this gateway format does not match. The id grants no access, because
+ * the client may have invented it.
+ */
 export function readMintedId(id: string | number): MintedId | undefined {
   if (typeof id !== 'string' || id.length > MAX_LENGTH) return undefined;
   const [backendPart, idPart, ...more] = id.split(':');
   if (backendPart === undefined || idPart === undefined || more.length > 0) return undefined;
   try {
     const minted = { backend: decodeURIComponent(backendPart), idText: decodeURIComponent(idPart) };
-    // This goes into a message for the backend.
+    // The id text becomes part of a message to the backend.
     return isIdText(minted.idText) && write(minted) === id ? minted : undefined;
   } catch {
     return undefined;

@@ -18,12 +18,15 @@ export interface Span {
 
 /** A member of a `_meta` object whose key is reserved for the protocol. */
 export interface MetaMember extends Span {
-  /** The key as a JSON reader sees it. `start` is the key's opening quote, `end` the position after the value. */
+  /** The decoded key. `start` is the key's opening quote, `end` the position after the value. */
   readonly key: string;
   readonly reserved: boolean;
 }
 
-/** The values that a gateway reads or replaces, by their path. A walk begins with all of them, so that messages have one shape. */
+/**
+ * Values that a gateway reads or replaces, by path. Every walk starts with all paths, so that all messages share one
+ * object shape.
+ */
 const nothingFound = () => ({
   jsonrpc: undefined,
   id: undefined,
@@ -68,7 +71,7 @@ type SpanPath = keyof ReturnType<typeof nothingFound>;
 
 export type Spans = Readonly<Record<SpanPath, Span | undefined>>;
 
-/** Why a message is refused. */
+/** The reason why a message is refused. */
 export type EnvelopeProblem =
   | 'malformed'
   | 'too_deep'
@@ -79,11 +82,11 @@ export type EnvelopeProblem =
   | 'params_not_an_object'
   | 'meta_not_an_object';
 
-/** What one walk over the outer levels found. */
+/** The result of one walk over the outer levels. */
 export interface Envelope {
   readonly text: string;
   readonly spans: Spans;
-  /** Members of `_meta` of params or result, in order; empty where there is none. */
+  /** Members of `_meta` in params or result, in order; empty without `_meta`. */
   readonly meta: readonly MetaMember[];
   readonly problem: EnvelopeProblem | undefined;
 }
@@ -99,19 +102,19 @@ interface KnownKey {
 interface Level {
   readonly depth: number;
   readonly isMeta: boolean;
-  /** As they are written, by their length. */
+  /** Exact spellings, indexed by length. */
   readonly exact: readonly (readonly KnownKey[])[];
-  /** In lower case. */
+  /** By lower-case spelling. */
   readonly folded: ReadonlyMap<string, KnownKey>;
 }
 
-/** Keys that a case-insensitive reader behind the gateway could take for one that the gateway read. */
+/** Builds a level. A case-insensitive parser behind the gateway could confuse case variants of these keys. */
 function level(depth: number, keys: readonly KnownKey[], isMeta = false): Level {
   const longest = Math.max(0, ...keys.map(({ key }) => key.length));
   const exact = Array.from({ length: longest + 1 }, (_, length) => keys.filter(({ key }) => key.length === length));
   return { depth, isMeta, exact, folded: new Map(keys.map((entry) => [entry.key.toLowerCase(), entry])) };
 }
-/** The key is what follows the last dot of its path. */
+/** Maps each path to its last segment, which is the key. */
 const known = (...paths: SpanPath[]): KnownKey[] =>
   paths.map((path) => ({ key: path.slice(path.lastIndexOf('.') + 1), path }));
 
@@ -146,7 +149,7 @@ interface Walk {
   problem: EnvelopeProblem | undefined;
 }
 
-/** Keys seen in one object: a list while it is short, as most are. */
+/** Keys seen in one object. A short list is faster than a set, and most objects are small. */
 interface LevelWalk {
   readonly walk: Walk;
   readonly level: Level;
@@ -168,7 +171,9 @@ function isRepeated(state: LevelWalk, key: string): boolean {
   return false;
 }
 
-/** Upper case first: it also maps the long s and the dotless i onto the letters that lenient readers take them for. */
+/**
+ * Upper case comes first, because it also maps the long s and the dotless i to the letters that lenient parsers use.
+ */
 const fold = (key: string, isPlain: boolean): string => (isPlain ? key.toLowerCase() : key.toUpperCase().toLowerCase());
 
 function refuse(walk: Walk, problem: EnvelopeProblem): number {
@@ -177,7 +182,7 @@ function refuse(walk: Walk, problem: EnvelopeProblem): number {
 }
 
 const visit: VisitMember<LevelWalk> = (state, keyStart, keyEnd, start) => {
-  // Most keys are known and written as they should be: nothing is cut out and folded for them.
+  // Most keys are known and spelt correctly, so this check avoids slicing and folding them.
   const match = findExact(state.level, state.walk.text, keyStart, keyEnd);
   if (match) return visitKnown(state, match, keyStart, start);
   return visitOther(state, state.walk.text.slice(keyStart, keyEnd), keyStart, start);
@@ -225,8 +230,8 @@ function walkLevel(walk: Walk, open: number, inside: Level): number {
 
 /**
  * Walks the outer levels of one JSON-RPC message: envelope, params, `_meta`, `ref`, result. Deeper values are skipped.
- * `isLatin1`: the text is a byte sequence read as latin1, so positions are byte offsets.
- * `foldsAllKeys`: keys that differ only by case count as duplicates even where the gateway does not know them.
+ * `isLatin1`: the text is a byte sequence read as latin1, so positions are byte offsets. `foldsAllKeys`: unknown keys
+ * that differ only by case count as duplicates too.
  */
 export function scanEnvelope(text: string, isLatin1: boolean, foldsAllKeys: boolean): Envelope {
   const walk: Walk = { text, isLatin1, foldsAllKeys, spans: nothingFound(), meta: [], problem: undefined };

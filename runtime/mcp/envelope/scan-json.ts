@@ -1,8 +1,8 @@
-// Positions in JSON text, found without building values. The text is a string whose indexes are byte offsets (a body
-// read as latin1), or a real string. On text that is not JSON the answers are meaningless but every step ends: the caller
-// either parses the same text natively as well, or treats the walked levels as all that it vouches for.
+// Finds positions in JSON text without building values. The text is a string whose indexes are byte offsets (a body
+// read as latin1), or a regular string. On invalid JSON the results have no meaning, but every step ends. The caller
+// must therefore parse the text natively too, or rely only on the levels that it walked.
 
-/** Deepest nesting that is let through; deeper text breaks recursive readers behind the gateway. */
+/** Maximum nesting. Deeper text breaks recursive parsers behind the gateway. */
 export const MAX_DEPTH = 256;
 
 /** Returned instead of a position: the text is not JSON. */
@@ -21,8 +21,8 @@ const CLOSE_BRACKET = 0x5d;
 const LOOK_AHEAD = 8;
 
 /**
- * First position at or after `at` that is not JSON white space. It never looks beyond the end, where every message leads it: code
- * that has done so once is compiled into slower code for good.
+ * Returns the first position at or after `at` that is not JSON white space. It never reads beyond the end, because V8
+ * would then compile slower code for it permanently.
  */
 export function skipSpace(text: string, at: number): number {
   for (; at < text.length; at++) {
@@ -32,11 +32,11 @@ export function skipSpace(text: string, at: number): number {
   return at;
 }
 
-/** Position of the quote that closes the string whose first character is at `from`, or MALFORMED. */
+/** Returns the position of the quote that closes the string whose first character is at `from`, or MALFORMED. */
 export function stringEnd(text: string, from: number): number {
   let at = from;
   for (;;) {
-    // What is near is found faster by hand than by a native search; what is far, much slower.
+    // A manual loop finds a near quote faster than a native search, and a distant one much slower.
     const near = at + LOOK_AHEAD;
     while (at < near) {
       const c = text.charCodeAt(at);
@@ -62,7 +62,10 @@ function scalarEnd(text: string, at: number): number {
   }
 }
 
-/** Position after the value that starts at `at`, MALFORMED or TOO_DEEP. `depth` is the nesting around the value. */
+/**
+ * Returns the position after the value that starts at `at`, MALFORMED or TOO_DEEP. `depth` is the nesting around the
+ * value.
+ */
 export function valueEnd(text: string, at: number, depth: number): number {
   const first = text.charCodeAt(at);
   if (first === QUOTE) {
@@ -85,7 +88,9 @@ export function valueEnd(text: string, at: number, depth: number): number {
   return MALFORMED;
 }
 
-/** One member of an object: its key stands in [keyStart, keyEnd), as it is written, its value begins at `start`. */
+/**
+ * One member of an object. [keyStart, keyEnd) is the key as written, and `start` is the first position of the value.
+ */
 export type VisitMember<Context> = (
   context: Context,
   keyStart: number,
@@ -93,7 +98,7 @@ export type VisitMember<Context> = (
   start: number,
 ) => number; /* position after the value, MALFORMED or TOO_DEEP */
 
-/** Walks the object whose brace is at `open`. Returns the position after it, or what a visit refused with. */
+/** Walks the object whose brace is at `open`. Returns the position after it, or the code with which a visit stopped. */
 export function walkObject<Context>(text: string, open: number, context: Context, visit: VisitMember<Context>): number {
   let at = skipSpace(text, open + 1);
   if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
@@ -113,7 +118,7 @@ export function walkObject<Context>(text: string, open: number, context: Context
   }
 }
 
-/** Whether a key stands for itself: only ASCII, no escapes. */
+/** Returns whether a key is ASCII without escapes. */
 export function isPlainKey(key: string): boolean {
   for (let i = 0; i < key.length; i++) {
     const c = key.charCodeAt(i);
@@ -122,7 +127,7 @@ export function isPlainKey(key: string): boolean {
   return true;
 }
 
-/** The key that a JSON reader sees: escapes resolved, bytes decoded. Undefined where it is not a JSON string. */
+/** Returns the decoded key, with escapes resolved and bytes decoded. Undefined if it is not a JSON string. */
 export function decodeKey(key: string, isLatin1: boolean): string | undefined {
   const text = isLatin1 ? Buffer.from(key, 'latin1').toString('utf8') : key;
   try {

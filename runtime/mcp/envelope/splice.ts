@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 
-/** Puts `text` in the place of the bytes [start, end). */
+/** Replaces the bytes [start, end) with `text`. */
 export interface Edit {
   readonly start: number;
   readonly end: number;
@@ -8,8 +8,8 @@ export interface Edit {
 }
 
 /**
- * The body with some ranges replaced; everything else is kept byte for byte. Edits may come in any order and must not
- * overlap. Without edits the same buffer comes back.
+ * Returns the body with some ranges replaced; all other bytes stay. Edits may come in any order and must not overlap.
+ * Without edits, returns the same buffer.
  */
 export function splice(body: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return body;
@@ -28,7 +28,7 @@ export function splice(body: Buffer, edits: readonly Edit[]): Buffer {
   return spliced;
 }
 
-/** The same for a message that is a string, with character offsets. */
+/** Returns the same for a string, with character offsets. */
 export function spliceText(text: string, edits: readonly Edit[]): string {
   if (edits.length === 0) return text;
   let result = '';
@@ -40,7 +40,7 @@ export function spliceText(text: string, edits: readonly Edit[]): string {
   return result + text.slice(at);
 }
 
-/** @throws RangeError where they overlap, or reach beyond the end */
+/** Sorts the edits. @throws RangeError if they overlap or exceed the text */
 function inOrder(edits: readonly Edit[], length: number): readonly Edit[] {
   const ordered = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
   let at = 0;

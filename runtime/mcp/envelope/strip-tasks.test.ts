@@ -8,7 +8,7 @@ fc.configureGlobal({ seed: 20_251_125 });
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const DECLARED = 'io.modelcontextprotocol/clientCapabilities';
 
-/** What is left of a request with these params. */
+/** Returns the decoded rest of a request with these params. */
 function strip(params: unknown, spaces = 0): unknown {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, undefined, spaces));
   const message = decodeRequest(body);
@@ -19,7 +19,7 @@ function strip(params: unknown, spaces = 0): unknown {
 }
 
 describe('withoutTasks', () => {
-  it('takes params.task out, wherever it stands and however it is written', () => {
+  it('removes params.task at any position and in any spelling', () => {
     const others = fc.uniqueArray(fc.constantFrom('name', 'arguments', 'é "x"', 'last'), { maxLength: 4 });
     const value = fc.oneof(fc.jsonValue(), fc.constant({ task: '"task": 1,' }));
     fc.assert(
@@ -32,7 +32,7 @@ describe('withoutTasks', () => {
     );
   });
 
-  it('takes the declaration out of the params of initialize, and nothing else', () => {
+  it('removes only the declaration from the params of initialize', () => {
     const capabilities = { roots: {}, tasks: { list: {} }, extensions: { [EXTENSION]: {}, x: { tasks: 1 } } };
     expect(strip({ protocolVersion: '2025-11-25', capabilities })).toEqual({
       protocolVersion: '2025-11-25',
@@ -43,19 +43,19 @@ describe('withoutTasks', () => {
   it.each([
     [{ extensions: { [EXTENSION]: {} } }, { extensions: {} }],
     [{ tasks: {}, elicitation: {} }, { elicitation: {} }],
-  ])('takes the declaration %j out of _meta', (declared, left) => {
+  ])('removes the declaration %j from _meta', (declared, left) => {
     const _meta = { own: 1, [DECLARED]: declared, 'own/too': 2 };
     expect(strip({ _meta, task: {}, name: 'x' })).toEqual({ _meta: { ..._meta, [DECLARED]: left }, name: 'x' });
   });
 
-  it('leaves a message alone that mentions none', () => {
+  it('keeps a message without tasks', () => {
     const body = Buffer.from(
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"task":1,"tasks":2}}}',
     );
     expect(mentionsTasks(decodeRequest(body))).toBe(false);
   });
 
-  it('reads keys that are written with escapes', () => {
+  it('decodes keys with escapes', () => {
     const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","t\\u0061sk":{}}}');
     const stripped = withoutTasks(decodeRequest(body), body).toString('utf8');
     expect(JSON.parse(stripped)).toMatchObject({ params: { name: 'x' } });

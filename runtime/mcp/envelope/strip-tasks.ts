@@ -7,7 +7,7 @@ const EXTENSION = 'io.modelcontextprotocol/tasks';
 const CLIENT_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const [QUOTE, COMMA] = [0x22, 0x2c];
 
-/** Whether a message declares tasks or asks for one. */
+/** Returns whether a message declares tasks or requests one. */
 export function mentionsTasks(message: DecodedMessage): boolean {
   if (message.kind !== 'request' || !message.params) return false;
   const { task, capabilities, _meta: meta } = message.params;
@@ -25,8 +25,9 @@ function declaresTasks(capabilities: unknown): capabilities is JsonObject {
 }
 
 /**
- * The message without what makes a backend create a task: the client's declaration, and `params.task` of revision 2025-11-25. Tasks are
- * not routed, so their results could not be fetched. A receiver that declares no tasks has to ignore `task`, and answers the call itself.
+ * Returns the message without task declarations of the client and without `params.task` of revision 2025-11-25. The
+ * gateway does not route tasks, so clients could not fetch their results. A receiver that declares no tasks must ignore
+ * `task` and answer the call itself.
  */
 export function withoutTasks(
   { spans, meta, params }: DecodedMessage & { params?: JsonObject | undefined },
@@ -53,9 +54,9 @@ function textWithoutTasks(capabilities: JsonObject): string {
   });
 }
 
-/** Takes out a member of an object whose value is at `value`, with its key and one comma. */
+/** Returns the edit that removes an object member by its value, with its key and one comma. */
 function removal(body: Buffer, value: Span): Edit {
-  // Between key and value there are spaces and a colon only.
+  // Only white space and a colon separate key and value.
   const keyEnd = body.lastIndexOf(QUOTE, value.start - 1);
   let start = body.lastIndexOf(QUOTE, keyEnd - 1);
   let end = value.end;

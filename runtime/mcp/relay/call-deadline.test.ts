@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { callDeadline } from './call-deadline.ts';
 
-it('is that of the backend where it has one of its own, whatever it is called', () => {
+it('returns the backend’s own deadline, or the default, for any backend name', () => {
   const timeouts = { default: 60_000, per_workload: { slow: 300_000 } };
   const rooms = { config: { operational: { timeouts } } };
   const of = (backend: string) => callDeadline(rooms, backend);

@@ -1,6 +1,6 @@
 import type { Rooms } from '#runtime/rooms';
 
-/** The slice that is needed. */
+/** The required part of the configuration. */
 interface Deadlines {
   readonly config: {
     readonly operational: {
@@ -9,7 +9,7 @@ interface Deadlines {
   };
 }
 
-/** Milliseconds that a call to this backend may be silent. */
+/** Returns the milliseconds that a call to this backend may pass without progress. */
 export function callDeadline({ config }: Deadlines, backend: string): number {
   const { timeouts } = config.operational;
   const { per_workload: own, default: usual } = timeouts;

@@ -10,7 +10,10 @@ import { ClientDocument, ClientStream } from './client-stream.ts';
 
 type EventFields = Parameters<typeof eventEnding>[0];
 
-/** A backend's answer on its way to the client, as it comes: one document, whole or in parts, or a stream; and what is noted of it. */
+/**
+ * Forwards a backend's answer to the client as it arrives: one document, whole or in parts, or a stream. Records the
+ * answer.
+ */
 export class ClientAnswer {
   readonly #request: ClientRequest;
   #stream: ClientStream | undefined;
@@ -21,7 +24,7 @@ export class ClientAnswer {
     this.#request = request;
   }
 
-  /** The whole of it. */
+  /** Forwards a whole document. */
   json(status: number, body: Buffer, kind: AnswerKind): void {
     const { res, trail } = this.#request;
     if (this.#isKept()) trail.answer = body.toString('utf8');
@@ -30,10 +33,10 @@ export class ClientAnswer {
     answerJson(res, status, body);
   }
 
-  /** Some bytes of an answer that is too large to be kept: of a document, or of one event of the stream. */
+  /** Forwards bytes of an answer that is too large to buffer: of a document, or of one event of the stream. */
   part(bytes: readonly Buffer[], flow: Flow): void {
     const { res, trail } = this.#request;
-    // Of what is not kept the audit log says that it is cut.
+    // The empty text makes the audit log mark the answer as truncated.
     if (this.#isKept()) trail.answer = '';
     if (this.#stream) {
       this.#stream.writePart(bytes, flow);
@@ -43,7 +46,7 @@ export class ClientAnswer {
     this.#document.write(bytes, flow);
   }
 
-  /** The last part is out. `event`: what the client gets of the fields of its event. */
+  /** Ends the parts. `event`: the fields of the event that the client receives. */
   ended(kind: AnswerKind, event: EventFields = {}): void {
     noteAnswered(this.#request.trail, kind);
     if (this.#stream && this.#flow) this.#stream.endEvent(event, this.#flow);
@@ -56,7 +59,7 @@ export class ClientAnswer {
     this.#stream.open();
   }
 
-  /** Remembers the response among the events of a stream. */
+  /** Records the response among the events of a stream. */
   noteEvent(message: BackendMessage, data: string): void {
     if (message.kind !== 'response') return;
     const { trail } = this.#request;
@@ -64,7 +67,7 @@ export class ClientAnswer {
     if (this.#isKept()) trail.answer = data;
   }
 
-  /** Text in the wire form of events. */
+  /** Sends text in the wire form of events. */
   write(text: string): void {
     this.#stream?.write(text, this.#flow);
   }
@@ -73,20 +76,25 @@ export class ClientAnswer {
     this.#stream?.end();
   }
 
-  /** @returns whether the client is told here; otherwise its request is still to be answered, or was cut off */
+  /**
+   * Fails the answer. @returns whether the client was notified or cut off here; false: its request still needs an
+   * answer
+   */
   fail({ error }: CallFailure): boolean {
     this.#document?.cut();
     if (!this.#stream) return false;
     const { trail, message } = this.#request;
     noteAnswer(trail, error.answer, error);
-    // A client must not take the part of an event that came for the whole.
+    // The client must not treat a partial event as complete.
     if (this.#stream.cutEvent()) return true;
     this.#stream.write(writeSse({ event: 'message', data: renderRpcError(error.answer, message.idText) }));
     this.#stream.end();
     return true;
   }
 
-  /** The client has cancelled its request: SDK clients take an ended stream, and a 202 in its place, for the end. */
+  /**
+   * Ends the answer after the client's cancellation. SDK clients accept an ended stream, or a 202 instead, as the end.
+   */
   cancelled(): void {
     const { res, trail } = this.#request;
     noteCancelled(trail);

@@ -5,14 +5,14 @@ import { EVENT_OPENING, eventEnding } from '#runtime/mcp/sse/write-sse';
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
-  // Tells buffering reverse proxies to let each event through at once.
+  // Tells buffering reverse proxies to forward each event at once.
   'x-accel-buffering': 'no',
 };
 
-/** Bytes that may wait for a client, beyond what it is held back for. */
+/** Maximum unread bytes of the gateway's own text, which it cannot pause. */
 const MAX_UNREAD = 1_048_576;
 
-/** One large JSON document to a client, in parts as they come. */
+/** Sends one large JSON document to a client in parts. */
 export class ClientDocument {
   readonly #res: ServerResponse;
 
@@ -21,7 +21,7 @@ export class ClientDocument {
     res.writeHead(200, { 'content-type': 'application/json' });
   }
 
-  /** `source` is held back until the client has caught up. */
+  /** Sends parts. `source` pauses until the client has caught up. */
   write(parts: readonly Buffer[], source: Flow): void {
     if (this.#res.destroyed) return;
     let isFull = false;
@@ -35,36 +35,38 @@ export class ClientDocument {
     this.#res.end();
   }
 
-  /** The connection breaks, so that nobody takes what came for the whole. */
+  /** Breaks the connection, so that the client does not treat the parts as a complete document. */
   cut(): void {
     this.#res.destroy();
   }
 }
 
-/** A stream of events to a client. Whoever feeds it is held back while the client does not read. */
+/** Sends a stream of events to a client. Pauses the source while the client does not read. */
 export class ClientStream {
   readonly #res: ServerResponse;
   readonly #held = new Set<Flow>();
   #draining = false;
-  /** An event is open, and its data comes in pieces. */
+  /** Whether an event is open and its data arrives in pieces. */
   #isInEvent = false;
 
   constructor(res: ServerResponse) {
     this.#res = res;
   }
 
-  /** Sends the headers, so that the client knows that it is connected before there is an event. */
+  /** Sends the headers, so that the client sees an open connection before the first event. */
   open(): void {
     if (this.#res.headersSent) return;
     this.#res.writeHead(200, STREAM_HEADERS);
     this.#res.flushHeaders();
   }
 
-  /** Writes text or bytes in the wire form of events. `source` is held back until the client has caught up: false. */
+  /**
+   * Sends text or bytes in the wire form of events. Returns false if `source` pauses until the client has caught up.
+   */
   write(text: string | Buffer, source?: Flow): boolean {
     if (this.#res.destroyed || this.#res.writableEnded || this.#res.write(text)) return true;
     if (source === undefined) {
-      // What the gateway says by itself cannot be held back: a client that reads nothing is let go.
+      // The gateway cannot pause its own text, so it disconnects a client that does not read.
       if (this.#res.writableLength > MAX_UNREAD) this.#res.destroy();
       return true;
     }
@@ -75,7 +77,7 @@ export class ClientStream {
     return false;
   }
 
-  /** Some bytes of the data of an event, which hold no line ends. Nothing else may be written before `endEvent`. */
+  /** Sends a part of an event's data, without line ends. Call `endEvent` before any other write. */
   writePart(parts: readonly Buffer[], source: Flow): void {
     if (!this.#isInEvent) this.write(EVENT_OPENING, source);
     this.#isInEvent = true;
@@ -87,7 +89,7 @@ export class ClientStream {
     this.write(eventEnding(fields), source);
   }
 
-  /** Breaks the connection in the middle of an event. False: there is none. */
+  /** Breaks the connection inside an open event. False: no event is open. */
   cutEvent(): boolean {
     if (this.#isInEvent) this.#res.destroy();
     return this.#isInEvent;

@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { TraceStep } from '#runtime/trail';
 import type { Rooms } from '#runtime/rooms';
 
-/** Never passed on, whatever is configured: the client's credential, hop-by-hop and forwarding headers, what we write ourselves. */
+/**
+ * Never forwarded, in any configuration: the client's credential, hop-by-hop and forwarding headers, and headers that
+ * the gateway sets.
+ */
 const NEVER = new Set([
   'authorization',
   'cookie',
@@ -31,7 +34,7 @@ const NEVER = new Set([
 
 const NONE: readonly string[] = [];
 
-/** The client's headers that the configuration passes on, as a flat list. */
+/** Returns the client's headers that the configuration forwards, as a flat list. */
 export function passthroughHeaders(req: IncomingMessage, { config }: Rooms): readonly string[] {
   const { passthrough_headers: names } = config;
   if (names.length === 0) return NONE;
@@ -44,7 +47,7 @@ export function passthroughHeaders(req: IncomingMessage, { config }: Rooms): rea
   return passed;
 }
 
-/** These headers with the trace of this step; what the client says of its own does not go beside it. */
+/** Returns these headers with the trace of this step, which replaces the client's trace headers. */
 export function tracedHeaders(headers: readonly string[], { headers: context }: TraceStep): string[] {
   const traced = [...context];
   for (let at = 0; at + 1 < headers.length; at += 2) {

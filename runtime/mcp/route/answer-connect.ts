@@ -5,23 +5,22 @@ import type { ClientRequest } from '../client-request.ts';
 import { loginTexts, opensUrls, renderToolText, type LoginRequest } from './render-login.ts';
 import type { Target } from './resolve-target.ts';
 
-/** A client asks for completions while its user types: no time to send anybody to a login. */
+/** Clients request completions while the user types, so the gateway does not ask for a login then. */
 export const SILENT = 'completion/complete';
 
-/** What differs between the eras in a call of what stands for a backend that waits for a login. */
+/** The parts of a connect call that differ between the eras. */
 interface Connecting {
   readonly request: ClientRequest;
   readonly asked: LoginRequest;
-  /** Whether the login comes while the client waits. */
+  /** Returns whether the login completes while the client waits. */
   readonly comes: (login: ProviderLogin) => Promise<boolean>;
-  /** Answers with the link, in the way that the client can use. */
+  /** Answers with the login link in a form that the client supports. */
   readonly ask: (login: ProviderLogin, error: LoginNeeded) => Promise<void>;
 }
 
 /**
- * Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. False: nothing was
- * answered, as the login is done and the name may lead to something now.
- * @throws RequestError
+ * Answers a call of an entry that requires a login, with the login link or a note that the login is done. False:
+ * nothing was answered, because the login is done and the name may now resolve. @throws RequestError
  */
 export async function answerConnect(
   { entry, backend }: Target,

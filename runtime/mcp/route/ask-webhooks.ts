@@ -4,7 +4,7 @@ import type { ClientRequest } from '../client-request.ts';
 import type { Target } from './resolve-target.ts';
 
 /**
- * Sends a call that its policies allow, when the webhooks of its MCPServer have let it through and its client still waits.
+ * Sends a call that its policies allow, once the webhooks of its MCPServer allow it too and if its client still waits.
  * @throws WebhookRefusal
  */
 export async function askWebhooks(

@@ -8,13 +8,13 @@ import { identityOf, load, plainly } from '#runtime/policy/testdata/plain-decisi
 import { questions, sources, type PolicySource, type Question } from '#runtime/policy/testdata/policy-questions';
 import { authorizeCall, isVisible } from './resolve-target.ts';
 
-/** The names `t` and `u` change places at the backend's own endpoint, in the group, at both or at neither. */
+/** Swaps the names `t` and `u` at the backend's own endpoint, in the group, at both or at neither. */
 const renamings = fc.record({ own: fc.boolean(), group: fc.boolean(), prefix: fc.constantFrom('', '{workload}_') });
 const SWAPPED: Record<string, { name: string }> = { t: { name: 'u' }, u: { name: 't' } };
 
 const PERMIT_ALL: PolicySource = { texts: ['permit(principal, action, resource);'], entities: [] };
 
-/** Sets that decide by names alone. */
+/** Policy sets that decide by names alone. */
 const byName = fc
   .constantFrom(
     'forbid(principal, action, resource == Tool::"t");',
@@ -39,7 +39,7 @@ interface Renaming {
   readonly prefix: string;
 }
 
-/** The catalogue entry of a question's tool or prompt, and the resource that the backend's own endpoint advertises. */
+/** Returns the catalogue entry of the question's tool or prompt, and the resource of the backend's own endpoint. */
 function advertise({ action, resource }: Question, { own, group, prefix }: Renaming) {
   const kind = action === 'call_tool' ? 'tools' : 'prompts';
   const { backend, originalName, annotations } = resource;
@@ -65,8 +65,8 @@ function isAllowed(call: () => void): boolean {
   }
 }
 
-describe('the policies of a server and of a backend', () => {
-  it('allow what Cedar allows by the advertised and the own name, and show whatever they allow', () => {
+describe('authorizeCall with policies of a server and of a backend', () => {
+  it('allows what Cedar allows for both names, and shows all allowed entries', () => {
     fc.assert(
       fc.property(pairs, questions, renamings, ([ofServer, ofBackend], asked, renaming) => {
         const [authorizer, own] = [load(ofServer, {}), load(ofBackend, { name: 'backend/x' })];

@@ -9,7 +9,7 @@ import { authorizeCall, isVisible } from './resolve-target.ts';
 const log: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 describe('authorizeCall', () => {
-  it('remembers the decisions of both policy sets, each by its own name', () => {
+  it('records the decisions of both policy sets, each with its own name', () => {
     const lookedUp: [set: string, remembered: boolean][] = [];
     const load = (name: string, tool: string) => {
       const policies = [`permit(principal, action, resource == Tool::"${tool}");`];

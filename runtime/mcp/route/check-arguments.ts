@@ -6,14 +6,14 @@ import { invalidRequest } from './refusals.ts';
 import type { Target } from './resolve-target.ts';
 
 /**
- * Where a policy or a webhook reads arguments, the backend must read the same ones: a key that occurs twice is refused, and what
- * goes out is written anew from what they saw.
+ * Ensures that the backend reads the same arguments as policies and webhooks. It rejects a duplicate key and returns
+ * edits that write the parsed arguments.
  */
 export function checkArguments(message: DecodedRequest, body: Buffer, { backend }: Target, rooms: Rooms): Edit[] {
   const span = message.spans['params.arguments'];
   if (!span || !(rooms.authorizer.readsArguments || backend.authorizer?.readsArguments || backend.webhooks)) return [];
   const text = JSON.stringify(message.params?.arguments);
-  // Most clients write just this: then there is no key twice, and nothing to write anew.
+  // Most clients write exactly this text, which has no duplicate key and needs no edit.
   if (text === body.toString('utf8', span.start, span.end)) return [];
   if (duplicateKeysIn(body, span)) throw invalidRequest(400, 'invalid_request', 'a key occurs twice in arguments');
   return [{ ...span, text }];

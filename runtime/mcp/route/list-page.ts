@@ -11,9 +11,8 @@ const INTERNAL_ERROR = -32603;
 const RETRY_AFTER = 1_000;
 
 /**
- * The list that a client asks for, on one page.
- * @throws RequestError for a cursor, as none was given out; where the configuration wants whole lists or none; and where no backend
- * answers, as an empty list would say that there is nothing
+ * Returns the requested list on one page. @throws RequestError for a cursor, because the gateway issues none; if the
+ * configuration requires complete lists; and if no backend answers, because an empty list would be wrong
  */
 export async function listPage(
   kind: ListKind,
@@ -38,7 +37,7 @@ export async function listPage(
   return list;
 }
 
-/** Whether a backend that answers is known to have no such list: then an empty one is the truth as far as it is known. */
+/** Returns whether an answering backend is known to lack such a list. Then an empty list is correct. */
 function someHaveNone(kind: ListKind, { era }: Asker, { backends }: Rooms): boolean {
   const { capability } = LIST_SPECS[kind];
   return backends.all.some(({ health }) => serves(health, era) && health.capabilities?.[capability] === false);

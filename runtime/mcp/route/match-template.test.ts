@@ -3,7 +3,7 @@ import { matchTemplate } from './match-template.ts';
 
 const matches = (template: string, uri: string) => matchTemplate(template, uri).matches;
 
-describe('a URI template', () => {
+describe('matchTemplate', () => {
   it.each([
     ['test://template/{id}/data', 'test://template/7/data'],
     ['file:///{+path}', 'file:///a/b,c'],
@@ -20,7 +20,7 @@ describe('a URI template', () => {
     ['x://s{;v}', 'x://s;v=1'],
     ['x://{a}-{b}', 'x://1-2-3'],
     ['x://plain', 'x://plain'],
-  ])('%s is where %s comes from', (template, uri) => {
+  ])('matches the template %s with the URI %s', (template, uri) => {
     expect(matches(template, uri)).toBe(true);
   });
 
@@ -41,7 +41,7 @@ describe('a URI template', () => {
     ['x://{a b}', 'x://1'],
     ['{+all}', 'x'.repeat(2_049)],
     ['{a}'.repeat(33), 'x'.repeat(40)],
-  ])('%s is not where %s comes from', (template, uri) => {
+  ])('does not match the template %s with the URI %s', (template, uri) => {
     expect(matches(template, uri)).toBe(false);
   });
 
@@ -54,18 +54,18 @@ describe('a URI template', () => {
     [`{?${Array.from({ length: 32 }, (_, at) => `a${at}`).join(',')}}!`],
     [`${`{?${'a,'.repeat(31)}a}`.repeat(31)}!`],
     [`${'{?a}'.repeat(31)}${'x'.repeat(900)}!`],
-  ])('%s costs some turns of the URI for each variable, and no more', (template) => {
+  ])('bounds the steps of %s by variables times the length of the URI', (template) => {
     const { matches, steps } = matchTemplate(template, 'x'.repeat(2_000));
     expect(matches).toBe(false);
     expect(steps).toBeLessThan(2_001 * (8 * 32 + template.length));
     expect(steps).toBeLessThan(2_500_000);
   });
 
-  it('counts each look at the URI that the names of a query cost, also where none is found', () => {
+  it('counts the steps for the names of a query even without a match', () => {
     const names = Array.from({ length: 32 }, (_, number) => `a${number}`);
     const { matches, steps } = matchTemplate(`{?${names.join(',')}}`, 'x'.repeat(2_000));
     expect(matches).toBe(false);
-    // Three alternatives are put together for a name, beside what is looked for.
+    // Besides its search, each name combines three alternatives.
     expect(steps).toBeGreaterThan(3 * 32 * 2_000 + 32 * 2_000);
   });
 });

@@ -1,14 +1,17 @@
-/** A part of a URI template: text as it stands, or a value of one or more characters without these. */
+/** A part of a URI template: literal text, or a value of one or more characters other than these. */
 type Piece = { readonly text: string } | { readonly valueWithout: string };
-/** Pieces in their order; or parts of a query, each of which may be missing. */
+/** Pieces in order, or query parameters that may each be missing. */
 type Part = { readonly pieces: readonly Piece[] } | { readonly names: readonly string[]; readonly first: '?' | '&' };
 
 const MAX_VARIABLES = 32;
 const MAX_LENGTH = 2_048;
-/** What no value of a kind has in it: of a path's segment, of a list of such, of a parameter in a query. */
+/** Characters that a value of each kind excludes: a path segment, a list of segments, a query parameter. */
 const [SEGMENT, LIST, QUERY_VALUE] = ['/,', '/', '&#'];
 
-/** What stands before the first value of an expression, between its values, and what is in none of them (RFC 6570 §3.2). */
+/**
+ * The text before the first value of an expression, the separator of its values, and the characters that values exclude
+ * (RFC 6570 §3.2).
+ */
 const OPERATORS: Record<string, { before: string; between: string; without: string }> = {
   '': { before: '', between: ',', without: SEGMENT },
   '+': { before: '', between: ',', without: '' },
@@ -18,15 +21,15 @@ const OPERATORS: Record<string, { before: string; between: string; without: stri
   ';': { before: ';', between: ';', without: LIST },
 };
 
-/** Whether a URI comes from a template, and how many characters were looked at to say so. */
+/** Whether a URI matches a template, and how many characters were examined. */
 export interface Match {
   readonly matches: boolean;
   readonly steps: number;
 }
 
 /**
- * Whether a URI comes from this URI template (RFC 6570). All combinations of values are followed at once, so the time grows with
- * the length of the URI times that of the template, whatever they are. A template that cannot be read, or has too many variables,
+ * Matches a URI with a URI template (RFC 6570). All combinations of values are tracked at once, so the time is always
+ * bounded by the length of the URI times that of the template. An invalid template, or one with too many variables,
  * matches nothing.
  */
 export function matchTemplate(template: string, uri: string): Match {
@@ -70,7 +73,7 @@ function readExpression(expression: string): Part | undefined {
   };
 }
 
-/** The places of a URI that the parts before lead to: 1 at each. */
+/** The positions of a URI that the previous parts can reach: 1 for each reachable position. */
 type Reached = Uint8Array;
 
 class Places {
@@ -121,7 +124,7 @@ class Places {
     return to;
   }
 
-  /** Parameters may be missing; the first that is there follows the operator, others an ampersand. */
+  /** Matches query parameters, which may be missing. The first one follows the operator, the others an ampersand. */
   #afterQuery(from: Reached, names: readonly string[], first: '?' | '&'): Reached {
     let some = this.#none();
     for (const name of names) {

@@ -5,9 +5,9 @@ import type { Backend } from '../backends/backend.ts';
 import type { PolicyRooms } from './policy-rooms.ts';
 
 /**
- * Whether a caller may know of a tool that leads to a login. It gives no access to anything: every call is decided
- * afterwards. So everybody who is authenticated sees it, unless policies let nobody in, or forbid it by name, or forbid it at
- * every backend that it is for.
+ * Returns whether a caller may see a connect tool. The tool grants no access, because policies decide every later call.
+ * Every authenticated caller sees it, unless the server has an empty policy list, or a policy forbids the tool at every
+ * backend of its provider.
  */
 export function mayConnect(
   entry: CatalogueEntry,
@@ -23,7 +23,10 @@ export function mayConnect(
   );
 }
 
-/** By a policy that forbids, not by the want of one that permits: nobody permits what no backend offers. */
+/**
+ * Returns whether a policy explicitly forbids the tool. A missing permit does not count, because policies cannot permit
+ * a tool that no backend offers.
+ */
 function isForbidden(
   authorizer: Authorizer | undefined,
   resource: PolicyResource,

@@ -10,16 +10,16 @@ describe('spellingsOf', () => {
     [' sdk://o\tne\n', 'sdk://one'],
     ['sdk://items/%c3%a9%2f', 'sdk://items/%C3%A9%2F'],
     ['file:///a/%252e', 'file:///a/%252e'],
-  ])('reads %j as %j', (uri, normal) => {
+  ])('normalises %j to %j', (uri, normal) => {
     expect(spellingsOf(uri).at(-1)).toBe(normal);
     expect(spellingsOf(normal)).toEqual([normal]);
   });
 
-  it('holds the spelling of a URL parser, which leaves escapes as they are', () => {
+  it('includes the spelling of a URL parser, which keeps escapes', () => {
     expect(spellingsOf('SDK://a%7eb%2f%41')).toEqual(['SDK://a%7eb%2f%41', 'sdk://a%7eb%2f%41', 'sdk://a~b%2FA']);
   });
 
-  it('unescapes every character that is not reserved, and no other one', () => {
+  it('unescapes exactly the unreserved characters', () => {
     for (let code = 0; code < 256; code++) {
       const hex = code.toString(16).padStart(2, '0');
       const character = String.fromCharCode(code);

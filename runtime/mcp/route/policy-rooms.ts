@@ -1,7 +1,7 @@
 import type { Rooms } from '#runtime/rooms';
 import type { Backend } from '../backends/backend.ts';
 
-/** What decides who may see and call an entry. */
+/** Services that decide who may see and call an entry. */
 export interface PolicyRooms extends Pick<Rooms, 'authorizer'> {
   readonly config: Pick<Rooms['config'], 'authz'>;
   readonly backends: {

@@ -7,19 +7,22 @@ import { checkArguments } from './check-arguments.ts';
 import { completionTarget } from './completion-target.ts';
 import { authorizeCall, type Target } from './resolve-target.ts';
 
-/** A client's request as it goes out to one backend. */
+/** A client's request in the form for one backend. */
 export interface PreparedCall {
   readonly backend: Backend;
-  /** What it is called there; undefined where no name stands in the request. */
+  /** The backend's own name of the entry. Undefined if the request carries no name. */
   readonly originalName: string | undefined;
-  /** The client's bytes, or those with the name replaced. */
+  /** The client's bytes, with the name replaced if necessary. */
   readonly body: Buffer;
   readonly idempotent: boolean;
 }
 
 const NONE: readonly Edit[] = [];
 
-/** Decides a call of a tool or prompt, and puts its own name in; `more`: what else is changed of it. @throws RequestError */
+/**
+ * Authorizes a call of a tool or prompt and inserts the backend's own name. `more`: further edits of the body. @throws
+ * RequestError
+ */
 export function prepareNamed(
   kind: 'tools' | 'prompts',
   target: Target,
@@ -42,7 +45,7 @@ export function prepareNamed(
   };
 }
 
-/** Finds whose completion is asked for, and puts its own name in. @throws RequestError */
+/** Resolves the entry to complete and inserts the backend's own name. @throws RequestError */
 export async function prepareCompletion(
   catalogue: Catalogue,
   asker: Asker,

@@ -17,8 +17,8 @@ const nouns: Record<ListKind, string> = {
 };
 
 /**
- * What does not exist, or what this caller may not see: the same answer for both, so that nobody can find out which.
- * The code is the one that the client's revision uses for unknown names.
+ * Returns the same error for a missing entry and for a hidden one, so that callers cannot distinguish them. The code is
+ * that of the client's revision for unknown names.
  */
 export function unknownName(kind: ListKind, era: Era, name: string): RequestError {
   const isResource = kind === 'resources' || kind === 'templates';
@@ -31,7 +31,10 @@ export function unknownName(kind: ListKind, era: Era, name: string): RequestErro
   });
 }
 
-/** Words for people: many clients show the message alone. Both come from the administrator's annotations. */
+/**
+ * Returns the reason as text, because many clients show only the message. The text comes from the administrator's
+ * annotations.
+ */
 function reasonOf(policy: Decision['policies'][number] | undefined): string {
   if (!policy) return 'Denied: no policy permits this call';
   return policy.advice === undefined
@@ -39,7 +42,10 @@ function reasonOf(policy: Decision['policies'][number] | undefined): string {
     : `Denied by policy ${policy.id}: ${policy.advice}`;
 }
 
-/** Visible, but this call is not permitted. `data`: what the deciding policies say of themselves, the first one apart. */
+/**
+ * Refuses a call of a visible entry. `data` holds the annotations of the deciding policies, with the first one
+ * separate.
+ */
 export function deniedByPolicy(decision: Decision): RequestError {
   const [first] = decision.policies;
   return new RequestError({

@@ -19,7 +19,7 @@ function toEntry({ resource }: Question, index: number): CatalogueEntry {
   return { name, backend, originalName, annotations, own, text: JSON.stringify({ index, name }) };
 }
 
-/** The same caller with other names, groups and claims; the first once more, as it is remembered. */
+/** Returns callers with other names, groups and claims, and the first caller again, whose result is cached. */
 function callersLike(first: Question | undefined): Question[] {
   if (first === undefined) return [];
   const others = ['a', 'b'].flatMap((subject) => [[], ['g'], ['h']].map((groups) => ({ ...first, subject, groups })));
@@ -47,7 +47,7 @@ describe('renderEntries', () => {
     );
   });
 
-  it('shows a list anew when only the policies of a backend change', () => {
+  it('renders a list again when only the policies of a backend change', () => {
     const rendered: RenderedLists = { byCaller: new Map(), byGroups: new Map(), groups: undefined };
     const entry = { name: 't', backend: 'y', originalName: 't', text: '{}', annotations: undefined };
     const authorizer = load({ texts: ['permit(principal, action, resource);'], entities: [] }, {});

@@ -15,7 +15,7 @@ const entryOf = (name: string, own?: PolicyResource): CatalogueEntry => ({
   text: '{}',
 });
 
-/** An authorizer that tells resources apart by the first letter of their names. */
+/** Creates an authorizer that classifies resources by the first letter of their names. */
 function recordWarmUps(warmed: string[]): Authorizer {
   const classes = new Map<string, object>();
   const classOf = ({ name }: PolicyResource) => {
@@ -40,7 +40,7 @@ describe('prepareEntries', () => {
     expect(warmed).toEqual(['get_prompt a1', 'get_prompt b1']);
   });
 
-  it("warms the policies of a backend up with the backend's own names", () => {
+  it('warms the policies of a backend up with the backend’s own names', () => {
     const warmed: string[] = [];
     const own = { name: 'c', backend: 'b', originalName: 'c' };
     const rooms = roomsOf(openAuthorizer(), recordWarmUps(warmed));

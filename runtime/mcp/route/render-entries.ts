@@ -13,7 +13,8 @@ type Caller = Pick<Asker, 'identity'>;
 type List = Pick<KindCatalogue, 'entries' | 'rendered'>;
 
 /**
- * What policies can read of a caller: two tokens of one person may differ in it. Without policies all callers see the same.
+ * Returns the attributes of a caller that policies can read. They may differ between two tokens of one user. Without
+ * policies all callers see the same list.
  */
 function viewOf({ identity }: Caller, { config, backends }: PolicyRooms, policies: string): string {
   if (config.authz === undefined && backends.all.every((backend) => backend.authorizer === undefined)) return '';
@@ -21,7 +22,7 @@ function viewOf({ identity }: Caller, { config, backends }: PolicyRooms, policie
   return `${policies}\n${JSON.stringify([key, groups, claims, clientId, scopes])}`;
 }
 
-/** Identifies the policy sets in force, of the server and of each backend. A reload can change each of them alone. */
+/** Identifies the active policy sets of the server and of each backend. A reload can change each of them alone. */
 function policiesOf({ authorizer, backends }: PolicyRooms): string {
   return [authorizer, ...backends.all.map((backend) => backend.authorizer)].map((each) => each?.id ?? '').join(' ');
 }
@@ -46,7 +47,7 @@ export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: 
   return text;
 }
 
-/** Groups the entries of a list and warms the policies up, ahead of the first caller. */
+/** Groups the entries of a list and warms the policies up before the first caller. */
 export function prepareEntries(kind: ListKind, list: List, rooms: PolicyRooms): void {
   const policies = policiesOf(rooms);
   if (list.rendered.groups?.policies === policies) return;
@@ -66,7 +67,7 @@ function groupsOf({ entries, rendered }: List, rooms: PolicyRooms, policies: str
   return rendered.groups;
 }
 
-/** Entries with the same class in the policies of the server and in those of their backend are one group. */
+/** Groups the entries that have the same class in the policies of the server and of their backend. */
 function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends }: PolicyRooms) {
   const samples: CatalogueEntry[] = [];
   const indices = new Map<string, number>();
@@ -81,7 +82,7 @@ function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends
   return { samples, groupOf };
 }
 
-/** The class of all entries where a backend has no policies. */
+/** The class of all entries of a backend without policies. */
 const OPEN = {};
 
 function known<K>(values: Map<K, number>, key: K, make: () => number): number {

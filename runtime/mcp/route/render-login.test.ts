@@ -12,7 +12,7 @@ const asked = (changes: Partial<LoginRequest> = {}): LoginRequest => ({
 });
 const stateless = { era: 'stateless', revision: '2026-07-28' } as const;
 
-describe('a client opens URLs', () => {
+describe('opensUrls', () => {
   it.each([
     ['where it says so', {}, true],
     ['for requests of all kinds, with sessions', { method: 'prompts/get' }, true],
@@ -23,12 +23,12 @@ describe('a client opens URLs', () => {
     ['in revision 2026-07-28 for calls', stateless, true],
     ['in revision 2026-07-28 for resources', { ...stateless, method: 'resources/read' }, true],
     ['in revision 2026-07-28 for nothing that may not ask', { ...stateless, method: 'completion/complete' }, false],
-  ])('%s', (_case, changes, expected) => {
+  ])('checks the client’s capability: %s', (_case, changes, expected) => {
     expect(opensUrls(asked(changes))).toBe(expected);
   });
 });
 
-describe('the answer to a request that needs a login', () => {
+describe('renderElicitation', () => {
   const place = { provider: 'github', url: 'https://x/connections/link?ticket=t', elicitationId: 'e' };
 
   it('keeps the id as the client wrote it', () => {
@@ -36,7 +36,7 @@ describe('the answer to a request that needs a login', () => {
     expect(renderLoginText(asked(), 'text', {})).toMatch(/^\{"jsonrpc":"2\.0","id":7,"result":/);
   });
 
-  it('gives back a state only where the client sent one', () => {
+  it('returns a state only if the client sent one', () => {
     const result = (params: LoginRequest['params']) =>
       (JSON.parse(renderElicitation(asked({ ...stateless, params }), place)) as { result: object }).result;
     expect(result({ requestState: 's' })).toHaveProperty('requestState', 's');

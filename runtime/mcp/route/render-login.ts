@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import type { Era } from '../era.ts';
 
-/** A request that needs a login of its caller's first, as far as the answer depends on it. */
+/** The parts of a request that determine how the gateway asks for a login. */
 export interface LoginRequest {
   readonly era: Era;
-  /** The revision that was agreed. */
+  /** The negotiated revision. */
   readonly revision: string;
   /** JSON text of the client's declared capabilities. */
   readonly capabilities: string;
@@ -13,29 +13,32 @@ export interface LoginRequest {
   readonly params: JsonObject | undefined;
 }
 
-/** Where and how its caller logs in. */
+/** The link and identifiers of a login. */
 export interface LoginPlace {
   readonly provider: string;
   readonly url: string;
-  /** Names the elicitation to clients of revision 2025-11-25. */
+  /** Identifies the elicitation for clients of revision 2025-11-25. */
   readonly elicitationId: string;
 }
 
 const INTERNAL_ERROR = -32603;
 const URL_ELICITATION_REQUIRED = -32042;
-/** The revision in which elicitation got its URL mode. */
+/** The revision that introduced URL mode elicitation. */
 const URL_MODE_SINCE = '2025-11-25';
-/** Revision 2026-07-28, multi round-trip requests: these may be answered by a request for input. */
+/** Methods that the server may answer with a request for input (revision 2026-07-28, multi round-trip requests). */
 const MAY_ASK = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** Whether the client opens URLs for its user. */
+/** Returns whether the client opens URLs for its user. */
 export function opensUrls({ era, revision, capabilities, method }: LoginRequest): boolean {
   if (era === 'session' ? revision < URL_MODE_SINCE : !MAY_ASK.has(method)) return false;
   const declared = JSON.parse(capabilities) as JsonObject;
   return isJsonObject(declared.elicitation) && isJsonObject(declared.elicitation.url);
 }
 
-/** JSON text of the response that has the client open the login; for clients of which `opensUrls` holds. */
+/**
+ * Returns the response that asks the client to open the login link, as JSON text. `opensUrls` must be true for the
+ * client.
+ */
 export function renderElicitation({ era, idText, params }: LoginRequest, place: LoginPlace): string {
   const { provider, url, elicitationId } = place;
   const message = `This needs your login at ${provider}.`;
@@ -49,14 +52,14 @@ export function renderElicitation({ era, idText, params }: LoginRequest, place: 
   return respond(idText, 'result', {
     resultType: 'input_required',
     inputRequests: { [elicitationKey(provider)]: asked },
-    // What the backend gave the client before comes back to it with the next try.
+    // The client repeats the state of the backend in its next attempt.
     ...state,
   });
 }
 
 const PREFIX = 'vmcp_connect_';
 
-/** Names the request for a login among the requests of one answer. */
+/** Returns the key of the login request among the input requests of one answer. */
 export function elicitationKey(provider: string): string {
   return PREFIX + provider;
 }
@@ -65,14 +68,17 @@ export function isElicitationKey(key: string): boolean {
   return key.startsWith(PREFIX);
 }
 
-/** JSON text of the response for a client that only shows text, at HTTP 200: a 401 would make it refresh its own token. */
+/**
+ * Returns the response for a client that only shows text, as JSON text. The status is 200, because a 401 would make the
+ * client refresh its own token.
+ */
 export function renderLoginText(request: LoginRequest, text: string, data: JsonObject): string {
   const { era, method, idText } = request;
   if (method !== 'tools/call') return respond(idText, 'error', { code: INTERNAL_ERROR, message: text, data });
   return respond(idText, 'result', toolResult(era, text, true));
 }
 
-/** The result of a tool of the gateway's own. */
+/** Returns the result of a tool of the gateway itself. */
 export function renderToolText({ era, idText }: LoginRequest, text: string): string {
   return respond(idText, 'result', toolResult(era, text, false));
 }
@@ -86,7 +92,7 @@ function respond(idText: string, member: 'result' | 'error', value: JsonObject):
   return `{"jsonrpc":"2.0","id":${idText},"${member}":${JSON.stringify(value)}}`;
 }
 
-/** What people and models read. */
+/** Texts for users and models. */
 export const loginTexts = {
   needed: (provider: string, url: string) =>
     `This needs the user's login at ${provider}. Ask the user to open this link in a browser and to log in there, then try again: ${url} (works once, for 10 minutes)`,

@@ -14,12 +14,18 @@ import { spellingsOf } from './normalise-uri.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 import { TemplateSearch } from './template-search.ts';
 
-/** Characters of templates and URI that one request looks at: five milliseconds or so, and more than honest templates need. */
+/**
+ * Maximum characters of templates and URI that one request examines: about five milliseconds, and more than regular
+ * templates need.
+ */
 const MOST_FOR_ONE = 1_000_000;
-/** Limits the characters of an unlisted URI, as policies decide about each spelling. RFC 9110 §4.1 asks for 8,000. */
+/**
+ * Limits the characters of an unlisted URI, because policies decide about each spelling. RFC 9110 §4.1 recommends
+ * 8,000.
+ */
 const MAX_UNLISTED = 8_192;
 
-/** The backend that a name leads to, and what it is called there. */
+/** The resolved backend and the entry's own name there. */
 export interface Target {
   readonly entry: CatalogueEntry;
   readonly backend: Backend;
@@ -34,7 +40,7 @@ export const actions: Record<ListKind, PolicyAction> = {
   templates: 'read_resource',
 };
 
-/** Looks a tool or prompt up by its advertised name. @throws RequestError when it is unknown */
+/** Resolves a tool or prompt by its advertised name. @throws RequestError if it is unknown */
 export function resolveName(
   kind: 'tools' | 'prompts',
   name: string,
@@ -45,14 +51,14 @@ export function resolveName(
   const entry = rooms.catalogues.find(catalogue, kind, name, asker);
   if (!(entry instanceof Promise) && entry?.failure === undefined) return targetOf(entry, kind, name, asker, rooms);
   return Promise.resolve(entry).then(async (found) => {
-    // The refusal of a hidden name takes as long as that of an unknown name.
+    // The refusal of a hidden name must take as long as that of an unknown name.
     const isAwaited = found?.failure !== undefined && isVisible(kind, found, asker, rooms);
     const listed = isAwaited ? await rooms.catalogues.whenListed(found, catalogue, kind, asker) : found;
     return targetOf(listed, kind, name, asker, rooms);
   });
 }
 
-/** Looks a resource up: by its URI, by a template that matches, else at the only backend that has resources. */
+/** Resolves a resource by its URI, then by a matching template, then to the only backend with resources. */
 export async function resolveUri(
   uri: string,
   catalogue: Catalogue,
@@ -76,7 +82,9 @@ async function templatesOf(catalogue: Catalogue, asker: Asker, rooms: Rooms): Pr
   return (await rooms.catalogues.list(catalogue, 'templates', asker)).entries;
 }
 
-/** A server may serve URIs that it does not list; with one server there is no doubt whose they are. */
+/**
+ * Returns the only backend with resources. A server may serve unlisted URIs, and with one server the owner is certain.
+ */
 function onlyResourceBackend(asker: Asker, rooms: Rooms): string | undefined {
   const having = rooms.backends.all.filter(
     ({ health }) => serves(health, asker.era) && health.capabilities?.resources === true,
@@ -91,15 +99,18 @@ function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: strin
   return { entry, backend };
 }
 
-/** Guessing names costs what calling costs. @returns what to throw */
+/**
+ * Counts the unknown name as a call against the limits, so that guessing names is limited too. @returns the error to
+ * throw
+ */
 export function refuseName(kind: ListKind, name: string, { era, identity }: Asker, rooms: Rooms): RequestError {
   rooms.rateLimits?.charge(identity);
   return unknownName(kind, era, name);
 }
 
 /**
- * Whether this caller may know of the entry. The server's policies decide about the advertised name, the backend's own about the
- * name at the backend's own endpoint.
+ * Returns whether this caller may see the entry. The server's policies decide about the advertised name, the backend's
+ * own about the name at the backend's own endpoint.
  */
 export function isVisible(
   kind: ListKind,
@@ -115,7 +126,10 @@ export function isVisible(
   );
 }
 
-/** Decides one call by the two policy sets of `isVisible`, for each spelling of a URI. @throws RequestError 403 when it is denied */
+/**
+ * Authorizes one call by the two policy sets of `isVisible`, for each spelling of a URI. @throws RequestError 403 if it
+ * is denied
+ */
 export function authorizeCall(
   kind: ListKind,
   target: Pick<Target, 'entry' | 'others'> & { readonly backend: Pick<Backend, 'name' | 'authorizer'> },

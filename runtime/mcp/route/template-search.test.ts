@@ -5,8 +5,8 @@ const templates = (count: number, template: string) =>
   Array.from({ length: count }, () => ({ originalName: template, backend: 'a' }));
 const URI = `x://${'a'.repeat(2_000)}`;
 
-describe('a search for the template of a URI', () => {
-  it('finds the first', async () => {
+describe('TemplateSearch', () => {
+  it('returns the first match', async () => {
     const entries = ['y://{a}', 'x://{b}', 'x://{+c}'].map((originalName) => ({ originalName, backend: 'a' }));
     expect(await new TemplateSearch(1_000_000).first(entries, 'x://1')).toBe(entries[1]);
   });
@@ -14,7 +14,7 @@ describe('a search for the template of a URI', () => {
   it.each([
     ['that does not match', 'x://{a}{b}{c}!'],
     ['that matches', 'x://{a}{b}{c}'],
-  ])('lets others have their turn with a template %s', async (_, template) => {
+  ])('yields to the event loop with a template %s', async (_, template) => {
     let turns = 0;
     const isOver = new AbortController();
     const count = () => {
@@ -28,7 +28,7 @@ describe('a search for the template of a URI', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('ends at a backend when the request has used up what it may look at there, for all its URIs together', async () => {
+  it('stops at a backend when the URIs of a request have used its limit there', async () => {
     const search = new TemplateSearch(100_000);
     const last = { originalName: 'x://{a}', backend: 'a' };
     const other = { originalName: 'x://{a}', backend: 'b' };

@@ -2,21 +2,21 @@ import { setImmediate as giveWay } from 'node:timers/promises';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import { matchTemplate } from './match-template.ts';
 
-/** Characters that are looked at before others have their turn: about a millisecond. */
+/** Characters that are examined before the search yields to the event loop: about a millisecond. */
 const TURN = 200_000;
 
-/** Looks for templates that URIs come from, on behalf of one request: with an end, and giving way to others meanwhile. */
+/** Searches templates that match the URIs of one request. The search is bounded and yields to the event loop. */
 export class TemplateSearch {
   readonly #most: number;
   readonly #used = new Map<string, number>();
   #turn = TURN;
 
-  /** `most`: characters that may be looked at for this request at each backend, of all URIs and templates together. */
+  /** `most`: characters that this request may examine at each backend, for all URIs and templates together. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** @returns the first whose template the URI comes from, without those of backends at which nothing more may be looked at */
+  /** @returns the first entry whose template matches the URI, without entries of backends whose limit is used up */
   async first<T extends Pick<CatalogueEntry, 'originalName' | 'backend'>>(
     entries: readonly T[],
     uri: string,

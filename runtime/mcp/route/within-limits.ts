@@ -5,7 +5,7 @@ import type { ClientRequest } from '../client-request.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
 
-/** Requests that go on to backends: these are counted. */
+/** Methods of requests that reach backends, which the limits count. */
 const COUNTED: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
@@ -16,15 +16,14 @@ const COUNTED: ReadonlySet<string> = new Set([
   'logging/setLevel',
 ]);
 
-/** Refuses a request of whoever has none left, before anything is looked up. @throws RateLimited */
+/** Rejects a request without remaining quota before anything is resolved. @throws RateLimited */
 export function checkLimits(method: string, { rateLimits }: Rooms, identity: Identity): void {
   if (rateLimits && COUNTED.has(method)) rateLimits.check(identity);
 }
 
 /**
- * Sends a request that its policies allow to this backend, when its limits let it through and its client still waits. `tool`: it
- * calls that one.
- * @throws RateLimited
+ * Sends an authorized request to this backend if its limits allow it and its client still waits. `tool`: the called
+ * tool. @throws RateLimited
  */
 export function withinLimits(
   { name }: Pick<Backend, 'name'>,
@@ -35,7 +34,7 @@ export function withinLimits(
   return sendCounted(rateLimits?.take(identity, name, tool), res, send);
 }
 
-/** Sends one request to all of these backends, when the limits of each let it through. @throws RateLimited */
+/** Sends one request to all of these backends if the limits of each allow it. @throws RateLimited */
 export function withinLimitsOfAll(
   backends: readonly Pick<Backend, 'name'>[],
   { res, identity, rooms: { rateLimits } }: ClientRequest,

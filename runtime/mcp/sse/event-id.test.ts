@@ -7,8 +7,8 @@ fc.configureGlobal({ seed: 20_251_125 });
 const part = fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => text.toWellFormed());
 const position = fc.record({ backend: part, stream: part, original: part });
 
-describe('event ids', () => {
-  it('carry backend, stream and the original id through a header', () => {
+describe('encodeEventId', () => {
+  it('encodes backend, stream and original id for use in a header', () => {
     fc.assert(
       fc.property(position, (sent) => {
         const id = encodeEventId(sent)!;
@@ -18,7 +18,7 @@ describe('event ids', () => {
     );
   });
 
-  it('differ where any part differs', () => {
+  it('returns distinct ids if any part differs', () => {
     fc.assert(
       fc.property(position, position, (a, b) => {
         expect(encodeEventId(a) === encodeEventId(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
@@ -30,13 +30,13 @@ describe('event ids', () => {
   });
 
   it.each(['', 'a:b', 'a:b:c:d', 'a:%:c', 'a:%61:c', '%ff:b:c', 'a:b:é', `a:b:${'c'.repeat(3000)}`])(
-    'are not made of %p',
+    'returns no id that decodes to %p',
     (text) => {
       expect(decodeEventId(text)).toBeUndefined();
     },
   );
 
-  it('are left out where they would be too long', () => {
+  it('returns no id that is too long', () => {
     expect(encodeEventId({ backend: 'a', stream: 'b', original: 'x'.repeat(3000) })).toBeUndefined();
   });
 });

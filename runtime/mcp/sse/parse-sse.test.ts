@@ -21,7 +21,7 @@ const event = (data: string, rest: Partial<SseEvent> = {}): SseEvent => ({
   ...rest,
 });
 
-describe('parsing server-sent events', () => {
+describe('createSseParser', () => {
   it.each([
     ['the usual one', 'event: message\ndata: {"a":1}\n\n', [event('{"a":1}', { event: 'message' })]],
     ['all fields', 'id: 7\nretry: 250\nevent: e\ndata: x\n\n', [event('x', { id: '7', retry: 250, event: 'e' })]],
@@ -42,12 +42,12 @@ describe('parsing server-sent events', () => {
     ['a retry that is no number and an id with NUL', 'retry: 1s\nid: a\0b\ndata: a\n\n', [event('a')]],
     ['an event that ends with the stream', 'data: a\n\ndata: b\n', [event('a')]],
     ['an event name without data', 'event: e\n\ndata: a\n\n', [event('a')]],
-  ])('reads %s', (_, text, expected) => {
+  ])('parses %s', (_, text, expected) => {
     expect(parseText(text)).toEqual(expected);
     expect(parse([...Buffer.from(text)].map((byte) => Buffer.from([byte])))).toEqual(expected);
   });
 
-  it('refuses an event above the limit, in one line, in many lines, and never ended', () => {
+  it('rejects an event above the limit in one line, in many lines, and without an end', () => {
     const limit = 1000;
     expect(parse([Buffer.from(`data: ${'x'.repeat(900)}\n\n`.repeat(50))], limit)).toHaveLength(50);
     for (const text of [
@@ -69,11 +69,11 @@ describe('parsing server-sent events', () => {
     }
   });
 
-  it('lets comments keep a stream open for ever', () => {
+  it('accepts an endless stream of comments', () => {
     expect(parse([Buffer.from(': ping\n'.repeat(1000)), Buffer.from('data: a\n\n')], 100)).toEqual([event('a')]);
   });
 
-  it('takes a large event in many chunks in linear time', () => {
+  it('parses a large event in many chunks in linear time', () => {
     const data = 'x'.repeat(4_000_000);
     const bytes = Buffer.from(`data: ${data}\n\n`);
     const chunks = Array.from({ length: Math.ceil(bytes.length / 100) }, (_, i) =>
@@ -81,7 +81,7 @@ describe('parsing server-sent events', () => {
     );
     const start = performance.now();
     expect(parse(chunks, 5_000_000)[0]?.data.length).toBe(data.length);
-    // Copying the beginning for each chunk would take 80 GB of copies.
+    // Copying the beginning for each chunk would copy 80 GB.
     expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
@@ -106,8 +106,8 @@ const piece = fc.constantFrom(
 );
 const stream = fc.array(fc.oneof(piece, fc.string({ maxLength: 6 })), { maxLength: 40 }).map((parts) => parts.join(''));
 
-describe('the SSE parser against any input', () => {
-  it('gives the same events however the bytes are cut', () => {
+describe('createSseParser with arbitrary input', () => {
+  it('returns the same events for any chunk borders', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(200), { maxLength: 20 }), (text, cuts) => {
         const bytes = Buffer.from(text);
@@ -119,10 +119,10 @@ describe('the SSE parser against any input', () => {
     );
   });
 
-  it('agrees with the eventsource-parser package on events that carry data', () => {
+  it('agrees with the eventsource-parser package on events with data', () => {
     fc.assert(
       fc.property(stream, (text) => {
-        // It gives no events without data, and takes an empty event name for none.
+        // The package returns no events without data, and treats an empty event name as missing.
         const expected: [string, string | undefined, string | undefined][] = [];
         const parser = createParser({ onEvent: ({ data, event: name, id }) => expected.push([data, name, id]) });
         const bytes = Buffer.from(`${text}\n`);
@@ -135,7 +135,7 @@ describe('the SSE parser against any input', () => {
     );
   });
 
-  it('reads back what is written', () => {
+  it('parses the output of writeSse', () => {
     const line = fc.string({ unit: 'grapheme' }).filter((text) => !/[\r\n\0]/.test(text) && text.isWellFormed());
     const outgoing = fc.record(
       {
@@ -158,7 +158,7 @@ describe('the SSE parser against any input', () => {
     );
   });
 
-  it('refuses to write a field that breaks out of its line', () => {
+  it('throws in writeSse for a field with a line break', () => {
     expect(() => writeSse({ data: 'a', id: 'x\ndata: forged' })).toThrow(RangeError);
     expect(() => writeSse({ data: 'a', event: 'x\r' })).toThrow(RangeError);
     expect(writeSse({ data: 'a\nevent: forged\r\n\r\nid: 1' })).toBe(
@@ -171,7 +171,7 @@ describe('LargeData', () => {
   const LARGE = 2 * LARGE_BYTES;
   const text = 'x'.repeat(LARGE);
 
-  /** The data that was handed over, what came as events, and in which order. */
+  /** Returns the data of large events and the other events, in order of arrival. */
   function parseLarge(bytes: Buffer, size: number): string[] {
     const seen: string[] = [];
     const parser = createSseParser({
@@ -186,17 +186,17 @@ describe('LargeData', () => {
       },
     });
     for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size));
-    // What differs is to be readable.
+    // A short placeholder keeps failures readable.
     return seen.map((one) => one.replaceAll(text, '#'));
   }
 
-  it.each(['\n', '\r\n', '\r'])('takes the data of a large event between others, with lines that end in %j', (end) => {
+  it.each(['\n', '\r\n', '\r'])('receives the data of a large event between others, with the line end %j', (end) => {
     const lines = ['data: a', '', 'id: 1', `data: ${text}`, 'retry: 5', '', 'data: b', '', ''];
     for (const size of [65_536, 1_000_003, LARGE_BYTES + 20])
       expect(parseLarge(Buffer.from(lines.join(end)), size)).toEqual(['event a ', 'large # 1 5', 'event b ']);
   });
 
-  it('takes all data lines of an event in order, parted by spaces', () => {
+  it('receives all data lines of an event in order, separated by spaces', () => {
     const lines = ['data: a', `data: ${text}`, 'data: b', `data: ${text}`, 'data', 'id: 2', '', ''];
     expect(parseLarge(Buffer.from(lines.join('\n')), 65_536)).toEqual(['large a # b #  2 ']);
   });

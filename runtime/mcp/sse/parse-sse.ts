@@ -1,45 +1,48 @@
-// Server-sent events, WHATWG HTML §9.2: parsed from bytes as they arrive, whatever the chunks' borders.
+// Parses server-sent events (WHATWG HTML §9.2) from bytes as they arrive, at any chunk borders.
 
 import { isAscii } from 'node:buffer';
 
-/** One event. An event without data is given too where it carries an id or a retry: MCP streams open with such a one. */
+/**
+ * One event. Events without data are included if they carry an id or a retry, because MCP streams open with such an
+ * event.
+ */
 export interface SseEvent {
   readonly id: string | undefined;
   readonly event: string | undefined;
-  /** Empty where the event has no data. */
+  /** Empty if the event has no data. */
   readonly data: string;
   /** Milliseconds. */
   readonly retry: number | undefined;
 }
 
-/** The sender puts more into one event than is let through. */
+/** Thrown if an event exceeds the limit. */
 export class SseEventTooLarge extends Error {
   override readonly name = 'SseEventTooLarge';
 }
 
-/** Takes the data of one large event as it comes. */
+/** Receives the data of one large event in parts. */
 export interface LargeData {
-  /** Some bytes of it. A space stands for the end of a data line. */
+  /** Receives bytes. A space replaces the end of a data line. */
   push(bytes: Buffer): void;
   end(fields: Pick<SseEvent, 'id' | 'retry'>): void;
 }
 
 interface SseParserSettings {
-  /** Bytes of one event, its field names included. */
+  /** Maximum bytes of one event, including its field names. */
   readonly maxEventBytes: number;
   readonly onEvent: (event: SseEvent) => void;
-  /** Asked once a data line is larger than `LARGE_BYTES` and not complete. Absent: it is given to `onEvent` as any other. */
+  /** Called once a data line exceeds `LARGE_BYTES` and is incomplete. Absent: large events go to `onEvent` too. */
   readonly onLarge?: () => LargeData;
 }
 
 export interface SseParser {
-  /** Takes the next bytes; calls onEvent for each event that they complete. Throws SseEventTooLarge. */
+  /** Parses the next bytes and calls onEvent for each completed event. @throws SseEventTooLarge */
   push(chunk: Buffer): void;
-  /** Bytes of the event that is not complete yet. */
+  /** Bytes of the incomplete event. */
   readonly pending: number;
-  /** The data of the event that is not complete yet has been handed over: who has it counts it. */
+  /** Whether the data of the incomplete event goes to `LargeData`, whose owner counts it. */
   readonly isLarge: boolean;
-  /** Bytes of its fields that have come; those of comments do not count. */
+  /** Bytes of fields received so far, without comments. */
   readonly arrived: number;
 }
 
@@ -47,22 +50,22 @@ const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
-/** The byte order mark's UTF-8 bytes, read as latin1. */
+/** The UTF-8 bytes of the byte order mark, read as latin1. */
 const BOM = '\u00ef\u00bb\u00bf';
 const LONGEST_NAME = 5;
 const DIGITS = /^\d{1,9}$/;
 
-/** What each further data line of one event counts for besides its bytes: an event of a million empty lines is no small one. */
+/** Extra bytes counted for each further data line, because an event of a million empty lines uses much memory. */
 const LINE_COST = 32;
-/** A buffer for unfinished lines that is larger than this is not kept for the next one. */
+/** A larger buffer for unfinished lines is not reused. */
 const KEEP_BYTES = 65_536;
-/** Data of one line that is larger is handed over as it comes. */
+/** A data line above this size is passed on in parts. */
 export const LARGE_BYTES = 1_048_576;
 const DATA = 'data:';
 const BETWEEN_LINES = Buffer.from(' ');
 const NOTHING = Buffer.alloc(0);
 
-/** What the lines since the last blank one have said. */
+/** The fields since the last blank line. */
 interface Fields {
   id: string | undefined;
   event: string | undefined;
@@ -71,7 +74,7 @@ interface Fields {
 }
 const noFields = (): Fields => ({ id: undefined, event: undefined, data: [], retry: undefined });
 
-/** Bytes, the same as latin1 text (so that positions agree), and whether all of them are ASCII. */
+/** Bytes, the same as latin1 text (with equal positions), and whether all of them are ASCII. */
 interface Source {
   readonly bytes: Buffer;
   readonly text: string;
@@ -83,11 +86,11 @@ function valueOf(source: Source, start: number, end: number): string {
   return source.isAscii ? source.text.slice(start, end) : source.bytes.toString('utf8', start, end);
 }
 
-/** Takes the line [start, end). */
+/** Parses the line [start, end). */
 function takeLine(fields: Fields, source: Source, start: number, end: number): void {
   const { text } = source;
   let colon = start;
-  // No field that counts has a longer name: the rest of the line need not be read.
+  // No known field has a longer name, so the rest of the line is not read.
   while (colon < end && text.charCodeAt(colon) !== COLON) if (++colon - start > LONGEST_NAME) return;
   const value = text.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1;
   const name = text.slice(start, colon);
@@ -103,7 +106,9 @@ function takeRetry(fields: Fields, value: string): void {
   if (DIGITS.test(value)) fields.retry = Number(value);
 }
 
-/** Position of the next line end, or -1. Most streams have no CR; in one that has, no byte is looked at twice. */
+/**
+ * Returns the position of the next line end, or -1. Most streams have no CR; otherwise each byte is examined only once.
+ */
 function findLineEnd(text: string, from: number, hasCr: boolean): number {
   if (!hasCr) return text.indexOf('\n', from);
   for (let at = from; at < text.length; at++) {
@@ -113,28 +118,28 @@ function findLineEnd(text: string, from: number, hasCr: boolean): number {
   return -1;
 }
 
-/** Position of the first line end in these bytes, or -1. */
+/** Returns the position of the first line end in these bytes, or -1. */
 function lineEndIn(bytes: Buffer): number {
   const lf = bytes.indexOf(LF);
   const cr = (lf < 0 ? bytes : bytes.subarray(0, lf)).indexOf(CR);
   return cr < 0 ? lf : cr;
 }
 
-/** A parser of one stream. It keeps the bytes of one unfinished event at most. */
+/** Creates a parser of one stream. It buffers at most one unfinished event. */
 export function createSseParser(settings: SseParserSettings): SseParser {
   return new StreamParser(settings);
 }
 
 class StreamParser implements SseParser {
   readonly #settings: SseParserSettings;
-  /** The beginning of a line whose end has not come yet: the first #pendingBytes of it. */
+  /** The beginning of an unfinished line: the first #pendingBytes of the buffer. */
   #pending: Buffer = Buffer.alloc(0);
   #pendingBytes = 0;
   #eventBytes = 0;
   #fields = noFields();
   #isFirstLine = true;
   #endedWithCr = false;
-  /** Takes the data of the event that passes now. */
+  /** Receives the data of the current large event. */
   #large: LargeData | undefined;
   #isInLargeLine = false;
 
@@ -175,7 +180,7 @@ class StreamParser implements SseParser {
     if (at < chunk.length) this.#keep(at === 0 ? chunk : chunk.subarray(at));
   }
 
-  /** The line that is kept, if it is one of data, passes from here on as it comes. */
+  /** Passes the buffered line on in parts from here, if it is a data line. */
   #handOver(): void {
     const { onLarge } = this.#settings;
     if (!onLarge || this.#pending.toString('latin1', 0, DATA.length) !== DATA) return;
@@ -195,7 +200,7 @@ class StreamParser implements SseParser {
     this.#large.push(value);
   }
 
-  /** @returns what comes after the end of the line */
+  /** Passes on the line. @returns the bytes after the end of the line */
   #passLine(chunk: Buffer): Buffer {
     const end = lineEndIn(chunk);
     const part = end < 0 ? chunk : chunk.subarray(0, end);
@@ -246,7 +251,7 @@ class StreamParser implements SseParser {
     if (start === end) {
       this.#endEvent();
     } else if (source.text.charCodeAt(start) !== COLON) {
-      // A comment leaves nothing behind, so a stream of them never fills an event.
+      // Comments do not count, so a stream of them never fills an event.
       this.#eventBytes += end - start + (this.#fields.data.length > 0 ? LINE_COST : 0);
       takeLine(this.#fields, source, start, end);
     }

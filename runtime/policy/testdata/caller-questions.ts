@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ENTITIES, policyOf, question, type OwnEntity, type PolicySource, type Question } from './policy-questions.ts';
 
-/** Conditions that tell callers apart: by claims compared with literals, with other values, or read whole. */
+/** Conditions that distinguish callers: by claims compared with literals, with other values, or read whole. */
 const callerConditions = [
   'principal.claim_role == "x"',
   'principal.claim_role != "xy"',

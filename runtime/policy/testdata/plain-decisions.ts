@@ -76,7 +76,7 @@ function ask(policies: readonly PlainPolicy[], source: PolicySource, asked: Ques
   return decision === 'allow' && !erred.some((policy) => policy?.effect === 'forbid');
 }
 
-/** Asks Cedar with the policies as they are written and all attributes and entities, without memory. */
+/** Evaluates the unchanged policies with all attributes and entities, without a cache. */
 export function plainly(source: PolicySource, asked: Question): boolean {
   const unalias = (text: string) => text.replaceAll('tools/call', 'call_tool').replaceAll('prompts/get', 'get_prompt');
   const effectOf = (text: string): Effect => (text.startsWith('forbid') ? 'forbid' : 'permit');
@@ -84,7 +84,7 @@ export function plainly(source: PolicySource, asked: Question): boolean {
   return ask(policies, source, asked);
 }
 
-/** Asks in the same way with the policies that decide what a list shows. */
+/** Evaluates in the same way the policies that decide the content of a list. */
 export function readPlainVisibility(source: PolicySource): (asked: Question) => boolean {
   const validated = validatePolicySet({ policies: source.texts, entitiesJson: JSON.stringify(source.entities) });
   if (!validated.ok) throw new Error(validated.problems.join('\n'));
@@ -92,7 +92,7 @@ export function readPlainVisibility(source: PolicySource): (asked: Question) => 
   return (asked) => ask(policies, source, { ...asked, args: {} });
 }
 
-/** Loads a source; one that does not validate is passed over. */
+/** Loads a source; `fc.pre` skips an invalid one. */
 export function load(
   { texts, entities }: PolicySource,
   { name = 'server', ...options }: Omit<AuthorizerOptions, 'log'>,

@@ -8,7 +8,7 @@ export interface PolicySource {
   readonly texts: string[];
   readonly entities: readonly OwnEntity[];
 }
-/** One request, as far as policies can read it. */
+/** One request: the parts that policies can read. */
 export interface Question {
   readonly subject: string;
   readonly groups: string[];
@@ -72,7 +72,7 @@ const conditions = [
   'resource has title',
   'action == Action::"prompts/get"',
 ];
-/** Conditions that tell resources apart: by name, parent and attribute, through literals, patterns and other values. */
+/** Conditions that distinguish resources: by name, parent and attribute, through literals, patterns and other values. */
 const resourceConditions = [
   'resource == Tool::"v"',
   'resource in [Tool::"u", Backend::"y"]',
@@ -99,7 +99,7 @@ const resourceConditions = [
   '(resource has title && resource.title == "Tx")',
   '(resource has title && resource.title != "Tx")',
 ];
-/** These need the user's entities. */
+/** Conditions that need the user's entities. */
 const ownConditions = [
   '(principal has team && principal.team == "red")',
   '(resource is Tool && resource has owner && resource.owner == principal)',
@@ -149,7 +149,7 @@ export const sources: fc.Arbitrary<PolicySource> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<PolicySource>({ texts: [whole], entities: ENTITIES }) },
 );
 
-/** Policies that decide by the resource alone, or by how it compares with the caller and the call. */
+/** Policies that decide by the resource alone, or by comparing it with the caller and the call. */
 export const resourceSources: fc.Arbitrary<PolicySource> = fc
   .tuple(
     fc.constantFrom<[string[], OwnEntity[]]>([resourceConditions, []], [ownResourceConditions, ENTITIES]),
@@ -243,7 +243,7 @@ export const resourceQuestions: fc.Arbitrary<readonly Question[]> = fc
     })),
   );
 
-/** Questions that differ from the first in one thing each, as those do that a bad key confuses. */
+/** Fields in which questions differ from the first one: an incorrect cache key would ignore one of them. */
 const parts = [
   'subject',
   'groups',

@@ -7,17 +7,14 @@ import type { Counters } from '../counters.ts';
 import type { Limit, Refusal } from '../limit.ts';
 import { TAKE } from './take-script.ts';
 
-/**
- * Connects; the Redis need not be reachable yet.
- * @throws ConfigError where an address is malformed or a file cannot be read
- */
+/** Connects to Redis, which need not be reachable yet. @throws ConfigError if an address is malformed or a file is unreadable */
 export async function openRedisCounters(config: RedisConfig, readSecret: ReadSecret): Promise<Counters> {
   const connection = connectRedis(config, readSecret);
   await connection.firstReady(config.dial_timeout);
   return new RedisCounters(config.key_prefix, connection);
 }
 
-/** Counts in a Redis, for all replicas: one question, one round trip. A key says neither who nor what is counted. */
+/** Counts in Redis for all replicas, with one round trip per request. Keys reveal neither user nor tool. */
 class RedisCounters implements Counters {
   readonly #prefix: string;
   readonly #redis: RedisConnection;
@@ -37,7 +34,7 @@ class RedisCounters implements Counters {
     return { limit, wait };
   }
 
-  /** Keys end by themselves. */
+  /** Redis keys expire by themselves. */
   retain(): void {
     return;
   }

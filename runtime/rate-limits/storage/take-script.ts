@@ -1,9 +1,9 @@
 import { script } from '#runtime/storage/redis/script';
 
 /**
- * For each limit its key, requests, and milliseconds in which a full count drains → 0: counted at all of them; else which one is
- * full, from 1, and the milliseconds until it has room: counted at none. A value is `level at`: what was counted and has not
- * drained, and when that was so.
+ * Input for each limit: its key, requests, and milliseconds in which a full count drains. Returns 0 if the request was counted at all
+ * limits. Otherwise it is counted at none, and the script returns the index of the full limit (from 1) and the milliseconds to wait. A
+ * value is `level at`: the undrained count, and its time.
  */
 export const TAKE = script(`
 local function store(key, level, requests, period)

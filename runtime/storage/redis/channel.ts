@@ -5,18 +5,18 @@ import type { RedisConnection } from './connection.ts';
 
 export interface ChannelListener {
   readonly heard: (message: string) => void;
-  /** From now on everything is heard; what was said before may have been missed. */
+  /** Called when the subscription begins; earlier messages may have been missed. */
   readonly joined: () => void;
-  /** Nothing is heard any more, until it is joined again. */
+  /** Called when the subscription ends, until it begins again. */
   readonly left: () => void;
-  /** The user of this process may not listen: the first word of what Redis said. */
+  /** Called when the Redis user may not subscribe, with the first word of Redis's answer. */
   readonly refused: (reason: string) => void;
 }
 
-/** A connection on which nothing happens may be dead for long without anybody knowing. */
+/** Milliseconds between pings: a dead connection without traffic would otherwise stay undetected. */
 const ASK_EVERY_MS = 1_000;
 
-/** Listens to one channel of a Redis, over a connection of its own; joins again when that breaks. */
+/** Subscribes to one Redis channel over its own connection, and resubscribes after a disconnect. */
 export class RedisChannel {
   readonly #name: string;
   readonly #listener: ChannelListener;
@@ -25,7 +25,7 @@ export class RedisChannel {
   #joined: Redis | undefined;
   readonly #whenJoined = Promise.withResolvers<undefined>();
 
-  /** @throws ConfigError where an address is malformed or a file cannot be read */
+  /** @throws ConfigError if an address is malformed or a file is unreadable */
   constructor(name: string, config: RedisConfig, readSecret: ReadSecret, listener: ChannelListener) {
     this.#name = name;
     this.#listener = listener;
@@ -40,7 +40,7 @@ export class RedisChannel {
     return this.#joined !== undefined;
   }
 
-  /** Resolves when it is joined for the first time, at the latest after `ms`. */
+  /** Resolves after the first subscription, at the latest after `ms`. */
   async firstJoined(ms: number): Promise<void> {
     const late = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => late.resolve(undefined), ms);
@@ -77,7 +77,7 @@ export class RedisChannel {
     this.#listener.left();
   }
 
-  /** No answer in time: the connection is given up and another one is made. */
+  /** Pings Redis. Without an answer in time, the connection is replaced. */
   #ask(): void {
     if (this.#connection.isReady) this.#connection.ask((redis) => redis.ping()).catch(() => undefined);
   }

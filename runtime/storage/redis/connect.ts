@@ -7,15 +7,15 @@ const DISCONNECT_TIMEOUT_MS = 100;
 const KEEP_ALIVE_MS = 10_000;
 
 /**
- * A connection to the one Redis, or to the master that the Sentinels name, whoever that is at the moment.
- * @throws ConfigError where an address is malformed or a file of it cannot be used
+ * Returns a connection to the single Redis, or to the present master according to the Sentinels. @throws ConfigError if an address is
+ * malformed or a file is unusable
  */
 export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?: ConnectionWatch): RedisConnection {
   const options = (attempt: number): RedisOptions => ({
     ...behaviour(config),
     ...redisOptions(config, readSecret, attempt),
   });
-  // At the start a mistake is said; later on a file that is missing for a moment is only another failed attempt.
+  // Reports errors at the start. Later, a temporarily missing file is only another failed attempt.
   try {
     options(0);
   } catch (error) {
@@ -26,7 +26,7 @@ export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?
   return new RedisConnection(options, { read: config.read_timeout, write: config.write_timeout }, watch);
 }
 
-/** Nothing is queued or sent twice: whoever asked hears at once, and asks again or not. */
+/** Disables queues and retries: callers get errors at once and decide about a retry. */
 function behaviour({ dial_timeout }: RedisConfig): RedisOptions {
   return {
     connectTimeout: dial_timeout,

@@ -3,29 +3,29 @@ import type { RedisScript } from './script.ts';
 import { TimedRedis } from './timed-redis.ts';
 import { StorageUnavailable } from '../storage-unavailable.ts';
 
-/** More than that wait for an answer only where Redis is far too slow. */
+/** Limit of pending commands, which only a much too slow Redis reaches. */
 const MAX_WAITING = 10_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
-/** Answers after which the connection leads to the wrong server, or is no longer signed in. */
+/** Answers that show a connection to the wrong server, or one that is no longer authenticated. */
 const WRONG_SERVER = /READONLY|MASTERDOWN|NOAUTH/;
 
-/** Who wants to know when there is a connection, and when there is none any more. */
+/** Callbacks for a new and a lost connection. */
 export interface ConnectionWatch {
-  /** It has just been made. */
+  /** Called for a new connection. */
   readonly ready: (redis: Redis) => void;
   readonly lost: () => void;
 }
 
-/** Milliseconds that Redis has to answer, and to take in what is sent. */
+/** Milliseconds in which Redis must answer, and must accept sent data. */
 export interface Deadlines {
   readonly read: number;
   readonly write: number;
 }
 
 /**
- * One connection to the Redis that is the master now. While there is none, or it does not answer in time, everything fails at once
- * with StorageUnavailable, nothing is queued, and another connection is tried until there is one.
+ * One connection to the present Redis master. Without a connection or an answer in time, every command fails at once with
+ * StorageUnavailable. Nothing is queued. The class reconnects until it succeeds.
  */
 export class RedisConnection {
   readonly #options: (attempt: number) => RedisOptions;
@@ -41,7 +41,7 @@ export class RedisConnection {
   #closed = false;
   readonly #whenReady = Promise.withResolvers<undefined>();
 
-  /** `options` are made anew for each attempt, which it counts, as passwords change. */
+  /** `options` gets the number of the attempt and is called for each attempt, as passwords change. */
   constructor(options: (attempt: number) => RedisOptions, deadlines: Deadlines, watch?: ConnectionWatch) {
     this.#options = options;
     this.#deadlines = deadlines;
@@ -49,12 +49,12 @@ export class RedisConnection {
     this.#connect();
   }
 
-  /** Whether it is worth to ask. */
+  /** Whether there is a connection. */
   get isReady(): boolean {
     return this.#ready !== undefined;
   }
 
-  /** Resolves when it is connected for the first time, at the latest after `ms`. */
+  /** Resolves after the first connection, at the latest after `ms`. */
   async firstReady(ms: number): Promise<void> {
     const late = Promise.withResolvers<undefined>();
     const timer = setTimeout(() => late.resolve(undefined), ms);
@@ -62,7 +62,7 @@ export class RedisConnection {
     clearTimeout(timer);
   }
 
-  /** One question, one round trip. */
+  /** Runs one command with one round trip. */
   async ask<Answer>(question: (redis: Redis) => Promise<Answer>): Promise<Answer> {
     const redis = this.#ready;
     if (!redis) throw new StorageUnavailable('there is no connection to Redis', { cause: withoutData(this.#problem) });
@@ -81,7 +81,7 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script, which Redis forgets at a restart or failover: then it is sent again. */
+  /** Runs a script. Redis drops scripts at a restart or failover; then the script is sent again. */
   run(script: RedisScript, ...values: (string | number)[]): Promise<unknown> {
     return this.ask(async (redis) => {
       try {
@@ -127,7 +127,7 @@ export class RedisConnection {
     redis.once('end', () => {
       if (this.#current !== redis) return;
       this.#lose(redis);
-      // It still listens to the Sentinels.
+      // A disconnect is necessary, as the client still listens to the Sentinels.
       redis.disconnect();
       this.#connectLater();
     });
@@ -156,7 +156,7 @@ export class RedisConnection {
     this.#connectLater();
   }
 
-  /** A peer that takes nothing in: what is sent piles up in this process. */
+  /** Watches a peer that accepts no data: otherwise sent data accumulates in this process. */
   #watchSending(redis: Redis): void {
     if (this.#sending || !redis.stream.writableNeedDrain) return;
     const timer = setTimeout(() => this.#drop(redis, new Error('write timed out')), this.#deadlines.write);
@@ -170,7 +170,7 @@ export class RedisConnection {
 
 const isAnswer = (error: unknown): error is Error => error instanceof ReplyError;
 
-/** Errors of Redis carry the command with its values, and may quote them: only the first word of an answer is kept. */
+/** Redis errors may contain the command with its values, so only the first word of an answer is kept. */
 function withoutData(error: unknown): Error | undefined {
   if (error === undefined) return undefined;
   if (isAnswer(error)) return new Error(`answer ${/^[A-Z]+/.exec(error.message)?.[0] ?? 'ERR'}`);

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
 
-/** An operation that is all or nothing, as Redis runs it. */
+/** An atomic Redis operation. */
 export interface RedisScript {
   readonly lua: string;
-  /** Of the text, by which Redis knows it. */
+  /** SHA-1 of the text, by which Redis finds the script. */
   readonly sha: string;
 }
 
-// Every script has the prefix of all keys as its first argument, and the clock of Redis. `at` is when something ends, in
-// milliseconds since the epoch. Rows are JSON made here: a script reads members of it, and never writes it anew, as Lua turns
-// empty lists into objects and large numbers into others.
+// The first argument of every script is the common key prefix. Scripts use the clock of Redis. `at` is an expiry in milliseconds since
+// the epoch. Rows are JSON from this process. Scripts only read them: Lua would turn empty lists into objects and change large numbers.
 const PRELUDE = `
 local prefix = ARGV[1]
 local time = redis.call('TIME')
@@ -30,7 +29,7 @@ local function sweep(index)
 end
 `;
 
-/** A script of these parts. */
+/** Returns a script of these parts. */
 export function script(...parts: readonly string[]): RedisScript {
   const lua = [PRELUDE, ...parts].join('');
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };

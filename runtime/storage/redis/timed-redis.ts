@@ -3,13 +3,13 @@ import { type Command, Redis, type RedisOptions } from 'ioredis';
 type Sent = Parameters<Redis['sendCommand']>;
 
 /**
- * A client whose commands fail where Redis takes longer than `deadline` (milliseconds), and not where this process does: it may be
- * paused for seconds, by its garbage or by a limit of its CPU time, and an answer that has come meanwhile is read before the deadline counts.
+ * Redis client whose commands fail if Redis exceeds `deadline` (milliseconds). A pause of this process, by garbage collection or a CPU
+ * limit, does not count: an answer that has arrived is read before the deadline applies.
  */
 export class TimedRedis extends Redis {
   readonly #deadline: number;
 
-  /** `options` without `commandTimeout`, which counts such a pause. */
+  /** `options` without `commandTimeout`, which would count such a pause. */
   constructor(options: Omit<RedisOptions, 'commandTimeout'>, deadline: number) {
     super(options);
     this.#deadline = deadline;
@@ -22,7 +22,7 @@ export class TimedRedis extends Redis {
   }
 
   #time(command: Command): void {
-    // What came in is read between a timer and an immediate.
+    // node reads input between a timer and an immediate.
     const timer = setTimeout(() => setImmediate(() => giveUp(command)), this.#deadline);
     const end = () => clearTimeout(timer);
     command.promise.then(end, end);

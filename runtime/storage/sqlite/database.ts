@@ -11,7 +11,7 @@ const OPEN_PAUSE_MS = 50;
 
 type Row = Record<string, SQLOutputValue>;
 
-/** The file, opened, with its statements. Whatever fails within a step becomes StorageUnavailable, and leaves no trace. */
+/** An open database file with its statements. A failed step has no effect and becomes StorageUnavailable. */
 export class SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #now: () => number;
@@ -33,7 +33,7 @@ export class SqliteDatabase {
     }
   }
 
-  /** One transaction: all or nothing, one after the other over all processes. */
+  /** Runs one transaction. Transactions of all processes run one after the other. */
   write<Answer>(step: (now: number) => Answer): Promise<Answer> {
     try {
       this.#database.exec('BEGIN IMMEDIATE');
@@ -52,7 +52,7 @@ export class SqliteDatabase {
     }
   }
 
-  /** @returns how many rows it changed */
+  /** Runs a statement. @returns the number of changed rows */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#prepare(sql).run(...values).changes);
   }
@@ -69,7 +69,7 @@ export class SqliteDatabase {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  /** In passing, as no process has the file for itself. */
+  /** Deletes expired rows during other work, as no process owns the file. */
   #sweep(now: number): void {
     if (now - this.#sweptAt < SWEEP_INTERVAL_MS) return;
     this.#sweptAt = now;
@@ -90,8 +90,8 @@ function unavailable(cause: unknown): StorageUnavailable {
 }
 
 /**
- * Opens the file, or makes it: readable by its owner alone, as is its folder where that is made.
- * @throws ConfigError where it cannot be used, or another release or another program made it
+ * Opens or creates the file. Only its owner can read it, and its folder if that is created. @throws ConfigError if it is unusable, or
+ * another release or program created it
  */
 export async function openDatabase(
   file: string,
@@ -103,7 +103,7 @@ export async function openDatabase(
       return new SqliteDatabase(openPrepared(file, schema), schema, now);
     } catch (error) {
       if (error instanceof ConfigError) throw error;
-      // Another process is making the tables.
+      // Another process is creating the tables.
       if (!isBusy(error) || attempt >= attempts)
         throw new ConfigError(`${file}: ${problemOf(error, schema)}`, { cause: error });
       await sleep(OPEN_PAUSE_MS);
@@ -113,7 +113,7 @@ export async function openDatabase(
 
 function openPrepared(file: string, schema: DatabaseSchema): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  // SQLite gives its other files the mode of this one.
+  // SQLite gives its other files the mode of this file.
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
   const database = new DatabaseSync(file);

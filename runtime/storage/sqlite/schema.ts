@@ -1,30 +1,27 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '#runtime/errors';
 
-/** What a database file holds, and who made it. */
+/** Content of a database file, and its creator. */
 export interface DatabaseSchema {
-  /** Statements that make the tables. */
+  /** Statements that create the tables. */
   readonly tables: string;
-  /** Of the tables; another number was written by another release. */
+  /** Version of the tables. Another release wrote a file with another version. */
   readonly version: number;
-  /** Tells the file from databases of other programs, and of other parts of this one. */
+  /** Distinguishes the file from databases of other programs and of other parts of this program. */
   readonly applicationId: number;
-  /** Milliseconds that a writer waits for another process's; each write takes far less than one. The process does nothing else meanwhile. */
+  /** Milliseconds that a writer waits for another process; each write takes far less than one. The wait blocks the process. */
   readonly busyTimeout: number;
-  /** Statements that delete what is over; each has the time as its parameter. */
+  /** Statements that delete expired rows; each has the time as its parameter. */
   readonly sweeps: readonly string[];
-  /** What follows where the file is moved away. */
+  /** The loss if the file is moved away, for messages. */
   readonly loss: string;
 }
 
-/**
- * Makes an opened database ready for several processes at once, with its tables.
- * @throws ConfigError where another release made it
- */
+/** Prepares an opened database for several processes and creates its tables. @throws ConfigError if another release created it */
 export function prepareDatabase(database: DatabaseSync, file: string, schema: DatabaseSchema): void {
   database.exec(`PRAGMA busy_timeout = ${schema.busyTimeout}`);
-  // Readers and a writer do not wait for each other. What a crash of the machine loses of the last moment is as after a
-  // failover: a process that dies loses nothing.
+  // Readers and a writer do not block each other. A crash of the machine may lose the last writes, as a failover does; a crash of the
+  // process loses none.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -30,25 +30,25 @@ import { contextHeaders, readContext, replaceContext } from './trace-context.ts'
 import type { Log } from '../log.ts';
 import type { SpanCounts } from '../span-counts.ts';
 
-/** Makes spans of requests, or of none while traces are off. */
+/** Creates spans of requests; none while traces are disabled. */
 export interface Tracing {
-  /** A request has begun, as far as it was read. undefined: it is not traced. */
+  /** Begins the trace of a decoded request. undefined: the request is not traced. */
   begin(req: IncomingMessage, message: DecodedMessage, startedAt: number): RequestTrace | undefined;
   /**
-   * A request is over that has no trace: one that was refused before it was read gets its span now. Returns the id of its
-   * trace, where it is kept.
+   * Records a span for a finished request without a trace, which was refused before decoding. Returns the id of its trace, if it is
+   * sampled.
    */
   refused(trail: Trail, milliseconds: number): string | undefined;
   /**
-   * Waits up to `grace` milliseconds for the requests that are under way, sends what waits within two seconds, and closes. Asked
-   * again, it may have less time.
+   * Waits up to `grace` milliseconds for pending requests, sends queued spans within two seconds, and closes. A later call may shorten
+   * the time.
    */
   close(grace: number): Promise<void>;
 }
 
 export interface TracingDeps {
   readonly version: string;
-  /** The environment of this process, read in main.ts. */
+  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
   readonly proxy: ProxySettings | undefined;
@@ -60,16 +60,16 @@ type Settings = RunConfig['telemetry_config'];
 
 /** Milliseconds for TCP and TLS. */
 const CONNECT_WITHIN = 3_000;
-/** Milliseconds for what waits when it is closed. */
+/** Milliseconds to send queued spans at the end. */
 const FLUSH_WITHIN = 2_000;
 const MAX_VALUE = 1_024;
 
-/** Sends spans to the collector of the configuration. @throws ConfigError where it cannot be reached as it is written */
+/** Returns a tracing that sends spans to the configured collector. @throws ConfigError if the settings are unusable */
 export function createTracing({ server, telemetry_config: settings }: RunConfig, deps: TracingDeps): Tracing {
   const place = readTracesUrl(settings);
   if ('problem' in place) throw new ConfigError(`telemetry_config: ${place.problem}`);
   const { ca_bundle_file: bundle } = settings;
-  // What is missing is found now, not at the first export.
+  // Reports a missing file now, not at the first export.
   headersOf(settings, deps);
   const onlyCaBundle = bundle === undefined ? undefined : checkAuthorities(deps.files.read(bundle), bundle);
   const connections = { onlyCaBundle, proxy: deps.proxy, connectTimeout: CONNECT_WITHIN, connections: 1 };
@@ -124,7 +124,7 @@ class Spans implements Tracing {
     const from = readContext(req.headers, message);
     const parent = from ? trace.setSpanContext(ROOT_CONTEXT, from) : ROOT_CONTEXT;
     const span = this.#start('request', SpanKind.SERVER, parent, startedAt);
-    // Nobody follows a trace that begins here and is not kept; one that began elsewhere is handed on.
+    // An unsampled trace that begins here is dropped; one with a remote parent is propagated.
     if (!span.isRecording() && !from) return undefined;
     this.#underWay++;
     return new TracedRequest(trace.setSpan(parent, span), {
@@ -137,7 +137,7 @@ class Spans implements Tracing {
   }
 
   refused(trail: Trail, milliseconds: number): string | undefined {
-    // A request that was read and has no trace was not chosen.
+    // A decoded request without a trace was not sampled.
     if (trail.method !== undefined && trail.req.method === 'POST') return undefined;
     const span = this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, trail.startedAt);
     if (!span.isRecording()) return undefined;
@@ -165,7 +165,7 @@ class Spans implements Tracing {
   }
 }
 
-/** Settles as soon as it does, or after so many milliseconds. */
+/** Settles with the work, at the latest after that many milliseconds. */
 async function settled(work: Promise<unknown>, within: number): Promise<void> {
   const cancel = new AbortController();
   const late = sleep(within, undefined, { signal: cancel.signal, ref: false }).catch(() => undefined);
@@ -173,7 +173,7 @@ async function settled(work: Promise<unknown>, within: number): Promise<void> {
   cancel.abort();
 }
 
-/** What a request needs of whoever makes its spans. */
+/** The parts of tracing that a request needs. */
 interface Maker extends Pick<RequestTrace, 'finish'> {
   start(name: string, kind: SpanKind, context: Context): Span;
 }
@@ -225,7 +225,7 @@ class Step implements TraceStep {
   }
 }
 
-/** Milliseconds since the epoch, of milliseconds of the monotonic clock. */
+/** Converts milliseconds of the monotonic clock to milliseconds since the epoch. */
 function timeOf(monotonic: number): number {
   return performance.timeOrigin + monotonic;
 }

@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api';
 import { METHODS } from '#runtime/telemetry/methods';
 import type { Trail } from '#runtime/trail';
 
-/** Names of older conventions, beside those of today. */
+/** Attribute names of older conventions, in addition to the current ones. */
 const LEGACY: readonly (readonly [string, string])[] = [
   ['http.request.method', 'http.method'],
   ['http.response.status_code', 'http.status_code'],
@@ -12,14 +12,17 @@ const LEGACY: readonly (readonly [string, string])[] = [
   ['gen_ai.prompt.name', 'mcp.prompt.name'],
 ];
 
-/** `tools/call <tool>`, as the conventions for MCP name a span; a name that nobody offers is the caller's own text and stays out. */
+/**
+ * Returns the span name `tools/call <tool>` of the MCP conventions. It omits names that no backend offers, as they are text of the
+ * caller.
+ */
 export function nameOf({ method, req, target, backend }: Trail): string {
   const known = knownMethod(method ?? req.method);
   const isNamed = backend !== undefined && target !== undefined && (known === 'tools/call' || known === 'prompts/get');
   return isNamed ? `${known} ${target}` : known;
 }
 
-/** What is said of a request. No argument, URI of a resource, token or text of an error is among it. */
+/** Returns the attributes of a request. They contain no argument, resource URI, token or error text. */
 export function describeRequest(trail: Trail, useLegacy: boolean): Attributes {
   const { req, status, revision, session, backend, outcome, code } = trail;
   const all: Attributes = {
@@ -51,7 +54,7 @@ function legacyOf(attributes: Attributes): Attributes {
   );
 }
 
-/** Methods that MCP does not know are the caller's own text. */
+/** Returns the method if MCP defines it. Other methods are text of the caller. */
 function knownMethod(method: string | undefined): string {
   return method !== undefined && METHODS.has(method) ? method : '_OTHER';
 }

@@ -8,7 +8,7 @@ function span(traceFlags: number = TraceFlags.SAMPLED): ReadableSpan {
   return { spanContext: () => context } as Partial<ReadableSpan> as ReadableSpan;
 }
 
-/** A sender whose exports are answered by the test. */
+/** Starts a queue with a sender whose exports the test answers. */
 function start() {
   const batches: { size: number; answer: (taken: number) => void }[] = [];
   const state = { isShut: false };
@@ -26,12 +26,12 @@ function start() {
   return { batches, state, counts, queue, end, settle };
 }
 
-describe('spans on their way to a collector', () => {
-  it('go a batch at a time, and are dropped and counted where there is no room', async () => {
+describe('SpanQueue', () => {
+  it('sends one batch at a time, and drops and counts spans over the limit', async () => {
     const { batches, counts, queue, end, settle } = start();
     end(512);
     expect(batches.map(({ size }) => size)).toEqual([512]);
-    // It does not answer: what comes waits, up to a bound.
+    // Without an answer, further spans wait, up to a limit.
     end(2_048 + 7);
     expect(batches).toHaveLength(1);
     expect(counts).toEqual({ exported: 0, dropped: 7 });
@@ -44,7 +44,7 @@ describe('spans on their way to a collector', () => {
     await queue.shutdown();
   });
 
-  it('that the collector refuses, all or some, are counted, and the next are sent', async () => {
+  it('counts spans that the collector refuses, and sends the next ones', async () => {
     const { batches, counts, end, settle } = start();
     end(512);
     batches[0]!.answer(0);
@@ -55,7 +55,7 @@ describe('spans on their way to a collector', () => {
     expect(counts).toEqual({ exported: 500, dropped: 524 });
   });
 
-  it('are sent when they are asked for; at the end what is left is dropped, and nothing more comes in', async () => {
+  it('sends spans on flush; at shutdown it drops waiting spans and accepts no more', async () => {
     const { batches, counts, queue, end, state } = start();
     end(3);
     const flushed = queue.forceFlush();
@@ -69,7 +69,7 @@ describe('spans on their way to a collector', () => {
     expect([counts, state.isShut, batches.length]).toEqual([{ exported: 3, dropped: 3 }, true, 1]);
   });
 
-  it('that are not to be kept are not sent', async () => {
+  it('does not send unsampled spans', async () => {
     const { batches, counts, queue } = start();
     for (let i = 0; i < 1_000; i++) queue.onEnd(span(TraceFlags.NONE));
     await queue.forceFlush();

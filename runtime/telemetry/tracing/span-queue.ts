@@ -10,10 +10,10 @@ interface QueueSettings {
 
 const MAX_WAITING = 2_048;
 const BATCH = 512;
-/** Milliseconds in which spans are gathered before a batch is sent. */
+/** Milliseconds in which a batch gathers spans. */
 const GATHER = 1_000;
 
-/** Spans on their way out: gathered, sent a batch at a time, and dropped where the collector does not keep up. */
+/** Queue of outgoing spans. It sends one batch at a time, and drops spans if the collector is too slow. */
 export class SpanQueue implements SpanProcessor {
   readonly #settings: QueueSettings;
   #waiting: ReadableSpan[] = [];
@@ -26,7 +26,7 @@ export class SpanQueue implements SpanProcessor {
   }
 
   onStart(): void {
-    // Only what is over is sent.
+    // Only finished spans are sent.
   }
 
   onEnd(span: ReadableSpan): void {
@@ -40,13 +40,13 @@ export class SpanQueue implements SpanProcessor {
     else this.#timer ??= setTimeout(() => void this.#send(), GATHER).unref();
   }
 
-  /** Settles when all that waits now was sent or dropped. */
+  /** Settles when all waiting spans are sent or dropped. */
   async forceFlush(): Promise<void> {
     await this.#sending;
     await this.#send();
   }
 
-  /** What still waits is dropped. */
+  /** Closes the queue and drops the waiting spans. */
   async shutdown(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -55,7 +55,7 @@ export class SpanQueue implements SpanProcessor {
     await this.#settings.sender.close();
   }
 
-  /** One batch after the other; who comes meanwhile waits for the same end. */
+  /** Sends one batch after the other. Calls made meanwhile share the same promise. */
   #send(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

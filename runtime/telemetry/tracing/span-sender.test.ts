@@ -3,7 +3,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { Agent } from 'undici';
 import { SpanSender } from './span-sender.ts';
 
-/** Of a collector that is not there. */
+/** Starts a sender for a collector that does not exist. */
 function start() {
   const told: string[] = [];
   const tell = (message: string) => void told.push(message);
@@ -11,8 +11,8 @@ function start() {
   return { told, sender: new SpanSender({ ...settings, log: { warn: tell, info: tell } }) };
 }
 
-describe('spans that cannot be sent', () => {
-  it('are lost, and nothing else, where they cannot be written down', async () => {
+describe('SpanSender with spans that cannot be sent', () => {
+  it('drops spans that cannot be serialised, and fails nothing else', async () => {
     const { told, sender } = start();
     const broken = { spanContext: 'none' } as Partial<Record<keyof ReadableSpan, unknown>> as ReadableSpan;
     expect(await sender.send([broken])).toBe(0);
@@ -20,12 +20,12 @@ describe('spans that cannot be sent', () => {
     await sender.close();
   });
 
-  it('are given up at once, and told of to nobody, when the sender is closed', async () => {
+  it('drops the spans at once and logs nothing when it is closed', async () => {
     const { told, sender } = start();
     await sender.close();
     const startedAt = performance.now();
     expect(await sender.send([])).toBe(0);
-    // Tries again would take 3.5 s.
+    // Retries would take 3.5 s.
     expect(performance.now() - startedAt).toBeLessThan(3_000);
     expect(told).toEqual([]);
   });

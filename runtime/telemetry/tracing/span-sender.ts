@@ -7,24 +7,24 @@ import type { Log } from '#runtime/telemetry/log';
 
 interface SenderSettings {
   readonly url: string;
-  /** Read anew for each export: a secret may have changed. */
+  /** Called for each export: a secret may have changed. */
   readonly headers: () => Record<string, string>;
   /** Closed with the sender. */
   readonly dispatcher: Dispatcher;
   readonly log: Pick<Log, 'warn' | 'info'>;
 }
 
-/** Milliseconds for one export, its second tries included. */
+/** Milliseconds for one export including its retries. */
 const EXPORT_WITHIN = 5_000;
 const FIRST_PAUSE = 500;
 const MAX_ANSWER = 65_536;
-/** OTLP/HTTP: what may be sent once more. */
+/** OTLP/HTTP: statuses that allow a retry. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** What became of one attempt: how many spans were taken, or why none was, and after how many milliseconds it may be tried again. */
+/** Result of one attempt: the number of accepted spans, or the reason of the failure with the milliseconds before a retry. */
 type Attempt = { readonly taken: number } | { readonly fault: string; readonly again: number | false };
 
-/** Sends spans by OTLP/HTTP, as the configuration says and nothing else: the exporters of the library read the environment. */
+/** Sends spans by OTLP/HTTP, only as configured: the exporters of the library would read the environment. */
 export class SpanSender {
   readonly #settings: SenderSettings;
   #isFailing = false;
@@ -34,7 +34,7 @@ export class SpanSender {
     this.#settings = settings;
   }
 
-  /** Settles with how many the collector took. */
+  /** Settles with the number of spans that the collector accepted. */
   async send(spans: ReadableSpan[]): Promise<number> {
     const signal = AbortSignal.timeout(EXPORT_WITHIN);
     const end = performance.now() + EXPORT_WITHIN;
@@ -73,9 +73,9 @@ export class SpanSender {
     }
   }
 
-  /** Once for each time that it begins or ends to fail: `vmcp_spans_total` counts. */
+  /** Logs once when exports begin to fail or succeed again; `vmcp_spans_total` has the counts. */
   #tell(fault: string | undefined): void {
-    // Nobody uses it any more.
+    // The sender is no longer in use.
     if (this.#closed) return;
     const isFailing = fault !== undefined;
     const { log, url } = this.#settings;
@@ -87,7 +87,7 @@ export class SpanSender {
   }
 }
 
-/** Spans that a collector says not to have taken though it took the others; what is no such answer says nothing. */
+/** Returns the number of spans that a collector rejected in a partial success. Other answers count as none. */
 function rejectedOf(answer: Uint8Array): number {
   if (answer.length === 0) return 0;
   try {

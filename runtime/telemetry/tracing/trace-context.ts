@@ -13,7 +13,7 @@ interface Carried {
   readonly tracestate: unknown;
 }
 
-/** The caller's context (W3C Trace Context): what the message itself says in `_meta` is nearer to it than the headers. */
+/** Returns the caller's context (W3C Trace Context). The message's `_meta` takes precedence over the headers. */
 export function readContext(headers: IncomingHttpHeaders, message: DecodedMessage): SpanContext | undefined {
   return (
     readCarried(inMeta(message)) ?? readCarried({ traceparent: headers.traceparent, tracestate: headers.tracestate })
@@ -40,13 +40,13 @@ function renderTraceparent({ traceId, spanId, traceFlags }: SpanContext): string
   return `00-${traceId}-${spanId}-${(traceFlags & TraceFlags.SAMPLED) === 0 ? '00' : '01'}`;
 }
 
-/** Flat list. */
+/** Returns the headers as a flat list of names and values. */
 export function contextHeaders(context: SpanContext): string[] {
   const state = context.traceState?.serialize() ?? '';
   return [KEY, renderTraceparent(context), ...(state === '' ? [] : ['tracestate', state])];
 }
 
-/** The message with this context where its `_meta` names one; the same bytes where it names none. */
+/** Returns the message with this context in its `_meta`, if `_meta` names a context; else the same bytes. */
 export function replaceContext(body: Buffer, context: SpanContext): Buffer {
   const member = scanEnvelope(body.toString('latin1'), true, false).meta.find(({ key }) => key === KEY);
   if (!member) return body;

@@ -9,11 +9,11 @@ import { startLoginServer, type Link, type LoginServer } from './login-server.ts
 export interface ChainOf {
   readonly server: LoginServer;
   readonly fakes: readonly OAuthProvider[];
-  /** A login of this person from a client's URL to where it ends: back at the client, or at a page. */
+  /** Logs a person in from the client's URL to the end: back at the client, or at a page. */
   readonly walk: (robot: Robot, person: Person, options?: Walk) => Promise<Page>;
-  /** The same, up to the redirect to the callback of a provider, which is not followed. */
+  /** Logs a person in up to the redirect to a provider's callback, which is not followed. */
   readonly until: (robot: Robot, person: Person, provider: string) => Promise<Page>;
-  /** Goes on from a page. */
+  /** Continues from a page. */
   readonly goOn: (robot: Robot, page: Page, person: Person, stop?: Stop) => Promise<Page>;
 }
 
@@ -26,12 +26,12 @@ type Member = Partial<Omit<Link, 'fake'>> & { readonly fake?: OAuthProviderOptio
 
 const opened: { close(): Promise<void> }[] = [];
 
-/** To be called after each test. */
+/** Closes all servers. Call it after each test. */
 export async function closeAll(): Promise<void> {
   for (const one of opened.splice(0).reverse()) await one.close();
 }
 
-/** Providers `one`, `two`, `three` … in a chain: the first speaks OpenID Connect unless it says otherwise. */
+/** Starts a chain of providers `one`, `two`, `three` …. The first one uses OpenID Connect by default. */
 export async function startChain(
   members: readonly Member[],
   options: Parameters<typeof startLoginServer>[1] = {},
@@ -63,15 +63,15 @@ export async function startChain(
 
 const NAMES = ['one', 'two', 'three'];
 
-/** The redirect back to the client; a test fails where there is none. */
+/** Returns the redirect to the client. Throws when there is none. */
 export function backAtClient(page: Page): URL {
   if (page.next === undefined) throw new Error(`ended with ${page.status}: ${page.text.replaceAll(/<[^>]*>/g, ' ')}`);
   return page.next;
 }
 
-/** Who somebody is here whom the primary provider calls so. */
+/** Returns the user id for a subject of the primary provider. */
 export const subAt = (issuer: string, subject: string): string => hashId(JSON.stringify([issuer, subject]));
 
-/** Times that a provider's own pages were asked for. */
+/** Returns how often a provider's own pages were requested. */
 export const visits = (fake: OAuthProvider): number =>
   fake.of('/authorize').filter(({ method }) => method === 'GET').length;

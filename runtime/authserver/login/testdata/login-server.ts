@@ -24,7 +24,7 @@ import { serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
 const VERIFIER = 'v'.repeat(43);
 
-/** One provider of the chain, in the words of the configuration. */
+/** Provider of the chain, with the names of the configuration. */
 export interface Link {
   readonly name: string;
   readonly fake: OAuthProvider;
@@ -33,7 +33,7 @@ export interface Link {
   readonly config?: Readonly<Record<string, unknown>> | ((issuer: string) => Readonly<Record<string, unknown>>);
 }
 
-/** The pages and legs of logins over HTTP, with real providers' look-alikes behind. */
+/** Serves the pages and login steps over HTTP, with fake providers. */
 export interface LoginServer {
   readonly origin: string;
   readonly connections: string;
@@ -42,21 +42,21 @@ export interface LoginServer {
   readonly events: AuditEvent[];
   readonly logged: string[];
   readonly changed: string[];
-  /** A URL with which a client sends its user here. */
+  /** Returns the URL to which a client sends its user. */
   readonly authorizeUrl: (changes?: Readonly<Record<string, string>>) => string;
   readonly callbackOf: (provider: string) => string;
-  /** What stands behind the code in a redirect to the client. */
+  /** Returns the row of the code in a redirect to the client. */
   readonly codeOf: (redirect: URL) => Promise<CodeRow | undefined>;
-  /** A user's tokens at one provider. */
+  /** Returns a user's tokens at one provider. */
   readonly tokensOf: (sub: string, provider: string) => Promise<UpstreamTokens | undefined>;
-  /** Logins under way. */
+  /** Returns the number of pending logins. */
   readonly pending: () => Promise<number>;
   readonly close: () => Promise<void>;
 }
 
 interface Options {
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Stands before the storage. */
+  /** Wraps the storage. */
   readonly wrap?: (storage: AuthStorage) => AuthStorage;
 }
 
@@ -124,7 +124,7 @@ function providersOf(config: AuthServer, urls: AuthServerUrls, deps: Pick<Provid
         readSecret: () => CLIENT_SECRET,
         proxy: undefined,
         ...deps,
-        // What hangs is told from a machine that is slow.
+        // Distinguishes a hanging provider from a slow machine.
         deadline: 5_000,
       }),
     ]),

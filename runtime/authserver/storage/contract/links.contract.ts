@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { atOnce, link, linkOf, type Opened } from './opened.contract.ts';
 
 export function linksContract(storage: () => Opened): void {
-  describe('a link', () => {
-    it('is replaced by the writer that read it last, and counts up', async () => {
+  describe('link', () => {
+    it('accepts the last reader’s replacement and increases its version', async () => {
       const { one, two } = storage();
       await link(one, 'ann', { git: linkOf('ann1') });
       const renewed = linkOf('ann1', { sealed: 'k2.iv.new', expires_at: 5, state: 'needs_login', version: 1 });
@@ -13,7 +13,7 @@ export function linksContract(storage: () => Opened): void {
       expect(await two.getLink('ann', 'git')).toEqual({ ...renewed, version: 2 });
     });
 
-    it('is replaced by one of ten at once', async () => {
+    it('accepts one of ten concurrent replacements', async () => {
       const { one } = storage();
       await link(one, 'ann', { git: linkOf('ann1') });
       const replaced = await atOnce(storage(), 10, (each) => each.replaceLink('ann', 'git', 1, linkOf('ann1')));
@@ -21,14 +21,14 @@ export function linksContract(storage: () => Opened): void {
       expect(await one.getLink('ann', 'git')).toMatchObject({ version: 2 });
     });
 
-    it('is not made by replacing', async () => {
+    it('rejects a replacement when it does not exist', async () => {
       const { one } = storage();
       expect(await one.replaceLink('ann', 'git', 1, linkOf('ann1'))).toBe(false);
       expect(await one.replaceLink('ann', 'git', 0, linkOf('ann1'))).toBe(false);
       expect(await one.linksOf('ann')).toEqual({});
     });
 
-    it('is gone when it was removed, and no late writer brings it back', async () => {
+    it('stays removed, even for a late writer', async () => {
       const { one, two } = storage();
       await link(one, 'ann', { git: linkOf('ann1') });
       await two.unlink('ann', 'git');

@@ -5,7 +5,7 @@ import { atOnce, codeOf, link, linkOf, logIn, LONG, type Opened, OVER, sessionOf
 const code = (id: string, sub = 'ann', lifespan = LONG) => ({ id, row: codeOf(sub), lifespan });
 
 export function loginsContract(storage: () => Opened): void {
-  describe('the end of a login', () => {
+  describe('end of a login', () => {
     it('stores its links and its code together', async () => {
       const { one, two } = storage();
       const login = { sub: 'ann', links: { git: linkOf('ann1') }, code: code('c1'), lifespan: LONG };
@@ -25,20 +25,20 @@ export function loginsContract(storage: () => Opened): void {
       expect(await one.getCode('c1')).toBeUndefined();
     });
 
-    it('takes an account that the provider does not name for another one', async () => {
+    it('treats an account without a name as another account', async () => {
       const { one } = storage();
       await link(one, 'ann', { git: linkOf('ann1') });
       expect(await link(one, 'ann', { git: linkOf(undefined) })).toEqual({ outcome: 'conflict', provider: 'git' });
     });
 
-    it('lets a first name be pinned where none was known', async () => {
+    it('pins the first name of an account', async () => {
       const { one } = storage();
       await link(one, 'ann', { git: linkOf(undefined) });
       expect(await link(one, 'ann', { git: linkOf('ann1') })).toEqual({ outcome: 'stored' });
       expect(await link(one, 'ann', { git: linkOf('ann2') })).toEqual({ outcome: 'conflict', provider: 'git' });
     });
 
-    it('replaces the link of the same account and counts its version up, whatever the new one says', async () => {
+    it('replaces the link of the same account and increases its stored version', async () => {
       const { one } = storage();
       await link(one, 'ann', { git: linkOf('ann1', { version: 7 }), chat: linkOf('ann') });
       await link(one, 'ann', { git: linkOf('ann1', { sealed: 'k2.iv.new', version: 1 }) });
@@ -48,7 +48,7 @@ export function loginsContract(storage: () => Opened): void {
       });
     });
 
-    it('lets another account in after the link was removed', async () => {
+    it('accepts another account after the link was removed', async () => {
       const { one, two } = storage();
       await link(one, 'ann', { git: linkOf('ann1'), chat: linkOf('ann') });
       await two.unlink('ann', 'git');
@@ -56,7 +56,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await one.linksOf('ann')).toEqual({ git: linkOf('ann2'), chat: linkOf('ann') });
     });
 
-    it('stores nothing where a link that it rests on is not there any more, or is another one', async () => {
+    it('stores nothing when a link that it depends on is missing or has another time', async () => {
       const { one, two } = storage();
       const rests = (linked_at: number, id: string) =>
         two.finishLogin({
@@ -76,7 +76,7 @@ export function loginsContract(storage: () => Opened): void {
       for (const id of ['c1', 'c3']) expect(await one.getCode(id)).toBeUndefined();
     });
 
-    it('lets one of two accounts win that are linked at once', async () => {
+    it('accepts one of several accounts that are linked concurrently', async () => {
       let next = 0;
       const finished = await atOnce(storage(), 10, (each) => {
         next += 1;
@@ -94,14 +94,14 @@ export function loginsContract(storage: () => Opened): void {
       expect(await one.linksOf('eve')).toEqual({});
     });
 
-    it('takes providers that are called as members of an object', async () => {
+    it('accepts provider names that are members of every object', async () => {
       const { one } = storage();
       await link(one, 'ann', { constructor: linkOf('ann1') });
       expect(await one.getLink('ann', 'constructor')).toEqual(linkOf('ann1'));
       expect(await one.getLink('ann', 'toString')).toBeUndefined();
     });
 
-    it('forgets links whose time is over', async () => {
+    it('forgets expired links', async () => {
       const { one, two, pass } = storage();
       await link(one, 'ann', { git: linkOf('ann1') }, SHORT);
       await pass(OVER);
@@ -111,7 +111,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.secretsInUse()).toEqual({});
     });
 
-    it('shortens the life of no link', async () => {
+    it('never shortens the life of a link', async () => {
       const { one, pass } = storage();
       await link(one, 'ann', { git: linkOf('ann1') });
       await link(one, 'ann', { chat: linkOf('ann') }, SHORT);
@@ -120,8 +120,8 @@ export function loginsContract(storage: () => Opened): void {
     });
   });
 
-  describe('an authorization code', () => {
-    it('gives its session to one of ten', async () => {
+  describe('authorization code', () => {
+    it('creates a session for one of ten concurrent calls', async () => {
       const { one, now } = storage();
       await one.finishLogin({ sub: 'ann', links: {}, code: code('c1'), lifespan: LONG });
       const keys: string[] = [];
@@ -136,7 +136,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(losers).toEqual(Array.from({ length: 9 }, () => ({ outcome: 'replayed', session: winner })));
     });
 
-    it('is not used up by being read', async () => {
+    it('stays valid after it is read', async () => {
       const { one, two, now } = storage();
       await one.finishLogin({ sub: 'ann', links: {}, code: code('c1'), lifespan: LONG });
       await two.getCode('c1');
@@ -145,7 +145,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.getCode('c1')).toEqual(codeOf('ann'));
     });
 
-    it('counts as unused until it is redeemed', async () => {
+    it('stays unused until it is redeemed', async () => {
       const { one, two, now } = storage();
       expect(await one.isCodeUnused('c1')).toBe(false);
       await one.finishLogin({ sub: 'ann', links: {}, code: code('c1'), lifespan: LONG });
@@ -154,7 +154,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.isCodeUnused('c1')).toBe(false);
     });
 
-    it('is unknown when it never was, or its time is over', async () => {
+    it('fails as unknown when it never existed or has expired', async () => {
       const { one, now, pass } = storage();
       const session = { key: 's1', row: sessionOf('ann', now()), lifespan: LONG };
       expect(await one.redeemCode('c1', session)).toEqual({ outcome: 'unknown' });
@@ -166,7 +166,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await one.sessionsOf('ann')).toEqual([]);
     });
 
-    it('stays known as used when its session has ended, until its own time is over', async () => {
+    it('stays known as used after its session has ended, until it expires', async () => {
       const { one, two, now, pass } = storage();
       await one.finishLogin({ sub: 'ann', links: {}, code: code('c1', 'ann', 400), lifespan: LONG });
       const session = { key: 's1', row: sessionOf('ann', now()), lifespan: LONG };
@@ -179,7 +179,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.getSession('s2')).toBeUndefined();
     });
 
-    it('keeps the links while it waits, though the last session ends', async () => {
+    it('keeps the links while it is unredeemed, though the last session ends', async () => {
       const { one, two, now } = storage();
       await logIn(storage(), 's1');
       await one.finishLogin({ sub: 'ann', links: { git: linkOf('ann1') }, code: code('c2'), lifespan: LONG });
@@ -193,8 +193,8 @@ export function loginsContract(storage: () => Opened): void {
     });
   });
 
-  describe('sizes', () => {
-    it('counts what there is', async () => {
+  describe('sizes and bounds', () => {
+    it('counts all sessions and links', async () => {
       const { one, two } = storage();
       await logIn(storage(), 's1');
       await logIn(storage(), 's2');
@@ -203,7 +203,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.sizes()).toEqual({ clients: 0, logins: 0, sessions: 2, links: 3 });
     });
 
-    it('tells which secrets sessions and links need', async () => {
+    it('counts the sessions and links that need each secret', async () => {
       const { one, two, now } = storage();
       await logIn(storage(), 's1');
       await logIn(storage(), 's2', { row: { kid: 'k2' } });
@@ -214,7 +214,7 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.secretsInUse()).toEqual({ k2: 2, k3: 2 });
     });
 
-    it('bounds what one user has: the session that would end first makes room', async () => {
+    it('removes the session with the earliest end when a user exceeds the limit', async () => {
       const opened = storage();
       const { one, two, pass } = opened;
       for (let made = 0; made <= SESSIONS_PER_USER; made += 1) {

@@ -1,20 +1,20 @@
 import type { AuthorizeRequest, CodeRow, LinkRow, LoginRow, SessionRow, UserProfile } from '../rows.ts';
 import type { AuthStorage } from '../storage.ts';
 
-/** A new, empty storage as two processes see it, and its clock. */
+/** New, empty storage as two processes see it, and its clock. */
 export interface Opened {
   readonly one: AuthStorage;
   readonly two: AuthStorage;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Lets time pass. Some storages have the real clock: keep it short. */
+  /** Advances the clock. Some storages use the real clock, so keep it short. */
   readonly pass: (ms: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 const DAY = 86_400_000;
 export const LONG = 600_000;
-/** For what shall end: long enough for a busy machine to do something meanwhile, where the clock is the real one. */
+/** Lifespan in milliseconds of rows that must expire: long enough for a busy machine with the real clock. */
 export const SHORT = 200;
 export const OVER = 230;
 
@@ -35,7 +35,7 @@ export function userOf(sub: string): UserProfile {
     name: 'Ann "Ace" Ö',
     email: undefined,
     email_verified: undefined,
-    // What Lua would turn into other values: an empty list, a large number, a fraction.
+    // Values that Lua would change: an empty list, a large number, a fraction.
     claims: { groups: [], employee: 9_007_199_254_740_991, share: 0.1, roles: ['a', 'b'] },
   };
 }
@@ -88,7 +88,7 @@ export function loginOf(id: string, now: number): LoginRow {
 
 export const rotation = { clientId: 'client-1', gen: 0, kid: 'k1', grace: 30_000, lifespan: LONG };
 
-/** A session that came of a code. */
+/** Creates a session from a code. */
 export async function logIn(
   { one, now }: Opened,
   key: string,
@@ -99,12 +99,12 @@ export async function logIn(
   await one.redeemCode(`code of ${key}`, { key, row: sessionOf(sub, now(), row), lifespan });
 }
 
-/** Links by themselves, as the page of connections makes them. */
+/** Stores links without a code, as the connections page does. */
 export function link(storage: AuthStorage, sub: string, links: Record<string, LinkRow>, lifespan = LONG) {
   return storage.finishLogin({ sub, links, code: undefined, lifespan });
 }
 
-/** The same question asked `times` times at once, half by each process. */
+/** Runs the same operation `times` times concurrently, half in each process. */
 export function atOnce<Answer>(
   { one, two }: Opened,
   times: number,

@@ -13,8 +13,8 @@ const client: ClientRow = {
 };
 
 export function plainRowsContract(storage: () => Opened): void {
-  describe('rows', () => {
-    it('gives a row back as it was written, to every process', async () => {
+  describe('plain rows', () => {
+    it('returns a row as it was written, to every process', async () => {
       const { one, two, now } = storage();
       const login = loginOf('l1', now());
       const browser = { user: userOf('ann'), logged_in_at: now(), consents: [], ends_at: now() + LONG };
@@ -31,7 +31,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await two.get('ticket', 'x1')).toEqual({ sub: 'ann', provider: 'git' });
     });
 
-    it('keeps kinds apart, and knows nothing of other ids', async () => {
+    it('keeps kinds and ids apart', async () => {
       const { one } = storage();
       await one.put('client', 'id', client, { lifespan: LONG });
       expect(await one.get('login', 'id')).toBeUndefined();
@@ -41,14 +41,14 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await one.get('client', 'id')).toEqual(client);
     });
 
-    it('replaces a row that is there', async () => {
+    it('replaces an existing row', async () => {
       const { one } = storage();
       await one.put('client', 'c1', client, { lifespan: LONG, capacity: 1 });
       expect(await one.put('client', 'c1', { ...client, scope: 'mcp' }, { lifespan: LONG, capacity: 1 })).toBe(true);
       expect(await one.get('client', 'c1')).toEqual({ ...client, scope: 'mcp' });
     });
 
-    it('forgets a row when its time is over', async () => {
+    it('forgets an expired row', async () => {
       const { one, two, pass } = storage();
       await one.put('ticket', 'x1', { sub: 'ann', provider: 'git' }, { lifespan: SHORT });
       await one.put('ticket', 'x2', { sub: 'ann', provider: 'git' }, { lifespan: SHORT });
@@ -57,7 +57,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await two.take('ticket', 'x2')).toBeUndefined();
     });
 
-    it('forgets at once what is over when it is written', async () => {
+    it('forgets a row that has expired before it is written', async () => {
       const { one, two, pass } = storage();
       await one.put('ticket', 'x1', { sub: 'ann', provider: 'git' }, { lifespan: 0 });
       await one.put('ticket', 'x2', { sub: 'ann', provider: 'git' }, { lifespan: -5.5 });
@@ -66,7 +66,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await two.get('ticket', 'x2')).toBeUndefined();
     });
 
-    it('gives a row that ten take at once to one of them', async () => {
+    it('returns a row to one of ten concurrent takers', async () => {
       const { one } = storage();
       await one.put('ticket', 'x1', { sub: 'ann', provider: 'git' }, { lifespan: LONG });
       const taken = await atOnce(storage(), 10, (each) => each.take('ticket', 'x1'));
@@ -82,7 +82,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await one.get('client', 'c1')).toBeUndefined();
     });
 
-    it('lengthens the life of a row that is there, and makes none', async () => {
+    it('extends the lifespan of an existing row, and creates none', async () => {
       const { one, two, pass } = storage();
       await one.put('client', 'c1', client, { lifespan: SHORT });
       await two.touch('client', 'c1', LONG);
@@ -93,7 +93,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect((await one.sizes()).clients).toBe(1);
     });
 
-    it('never shortens a life', async () => {
+    it('never shortens a lifespan', async () => {
       const { one, pass } = storage();
       await one.put('client', 'c1', client, { lifespan: LONG });
       await one.touch('client', 'c1', SHORT);
@@ -103,7 +103,7 @@ export function plainRowsContract(storage: () => Opened): void {
   });
 
   describe('capacity', () => {
-    it('drops the oldest login for a new one', async () => {
+    it('removes the oldest login for a new one', async () => {
       const { one, two, now, pass } = storage();
       for (const id of ['t1', 't2', 't3']) {
         expect(await one.put('login', id, loginOf(id, now()), { lifespan: LONG, capacity: 2 })).toBe(true);
@@ -115,7 +115,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect((await one.sizes()).logins).toBe(2);
     });
 
-    it('drops no client for a new one, and writes nothing', async () => {
+    it('removes no client for a new one, and writes nothing', async () => {
       const { one, two } = storage();
       await one.put('client', 'c1', client, { lifespan: LONG, capacity: 2 });
       await one.put('client', 'c2', client, { lifespan: LONG, capacity: 2 });
@@ -126,7 +126,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect((await two.sizes()).clients).toBe(2);
     });
 
-    it('has room again when a row was removed, taken, or is over', async () => {
+    it('frees its space when a row is removed, taken or expired', async () => {
       const { one, two, now, pass } = storage();
       const options = { lifespan: LONG, capacity: 1 };
       await one.put('client', 'c1', client, options);
@@ -141,7 +141,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await two.get('login', 't1')).toMatchObject({ id: 't1' });
     });
 
-    it('holds under registrations at once', async () => {
+    it('limits concurrent registrations', async () => {
       let next = 0;
       const stored = await atOnce(storage(), 12, (each) => {
         next += 1;
@@ -153,12 +153,12 @@ export function plainRowsContract(storage: () => Opened): void {
   });
 
   describe('leases', () => {
-    it('gives a lease to one of ten', async () => {
+    it('grants a lease to one of ten concurrent callers', async () => {
       const leases = await atOnce(storage(), 10, (each) => each.lease('refresh', LONG));
       expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
     });
 
-    it('gives it again when it was released, or is over', async () => {
+    it('grants it again after a release or its end', async () => {
       const { one, two, pass } = storage();
       const first = await one.lease('refresh', LONG);
       await first?.release();
@@ -168,7 +168,7 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await one.lease('refresh', LONG)).toBeDefined();
     });
 
-    it('lets nobody release the lease of another', async () => {
+    it('protects a lease from release by another holder', async () => {
       const { one, two, pass } = storage();
       const late = await one.lease('refresh', SHORT);
       await pass(OVER);
@@ -184,8 +184,8 @@ export function plainRowsContract(storage: () => Opened): void {
     });
   });
 
-  describe('counts', () => {
-    it('counts in a window that begins with the first', async () => {
+  describe('count', () => {
+    it('counts in a window that begins with the first call', async () => {
       const { one, two, pass } = storage();
       expect(await one.count('register 192.0.2.1', SHORT)).toBe(1);
       expect(await two.count('register 192.0.2.1', SHORT)).toBe(2);
@@ -194,12 +194,12 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await two.count('register 192.0.2.1', SHORT)).toBe(1);
     });
 
-    it('misses none that come at once', async () => {
+    it('counts concurrent calls exactly', async () => {
       const counts = await atOnce(storage(), 20, (each) => each.count('bucket', LONG));
       expect([...counts].sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     });
 
-    it('does not let later ones lengthen the window', async () => {
+    it('does not extend the window for later calls', async () => {
       const { one, pass } = storage();
       await one.count('bucket', 2 * SHORT);
       await pass(SHORT);

@@ -3,7 +3,7 @@ import { atOnce, link, linkOf, logIn, type Opened, OVER, rotation, SHORT, userOf
 
 export function rotationContract(storage: () => Opened): void {
   describe('rotation', () => {
-    it('counts the generation up and takes the secret that makes the successor', async () => {
+    it('increases the generation and stores the secret that makes the successor', async () => {
       const { one, two } = storage();
       await logIn(storage(), 's1');
       const rotated = await one.rotateSession('s1', { ...rotation, kid: 'k2' });
@@ -12,7 +12,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(await two.rotateSession('s1', { ...rotation, gen: 1 })).toMatchObject({ session: { gen: 2, kid: 'k1' } });
     });
 
-    it('gives the whole row to who knows it, also what another one changed of it', async () => {
+    it('returns the whole row to a caller with a cached one, including changes of another process', async () => {
       const { one, two } = storage();
       await logIn(storage(), 's1');
       const known = await one.getSession('s1');
@@ -26,7 +26,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(next).toMatchObject({ session: { gen: 2, user: { claims: { groups: ['new'] } }, answered_at: 7 } });
     });
 
-    it('gives one successor to twenty that come at once', async () => {
+    it('returns one successor to twenty concurrent calls', async () => {
       await logIn(storage(), 's1');
       let next = 0;
       const rotated = await atOnce(storage(), 20, (each) => {
@@ -38,7 +38,7 @@ export function rotationContract(storage: () => Opened): void {
       for (const other of rotated) expect(other).toEqual(first);
     });
 
-    it('gives the same successor again within the grace', async () => {
+    it('returns the same successor within the grace period', async () => {
       const { one, two, pass } = storage();
       await logIn(storage(), 's1');
       const first = await one.rotateSession('s1', rotation);
@@ -46,7 +46,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(await two.rotateSession('s1', { ...rotation, kid: 'k9' })).toEqual(first);
     });
 
-    it('ends the session when the former generation comes after the grace', async () => {
+    it('ends the session when the former generation comes after the grace period', async () => {
       const { one, two, pass } = storage();
       await logIn(storage(), 's1');
       await logIn(storage(), 's2');
@@ -61,7 +61,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(await one.rotateSession('s1', { ...rotation, gen: 1 })).toEqual({ outcome: 'unknown' });
     });
 
-    it('ends the session when an older generation comes, in the grace too, and the links with the last one', async () => {
+    it('ends the session, and the links with the last one, for an older generation even within the grace', async () => {
       const { one, two } = storage();
       await logIn(storage(), 's1');
       await link(one, 'ann', { git: linkOf('ann1') });
@@ -72,7 +72,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(await one.linksOf('ann')).toEqual({});
     });
 
-    it('counts on from a generation that is ahead of what is stored', async () => {
+    it('continues from a generation ahead of the stored one', async () => {
       const { one, two } = storage();
       await logIn(storage(), 's1');
       expect(await one.rotateSession('s1', { ...rotation, gen: 3 })).toMatchObject({ session: { gen: 4 } });
@@ -80,7 +80,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(await one.getSession('s1')).toMatchObject({ gen: 4 });
     });
 
-    it('knows no session of another client, and leaves it alone', async () => {
+    it('rejects another client without a change to the session', async () => {
       const { one } = storage();
       await logIn(storage(), 's1');
       await one.rotateSession('s1', rotation);
@@ -91,7 +91,7 @@ export function rotationContract(storage: () => Opened): void {
       expect(await one.getSession('s1')).toMatchObject({ gen: 2 });
     });
 
-    it('lengthens the life of the links', async () => {
+    it('extends the lifespan of the links', async () => {
       const { one, two, pass } = storage();
       await link(one, 'ann', { git: linkOf('ann1') }, SHORT);
       await logIn(storage(), 's1', { lifespan: SHORT });

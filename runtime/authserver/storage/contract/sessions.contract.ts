@@ -14,8 +14,8 @@ import {
 } from './opened.contract.ts';
 
 export function sessionsContract(storage: () => Opened): void {
-  describe('a session', () => {
-    it('is given back as it was written, with generation 0', async () => {
+  describe('session', () => {
+    it('returns the row as it was written, with generation 0', async () => {
       const { two, now } = storage();
       const row = sessionOf('ann', now());
       await logIn(storage(), 's1', { row });
@@ -25,7 +25,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await two.getSession('s2')).toBeUndefined();
     });
 
-    it('ends when nobody used it for its lifespan', async () => {
+    it('ends after its lifespan without use', async () => {
       const { two, pass } = storage();
       await logIn(storage(), 's1', { lifespan: SHORT });
       await pass(OVER);
@@ -35,7 +35,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await two.sizes()).toMatchObject({ sessions: 0 });
     });
 
-    it('lives on when it is used', async () => {
+    it('continues when it is used', async () => {
       const { one, two, pass } = storage();
       await logIn(storage(), 's1', { lifespan: SHORT });
       await one.rotateSession('s1', rotation);
@@ -44,7 +44,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await two.sessionsOf('ann')).toEqual(['s1']);
     });
 
-    it('ends at its end, however much it is used', async () => {
+    it('ends at `ends_at`, however much it is used', async () => {
       const { one, two, now, pass } = storage();
       await logIn(storage(), 's0', { row: { ends_at: now() + 400 } });
       await logIn(storage(), 's1', { row: { ends_at: now() + 400 } });
@@ -55,7 +55,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await two.sessionsOf('ann')).toEqual([]);
     });
 
-    it('lengthens the life of the links by beginning', async () => {
+    it('extends the lifespan of the links when it begins', async () => {
       const { one, two, pass } = storage();
       await link(one, 'ann', { git: linkOf('ann1') }, SHORT);
       await logIn(storage(), 's1');
@@ -64,9 +64,9 @@ export function sessionsContract(storage: () => Opened): void {
       expect((await two.sizes()).links).toBe(1);
     });
 
-    it('is not rotated while a provider that is required is not linked, and nothing changes', async () => {
+    it('rejects a rotation while a required provider is not linked, and changes nothing', async () => {
       const { one, two } = storage();
-      // What a link holds of its user is no state of it.
+      // The account of a link must not be mistaken for its state.
       const tricky = linkOf('"state":"linked"');
       await link(one, 'ann', { git: linkOf('ann1'), chat: { ...tricky, state: 'needs_login' } });
       await logIn(storage(), 's1');
@@ -83,7 +83,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await two.getSession('s1')).toBeUndefined();
     });
 
-    it('changes what was asked to change, and nothing else', async () => {
+    it('changes the given fields only', async () => {
       const { one, two, now } = storage();
       const row = sessionOf('ann', now());
       await logIn(storage(), 's1', { row });
@@ -103,7 +103,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await one.getSession('s2')).toBeUndefined();
     });
 
-    it('does not live longer for being changed', async () => {
+    it('keeps its lifespan when it is changed', async () => {
       const { one, pass } = storage();
       await logIn(storage(), 's1', { lifespan: SHORT });
       await one.amendSession('s1', { asked_at: 5 });
@@ -114,8 +114,8 @@ export function sessionsContract(storage: () => Opened): void {
     });
   });
 
-  describe('the end of sessions', () => {
-    it('takes the links along with the last one', async () => {
+  describe('end of sessions', () => {
+    it('removes the links with the last session', async () => {
       const { one, two } = storage();
       await logIn(storage(), 's1');
       await logIn(storage(), 's2');
@@ -130,7 +130,7 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await one.linksOf('bob')).toEqual({ git: linkOf('bob1') });
     });
 
-    it('counts no session that ended by itself as the last one', async () => {
+    it('ignores expired sessions when it looks for the last one', async () => {
       const { one, two, pass } = storage();
       await logIn(storage(), 's1', { lifespan: SHORT });
       await logIn(storage(), 's2');
@@ -140,14 +140,14 @@ export function sessionsContract(storage: () => Opened): void {
       expect(await one.linksOf('ann')).toEqual({});
     });
 
-    it('ends nothing when there is no such session', async () => {
+    it('changes nothing for an unknown session', async () => {
       const { one } = storage();
       await link(one, 'ann', { git: linkOf('ann1') });
       await one.endSession('s1');
       expect(await one.linksOf('ann')).toEqual({ git: linkOf('ann1') });
     });
 
-    it('ends all of a user: sessions, links, and codes that wait', async () => {
+    it('removes all sessions, links and unredeemed codes of a user', async () => {
       const { one, two, now } = storage();
       await logIn(storage(), 's1');
       await logIn(storage(), 's2');

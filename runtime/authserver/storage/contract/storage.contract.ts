@@ -6,7 +6,7 @@ import { plainRowsContract } from './plain-rows.contract.ts';
 import { rotationContract } from './rotation.contract.ts';
 import { sessionsContract } from './sessions.contract.ts';
 
-/** What every storage does, proved on a new one for each test. */
+/** Tests the behaviour of every storage, with a new one for each test. */
 export function storageContract(name: string, open: () => Opened | Promise<Opened>): void {
   describe(`storage in ${name}`, () => {
     let opened: Opened | undefined;

@@ -1,11 +1,11 @@
 import { script } from '#runtime/storage/redis/script';
 import { MARK, USERS } from './script-parts.ts';
 
-// Each says its arguments after the prefix → its answer.
+// Each comment lists the arguments after the prefix → the answer.
 
 /**
- * sub, lifespan, code, its row, its lifespan, expected links; then for each link: provider, subject, row → provider of a conflict;
- * 0: changed.
+ * sub, lifespan, code, its row, its lifespan, expected links; then for each link: provider, subject, row → provider
+ * with a conflict; 0 when an expected link changed; '' when stored.
  */
 export const FINISH_LOGIN = script(
   USERS,
@@ -40,7 +40,7 @@ end
 return ''`,
 );
 
-/** code, key, sub, lifespan, end; then fields and values of the session → 1, 0 (no such code), or the session of before. */
+/** code, key, sub, lifespan, end; then fields and values of the session → 1; 0 for an unknown code; or the former session. */
 export const REDEEM_CODE = script(
   USERS,
   `
@@ -60,7 +60,7 @@ lengthen_links(sub, at)
 return 1`,
 );
 
-/** code, key, sub: as if the code had not been redeemed. */
+/** code, key, sub. Makes the code redeemable again. */
 export const UNDO_REDEMPTION = script(
   USERS,
   `
@@ -73,7 +73,7 @@ end_session(key, sub)
 return 1`,
 );
 
-/** sub, provider, version, row → 1; 0 where the stored one has another version. */
+/** sub, provider, version, row → 1; 0 when the stored link has another version. */
 export const REPLACE_LINK = script(`
 local sub, provider, version, row = unpack(ARGV, 2)
 local links = prefix .. 'links:' .. sub

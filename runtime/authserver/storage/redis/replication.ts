@@ -1,20 +1,20 @@
 import type { RedisConnection } from '#runtime/storage/redis/connection';
 
-/** So long a replica may take; normally it is less than one. */
+/** Maximum milliseconds for the acknowledgement of a replica; normally it takes less than one. */
 const WAIT_MS = 100;
 const REPLICAS_BELIEVED_MS = 1_000;
 
-/** Asks whether a replica has what one connection wrote, once for all who wrote before. */
+/** Asks whether a replica has the writes of one connection. Concurrent callers share one question. */
 export class Replication {
   readonly #connection: RedisConnection;
   readonly #now: () => number;
   readonly #waitMs: number;
-  /** Without Sentinels there may be no replica on purpose. */
+  /** Without Sentinel, a Redis without replicas may be intended. */
   #expected: boolean;
   #replicas = { connected: 1, readAt: -Infinity };
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<boolean> | undefined;
-  /** Questions that no replica answered in time. */
+  /** Number of questions without an acknowledgement in time. */
   unacknowledged = 0;
 
   constructor(
@@ -27,14 +27,14 @@ export class Replication {
     this.#waitMs = Math.max(1, Math.min(WAIT_MS, Math.floor(options.readTimeout / 2)));
   }
 
-  /** Whether one replica acknowledged all that the connection has written until now. */
+  /** Returns whether one replica has acknowledged all previous writes of the connection. */
   async acknowledged(): Promise<boolean> {
     const acknowledged = await this.#shared();
     if (!acknowledged && this.#expected) this.unacknowledged += 1;
     return acknowledged;
   }
 
-  /** A WAIT that is under way may have missed the latest write: that has the next one, with all others that come meanwhile. */
+  /** A running WAIT may miss the latest write, so the caller joins the next WAIT. */
   #shared(): Promise<boolean> {
     this.#next ??= this.#running.then(() => {
       this.#next = undefined;
@@ -50,7 +50,7 @@ export class Replication {
     return (await this.#connection.ask((redis) => redis.wait(1, this.#waitMs))) >= 1;
   }
 
-  /** Without any replica WAIT would only take its time. */
+  /** Without replicas, WAIT would only block until its timeout. */
   async #connected(): Promise<number> {
     if (this.#now() - this.#replicas.readAt < REPLICAS_BELIEVED_MS) return this.#replicas.connected;
     const info = await this.#connection.ask((redis) => redis.info('replication'));

@@ -1,8 +1,8 @@
 import { script } from '#runtime/storage/redis/script';
 
-// Each says its arguments after the prefix → its answer.
+// Each comment lists the arguments after the prefix → the answer.
 
-/** kind, index, id, row, lifespan, capacity → 1; 0 where there is no room. */
+/** kind, index, id, row, lifespan, capacity → 1; 0 when the capacity is reached. */
 export const PUT = script(
   `
 local kind, index, id, row, lifespan, capacity = unpack(ARGV, 2)
@@ -25,7 +25,7 @@ add(index, id, now + lifespan)
 return 1`,
 );
 
-/** kind, index, id → the row that was there. */
+/** kind, index, id → the removed row. */
 export const TAKE = script(
   `
 local kind, index, id = unpack(ARGV, 2)
@@ -55,13 +55,13 @@ redis.call('DEL', prefix .. kind .. ':' .. id)
 redis.call('ZREM', prefix .. index, id)
 return 1`);
 
-/** name, holder: only where it is the holder still. */
+/** name, holder. Deletes the lease only if this holder has it. */
 export const RELEASE = script(`
 local key = prefix .. 'lease:' .. ARGV[2]
 if redis.call('GET', key) == ARGV[3] then redis.call('DEL', key) end
 return 1`);
 
-/** bucket, window → how many there are in it. */
+/** bucket, window → the count in the window. */
 export const COUNT = script(`
 local key = prefix .. 'count:' .. ARGV[2]
 local counted = redis.call('INCR', key)
@@ -76,7 +76,7 @@ for i, index in ipairs({ 'clients', 'logins', 'sessions' }) do
 end
 return sizes`);
 
-/** `sessions` or `linked`, cursor → next cursor, and for each session or link that was found the `kid` that it needs. */
+/** `sessions` or `linked`, cursor → next cursor, and the `kid` of each session or link. */
 export const SECRETS = script(`
 local index, cursor = ARGV[2], ARGV[3]
 local found = redis.call('ZSCAN', prefix .. index, cursor, 'COUNT', 500)

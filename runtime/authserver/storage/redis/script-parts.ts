@@ -1,6 +1,6 @@
 import { SESSIONS_PER_USER } from '../bounds.ts';
 
-// What a user has: a sorted set of sessions, and of codes that wait (\`code:\` before the id), and a hash of links.
+// Data of a user: a sorted set of sessions and unredeemed codes (`code:` before the id), and a hash of links.
 export const USERS = `
 local function lengthen_links(sub, at)
   local links = prefix .. 'links:' .. sub
@@ -49,8 +49,8 @@ local function hold(sub, member, at)
 end
 `;
 
-// WAIT (https://redis.io/commands/wait) asks for the writes of its own connection. An end writes even where there is nothing
-// left to end, so that its WAIT covers an end that another connection wrote.
+// WAIT (https://redis.io/commands/wait) covers the writes of its own connection only. An end therefore always writes,
+// so that its WAIT also covers an end that another connection wrote.
 export const MARK = `
 redis.call('SET', prefix .. 'mark', 1, 'PX', 1000)
 `;

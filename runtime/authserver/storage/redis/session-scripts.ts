@@ -1,12 +1,12 @@
 import { script } from '#runtime/storage/redis/script';
 import { MARK, USERS } from './script-parts.ts';
 
-// Each says its arguments after the prefix → its answer.
+// Each comment lists the arguments after the prefix → the answer.
 
 /**
- * key, client, generation, kid, grace, lifespan, `asked_at` and `answered_at` of the row that the caller knows; then required providers →
- * 0 (no such session), 2 (one of them is not linked), its user (it ended), or its fields and values: of a row that is known, those that
- * a rotation changes.
+ * key, client, generation, kid, grace, lifespan, `asked_at` and `answered_at` of the caller's cached row; then required providers → 0 (no
+ * such session), 2 (a required provider is not linked), the user (the session ended), or fields and values. For an up-to-date cached row,
+ * these are only the fields that a rotation changes.
  */
 export const ROTATE_SESSION = script(
   USERS,
@@ -68,6 +68,6 @@ end_links(sub)
 return 1`,
 );
 
-/** sub → keys of sessions, and codes that wait. */
+/** sub → keys of sessions and unredeemed codes. */
 export const HELD_BY = script(`
 return redis.call('ZRANGEBYSCORE', prefix .. 'user:' .. ARGV[2], '(' .. now, '+inf')`);

@@ -1,9 +1,9 @@
 import type { DatabaseSchema } from '#runtime/storage/sqlite/schema';
 
-/** Of each table in a sweep, so that none takes long. */
+/** Maximum rows per table in a sweep, so that each statement is short. */
 const SWEEP_ROWS = 500;
 
-// Times are milliseconds since the epoch; `row` is the row of rows.ts as JSON.
+// Times are milliseconds since the epoch. `row` is the row of rows.ts as JSON.
 const tables = `
   CREATE TABLE plain (
     kind TEXT NOT NULL, id TEXT NOT NULL, row TEXT NOT NULL, ends_at REAL NOT NULL,
@@ -40,7 +40,7 @@ const sweeps = [
   ),
 ];
 
-/** The database of an authorization server. */
+/** Schema of the database of an authorization server. */
 export const LOGINS: DatabaseSchema = {
   tables,
   sweeps,

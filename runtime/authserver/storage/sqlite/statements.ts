@@ -1,6 +1,6 @@
 import { SESSIONS_PER_USER } from '../bounds.ts';
 
-// `ends_at > now` everywhere: what is over is never seen, swept or not.
+// Every statement checks `ends_at > now`, so expired rows are invisible before a sweep.
 
 export const PUT = 'INSERT OR REPLACE INTO plain (kind, id, row, ends_at) VALUES (?, ?, ?, ?)';
 export const SIZE = 'SELECT count(*) AS size FROM plain WHERE kind = ? AND id <> ? AND ends_at > ?';
@@ -16,11 +16,11 @@ export const PUT_CODE = 'INSERT OR REPLACE INTO codes (id, sub, row, session, en
 export const GET_SESSION = 'SELECT row FROM sessions WHERE id = ? AND ends_at > ?';
 export const PUT_SESSION = 'INSERT OR REPLACE INTO sessions (id, sub, kid, row, ends_at) VALUES (?, ?, ?, ?, ?)';
 export const SESSIONS_OF = 'SELECT id FROM sessions WHERE sub = ? AND ends_at > ?';
-/** What bounds a user: sessions, and codes that wait. */
+/** Sessions and unredeemed codes, which count against the limit of a user. */
 const HELD = `SELECT id, ends_at, 'session' AS held FROM sessions WHERE sub = ?1 AND ends_at > ?2
   UNION ALL SELECT id, ends_at, 'code' FROM codes WHERE sub = ?1 AND session IS NULL AND ends_at > ?2`;
 export const HELD_ANY = `${HELD} LIMIT 1`;
-/** All but this one and those that end last. */
+/** Excess entries: all except this one and those with the latest end. */
 export const HELD_OVER = `SELECT id, held FROM (${HELD}) ORDER BY id = ?3 DESC, ends_at DESC LIMIT -1 OFFSET ${SESSIONS_PER_USER}`;
 
 export const LINKS_OF = 'SELECT provider, version, row FROM links WHERE sub = ? AND ends_at > ?';

@@ -35,7 +35,7 @@ export const alice: UserProfile = {
   claims: { groups: ['dev'] },
 };
 
-/** A JSON answer as it came. */
+/** Raw JSON answer. */
 export interface Came {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
@@ -53,7 +53,7 @@ export interface Came {
 
 type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
 
-/** The endpoints of tokens over HTTP. */
+/** Serves the token endpoints over HTTP. */
 export interface TokenServer {
   readonly origin: string;
   readonly settings: TokenSettings;
@@ -63,17 +63,17 @@ export interface TokenServer {
   readonly clock: { time: number };
   readonly events: AuditEvent[];
   readonly ended: string[];
-  /** Operations that reached the storage. */
+  /** Names of the operations that reached the storage. */
   readonly looks: string[];
   post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Came>;
   send(method: 'GET' | 'POST' | 'OPTIONS' | 'DELETE', path: string, body?: string, type?: string): Promise<Came>;
-  /** A registered client. @returns its id */
+  /** Registers a client. @returns its id */
   client(): Promise<string>;
-  /** A finished login of a client. @returns the code */
+  /** Stores a finished login of a client. @returns the code */
   code(clientId: string, changes?: Partial<AuthorizeRequest>, user?: UserProfile): Promise<string>;
   redeem(code: string, clientId: string, changes?: Readonly<Record<string, string>>): Promise<Came>;
   refresh(token: string, clientId: string, changes?: Readonly<Record<string, string>>): Promise<Came>;
-  /** A client with a session. */
+  /** Registers a client and creates its session. */
   login(): Promise<{ clientId: string; tokens: Came['body'] }>;
   close(): Promise<void>;
 }
@@ -227,7 +227,7 @@ function linkOf(account: UserProfile, more: Partial<LinkRow>): LinkRow {
   return { account, sealed: 'k.iv.text', state: 'linked', version: 0, ...times, ...more };
 }
 
-/** Notes the name of each operation that is asked for. */
+/** Records the name of each operation. */
 function watched(storage: AuthStorage, looks: string[]): AuthStorage {
   return new Proxy(storage, {
     get(target, name) {

@@ -1,12 +1,12 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { LoginNeeded, type UserToken, type UserTokens } from '../../user-tokens.ts';
 
-/** Stored tokens of users without a storage: what a test puts there, and what was asked of them. */
+/** User tokens in memory, with a record of the calls. */
 export interface FakeUserTokens extends UserTokens {
-  /** The user has logged in at the provider; `next` is what a renewal gives. */
+  /** Links a user to a provider. `next` is the token after a renewal. */
   link(sub: string, provider: string, accessToken: string, options?: { idToken?: string; next?: string }): void;
   unlink(sub: string, provider: string): void;
-  /** The next `get` gives a promise, as after five seconds. */
+  /** Makes the next `get` return a promise, as after five seconds. */
   forget(): void;
   readonly renewals: string[];
   readonly bars: string[];
@@ -19,7 +19,7 @@ interface Held {
   refused: boolean;
 }
 
-/** Of callers of this issuer only, where one is named. */
+/** Creates fake tokens. With an issuer, only its callers have tokens. */
 export function fakeUserTokens(issuer?: string): FakeUserTokens {
   return new FakeTokens(issuer);
 }

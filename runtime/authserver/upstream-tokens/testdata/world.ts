@@ -16,22 +16,22 @@ const PLACE = { namespace: 'ns', name: 'gw', uid: 'uid' };
 
 type Refresh = (tokens: UpstreamTokens) => Promise<UpstreamTokens>;
 
-/** One storage, one provider, and as many replicas as a test wants, all on one clock that only the test moves. */
+/** One storage, one provider and any number of replicas on one clock, which only the test moves. */
 export interface World {
   clock: number;
   readonly storage: AuthStorage;
-  /** The operations that fail now. */
+  /** Returns whether an operation fails now. */
   failing: (operation: string) => boolean;
   readonly reads: () => number;
   readonly secrets: LiveSecretRing;
   readonly secretFiles: { file: string; content: Uint8Array }[];
-  /** How the providers answer, and how often they were asked. */
+  /** Answer of the providers, and the number of their calls. */
   refresh: Refresh;
   refreshes: number;
   readonly events: AuditEvent[];
   readonly logged: string[];
   replica(): StoredUserTokens;
-  /** A user who has linked a provider. */
+  /** Links a user to a provider. */
   link(sub: string, tokens?: Partial<UpstreamTokens>, provider?: string): Promise<void>;
   row(sub: string, provider?: string): Promise<LinkRow | undefined>;
   close(): void;
@@ -152,7 +152,7 @@ function firstTokens(now: number): UpstreamTokens {
   };
 }
 
-/** What a provider gives that rotates its refresh tokens: `access-0` is followed by `access-1`. */
+/** Returns the tokens of a provider that rotates its refresh tokens: `access-1` follows `access-0`. */
 export function renewedTokens({ refresh_token: last }: UpstreamTokens, now: number): UpstreamTokens {
   const count = Number(last?.split('-')[1]) + 1;
   return {

@@ -16,7 +16,7 @@ import { type LegResult, type UpstreamProvider, UpstreamRefused, UpstreamUnavail
 
 export const REDIRECT = 'http://127.0.0.1:9/oauth/callback/fake';
 
-/** One provider with its fake on the other side. */
+/** Provider and its fake counterpart. */
 export interface Sides {
   readonly fake: OAuthProvider;
   readonly provider: UpstreamProvider;
@@ -25,14 +25,14 @@ export interface Sides {
   readonly files: Map<string, string>;
   /** Warnings in the log. */
   readonly warned: string[];
-  /** The way there and back as a browser makes it; `change` alters the callback. */
+  /** Logs a person in with a browser. `change` alters the callback. */
   readonly login: (person?: Person, change?: (callback: URL) => void) => Promise<LegResult>;
-  /** The parameters with which the browser is sent there. */
+  /** Returns the parameters of the redirect to the provider. */
   readonly parameters: (forceLogin?: boolean) => Promise<URLSearchParams>;
   close(): Promise<void>;
 }
 
-/** How it failed, as providers do. */
+/** Returns the error of a failed provider call. Throws when there is none. */
 export async function failureOf(result: Promise<unknown>): Promise<UpstreamRefused | UpstreamUnavailable> {
   const error = await result.then(
     () => undefined,
@@ -42,7 +42,7 @@ export async function failureOf(result: Promise<unknown>): Promise<UpstreamRefus
   throw new Error(`no failure of a provider: ${String(error)}`);
 }
 
-/** What may go wrong at a token endpoint, and whether that is an answer. */
+/** Faults of a token endpoint, and whether they count as an answer. */
 export const TOKEN_FAULTS: readonly (readonly [Fault, boolean])[] = [
   ['fail', false],
   ['hang', false],
@@ -52,7 +52,7 @@ export const TOKEN_FAULTS: readonly (readonly [Fault, boolean])[] = [
   ['unknown-client', true],
 ];
 
-/** How a login fails for this fault of the token endpoint. */
+/** Returns the failure of a login under a fault of the token endpoint. */
 export async function failureAtTokens({ fake, login }: Sides, fault: Fault) {
   fake.setFault('token', fault);
   const failure = await failureOf(login());
@@ -63,7 +63,7 @@ export async function failureAtTokens({ fake, login }: Sides, fault: Fault) {
 
 const opened: Sides[] = [];
 
-/** Closes what was started. */
+/** Closes all started sides. */
 export async function closeSides(): Promise<void> {
   await Promise.all(opened.splice(0).map((sides) => sides.close()));
 }
