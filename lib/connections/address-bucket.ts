@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
 
-/** What limits of one address count: the address, or the /64 of an IPv6 one, as a whole /64 belongs to one subscriber. */
+/** Returns the key of limits per address: the IPv4 address, or the /64 of an IPv6 one, as a /64 belongs to one subscriber. */
 export function addressBucket(address: string | undefined): string {
   return bucketOf(address, { v4: 4, v6: 4 });
 }
 
-/** What limits of one network count: the /24 or the /48 around an address, the least that is routed and given to one site. */
+/** Returns the key of limits per network: the /24 or /48 around an address, which are the smallest routed networks. */
 export function networkBucket(address: string | undefined): string {
   return bucketOf(address, { v4: 3, v6: 3 });
 }

@@ -44,7 +44,7 @@ function ask(host: string, port: number): Promise<number | undefined> {
 const hasIpv6 = Object.values(networkInterfaces()).some((some) => some?.some(({ address }) => address === '::1'));
 
 describe('a server that is bound to ::', () => {
-  it('is reached by IPv4 and by IPv6', async () => {
+  it('listens on IPv4 and on IPv6', async () => {
     const server = createServer((_req, res) => res.end('here'));
     open.push(server);
     const port = await bindServer(server, { host: '::', port: 0 });
@@ -52,7 +52,7 @@ describe('a server that is bound to ::', () => {
     if (hasIpv6) expect(await ask('::1', port)).toBe(200);
   });
 
-  it.each(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])('is reached by IPv4 where there is no IPv6: %s', async (code) => {
+  it.each(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])('listens on IPv4 where the kernel has no IPv6: %s', async (code) => {
     const server = new WithoutIpv6(code);
     open.push(server);
     const port = await bindServer(server, { host: '::', port: 0 });
@@ -68,15 +68,18 @@ describe('a server that is bound to ::', () => {
     expect(await ask('127.0.0.1', port)).toBe(200);
   });
 
-  it.each(['EADDRINUSE', 'EACCES'])('is bound to nothing else where it may not have its port: %s', async (code) => {
-    const server = new WithoutIpv6(code);
-    await expect(bindServer(server, { host: '::', port: 0 })).rejects.toThrow(code);
-    expect(server.tried).toEqual(['::']);
-  });
+  it.each(['EADDRINUSE', 'EACCES'])(
+    'rejects, and binds no other address, when the port is refused: %s',
+    async (code) => {
+      const server = new WithoutIpv6(code);
+      await expect(bindServer(server, { host: '::', port: 0 })).rejects.toThrow(code);
+      expect(server.tried).toEqual(['::']);
+    },
+  );
 });
 
 describe('a server that is bound to one address', () => {
-  it('is bound to no other', async () => {
+  it('binds no other address when the host is not of this machine', async () => {
     const server = createServer();
     // RFC 5737: of no machine.
     await expect(bindServer(server, { host: '192.0.2.1', port: 0 })).rejects.toThrow('EADDRNOTAVAIL');

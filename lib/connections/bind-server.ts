@@ -1,6 +1,6 @@
 import type { ListenOptions, Server } from 'node:net';
 
-/** What a kernel without IPv6 says to a socket of that family, and one that has it switched off to its addresses. */
+/** Error codes of a kernel without IPv6, and of one with IPv6 disabled. */
 const WITHOUT_IPV6: readonly unknown[] = ['EAFNOSUPPORT', 'EADDRNOTAVAIL'];
 
 /**

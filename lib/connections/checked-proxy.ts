@@ -31,7 +31,7 @@ export function createCheckedProxyDispatcher(connect: buildConnector.BuildOption
   });
 }
 
-/** Of `name:port`, as RFC 9110 §9.3.6 has it. */
+/** Returns the address of a CONNECT target `name:port` (RFC 9110 §9.3.6). */
 async function addressOf(target: string, lookup: LookupFunction): Promise<string> {
   const { hostname, port } = new URL(`https://${target}`);
   const [address, family] = await look(hostname.replace(/^\[|\]$/g, ''), lookup);

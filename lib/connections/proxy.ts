@@ -42,7 +42,7 @@ export function createProxyDispatcher(
   });
 }
 
-/** What the proxy variables of an environment say; lower case wins, as with other programs. */
+/** Reads the proxy variables of an environment. Lower-case names win, as in other programs. */
 export function proxyOf(environment: Readonly<Record<string, string | undefined>>): ProxySettings {
   const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = environment;
   return {

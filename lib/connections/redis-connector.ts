@@ -9,7 +9,7 @@ import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
 type Connector = NonNullable<RedisOptions['Connector']>;
 type Emitter = Parameters<StandaloneConnector['connect']>[0];
 
-/** ioredis hears the first error of a socket only; TLS may tell of several, and one that nobody hears ends the process. */
+/** ioredis listens to the first error of a socket only. TLS may emit several, and an unhandled one ends the process. */
 const hear = () => undefined;
 
 class DirectConnector extends StandaloneConnector {

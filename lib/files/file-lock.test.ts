@@ -48,7 +48,7 @@ describe('a lock on a file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('is free again after a failure', async () => {
+  it('releases the lock after a failure', async () => {
     const lock = new FileLock(path);
     await expect(lock.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     await expect(
@@ -59,7 +59,7 @@ describe('a lock on a file', () => {
     expect(await new FileLock(path).run(() => 1)).toBe(1);
   });
 
-  it('is another process’ until that one is killed; who waits too long is told', async () => {
+  it('waits for another process until that one is killed, and rejects after its deadline', async () => {
     const child = await holder();
     const refused = new FileLock(path, { deadline: 50 }).run(() => 1);
     await expect(refused).rejects.toThrow(LockBusy);

@@ -19,8 +19,8 @@ export class LockBusy extends Error {
 }
 
 /**
- * One at a time, over all processes. The lock is the system's own on a file, taken by SQLite because Node cannot: whoever is
- * killed gives it back, which no file with a process id in it does safely. One instance for a file and process.
+ * Mutex for all processes of the machine, one instance for each file and process. SQLite takes the system's file lock, because
+ * Node cannot. The system releases it when the process is killed, which a file with a process id does not achieve safely.
  */
 export class FileLock {
   readonly #path: string;

@@ -49,8 +49,8 @@ export function writeDurably(path: string, content: string | Uint8Array, mode = 
 }
 
 /**
- * Replaces a file of ours whose content nobody else has: it is on the disk before the former one is gone, so that neither a
- * killed process nor a machine that stops loses both. Mode 0600.
+ * Replaces a file whose content exists nowhere else. The new content is on the disk before the former file is gone, so that a
+ * killed process or a machine that stops loses at most one of them. Mode 0600.
  */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = unfinished(path);
