@@ -1,10 +1,14 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { backend, fake, group, server } from './stage.ts';
+import { backend, condition, fake, group, type Seen, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
 const MINUTES = 60_000;
 const PODS = 3;
+/** Milliseconds that a server waits for the first list of a member with pods of the cluster. */
+const FIRST_DEADLINE = 60_000;
+/** A server that answers neither the first request of a client of today nor that of a client of before. */
+const HANGS = ['--behaviour', 'hang', '--method', 'initialize', '--method', 'server/discover'];
 /** Its pods come one after the other, some seconds apart. */
 const PROGRAM = `
   import { hostname } from 'node:os';
@@ -32,11 +36,25 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
       .status as Rolling;
     return { replicas, updatedReplicas, availableReplicas };
   }
+  let withOneThatHangs: ReturnType<typeof firstSeen>;
+  /** Tools and status of a server at the moment at which kubectl takes it for Ready. */
+  async function firstSeen(name: string): Promise<{ tools: string[]; status: Seen | undefined }> {
+    await waitFor(`virtualmcpservers.vmcp.dev/${name}`, `vmcp-${name}`);
+    const client = await stage.connect(name);
+    const tools = (await client.toolNames()).sort();
+    return { tools, status: (await stage.get('VirtualMCPServer', name))?.status };
+  }
   const all = (pods: number) => ({ replicas: pods, updatedReplicas: pods, availableReplicas: pods });
 
   beforeAll(async () => {
     const program = { ...fake('tools', 'backend'), command: ['node', '--input-type=module', '-e', PROGRAM] };
     await stage.apply(group('tools'), backend('plain', { ...program, backendReplicas: PODS }), server('demo', 'tools'));
+    const member = (name: string, args: string[] = []) =>
+      backend(name, fake('mixed', 'backend', ['--name', name, '--tools', '2', ...args]));
+    await stage.apply(group('mixed'), member('one'), member('two'), member('hangs', HANGS), server('mixed', 'mixed'));
+    // Its deadline passes during the other tests; the last one has the result.
+    withOneThatHangs = firstSeen('mixed');
+    withOneThatHangs.catch(() => undefined);
   }, MINUTES);
 
   it(
@@ -68,7 +86,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
     'comes of a program that is started anew by its annotation when every pod is, and the status says of which moment',
     async () => {
       const running = async () => {
-        const pods = await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend');
+        const pods = await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend,app.kubernetes.io/instance=plain');
         return pods.flatMap(({ metadata }) => (metadata.deletionTimestamp === undefined ? metadata.uid : []));
       };
       const before = await running();
@@ -90,5 +108,24 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
       expect(JSON.stringify(spec)).toContain('"cpu":"11m"');
     },
     2 * MINUTES,
+  );
+
+  it(
+    'comes with all tools of the others when the first deadline of a member that hangs has passed',
+    async () => {
+      const { tools, status } = await withOneThatHangs;
+      expect(tools).toEqual(['one_tool_0', 'one_tool_1', 'two_tool_0', 'two_tool_1']);
+      expect(condition(status, 'AllBackendsReady')).toMatchObject({
+        status: 'False',
+        reason: 'SomeBackendsNotReady',
+        message: expect.stringContaining('not every backend is: hangs (Unavailable).'),
+      });
+      const hangs = status?.backends?.find(({ name }) => name === 'hangs');
+      expect(hangs?.message).toContain('did not answer in time');
+      const since = ({ lastTransitionTime }: { lastTransitionTime: string }) => Date.parse(lastTransitionTime);
+      const ready = condition(status, 'Ready')!;
+      expect([ready.status, since(ready) - since(hangs!) >= FIRST_DEADLINE]).toEqual(['True', true]);
+    },
+    3 * MINUTES,
   );
 });

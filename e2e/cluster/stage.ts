@@ -15,8 +15,8 @@ export interface Seen {
   observedGeneration?: number;
   toolCount?: number;
   restartedAt?: string;
-  backends?: { name: string; phase: string; message: string; tools?: number }[];
-  conditions?: { type: string; status: string; reason: string; message: string }[];
+  backends?: { name: string; phase: string; message: string; lastTransitionTime: string; tools?: number }[];
+  conditions?: { type: string; status: string; reason: string; message: string; lastTransitionTime: string }[];
 }
 
 /** An object as it came, as far as tests look at it. */
