@@ -7,7 +7,9 @@ import { describeWithOwnCluster } from '../use-own-cluster.ts';
 import { useStage } from '../use-stage.ts';
 
 const MINUTES = 60_000;
-/** On a machine with much to do. docs/kubernetes.md says what was measured on a quiet one. */
+/** docs/kubernetes.md says what was measured on a quiet machine: at most 1.1 s. At a load of 5 to 9 it took 1.2 to 2.4 s. */
+const ANSWERS_WITHIN_MS = 5_000;
+/** The same by the Service, on a machine with much to do. */
 const SOON_MS = 10_000;
 const EVERY_MS = 10;
 /** A kernel answers few connections to a Service without pods with a refusal, and drops the others: TCP tries again after 1 s and 3 s. */
@@ -53,7 +55,7 @@ describeWithOwnCluster('the only pod of a server, whose process is killed', (clu
   }, 4 * MINUTES);
 
   it(
-    'serves calls again within 10 s, at its own address and by its Service, in the same pod',
+    'serves calls again within 5 s at its own address and within 10 s by its Service, in the same pod',
     async () => {
       const before = await thePod();
       const { url, headers } = await stage.endpoint('demo');
@@ -71,7 +73,12 @@ describeWithOwnCluster('the only pod of a server, whose process is killed', (clu
       process.stderr.write(
         `a killed runtime: the pod answers after ${atPod.toFixed(0)} ms, the Service after ${atService.toFixed(0)} ms\n`,
       );
-      expect([atPod > 0, atPod < SOON_MS, atService > 0, atService < SOON_MS]).toEqual([true, true, true, true]);
+      expect([atPod > 0, atPod < ANSWERS_WITHIN_MS, atService > 0, atService < SOON_MS]).toEqual([
+        true,
+        true,
+        true,
+        true,
+      ]);
       expect((await thePod()).metadata).toMatchObject({ name: before.metadata.name, uid: before.metadata.uid });
     },
     2 * MINUTES,
