@@ -54,7 +54,7 @@ describe('nameThatWaits', () => {
     ['a URI', 'resources', 'github_x', {}],
     ['names without prefix', 'tools', 'github_x', { conflict_resolution: 'priority' }],
     ['an empty prefix', 'tools', 'github_x', { prefix_format: '' }],
-  ] as const)('is not %s', (_case, kind, name, aggregation) => {
+  ] as const)('ignores %s', (_case, kind, name, aggregation) => {
     expect(find(kind, name, aggregation)).toBeUndefined();
   });
 });

@@ -12,8 +12,8 @@ import type { SessionRequest } from './session-request.ts';
 const MAX_ELICITATIONS = 20;
 
 /**
- * Answers a request whose backend needs a login of the caller's first: with the link, in the way that the client can use.
- * @throws RequestError where there is no link to be had
+ * Answers a request whose backend needs a login of the caller first. Sends the link in the form that the client supports.
+ * @throws RequestError if there is no link
  */
 export async function answerLogin(request: SessionRequest, { credential }: Backend, error: LoginNeeded): Promise<void> {
   const { res, message, identity, trail } = request;
@@ -29,7 +29,7 @@ export async function answerLogin(request: SessionRequest, { credential }: Backe
   answerJson(res, 200, text);
 }
 
-/** As `answerConnect` of both eras says it. @throws RequestError */
+/** Answers the request of a login; see `answerConnect` of both revisions. @throws RequestError */
 export function answerConnect(request: SessionRequest, target: Target): Promise<boolean> {
   return answerConnectTool(target, {
     request,
@@ -51,7 +51,7 @@ async function elicit(request: SessionRequest, asked: LoginRequest, provider: st
   return renderElicitation(asked, { provider, url, elicitationId });
 }
 
-/** So that the client is told when the login is done. */
+/** Records the elicitation, so that the client is told when the login is complete. */
 async function rememberElicitation({ session, rooms }: SessionRequest, id: string, provider: string): Promise<void> {
   const asked = (session.elicitations ??= new Map<string, string>());
   const [oldest] = asked.keys();

@@ -6,7 +6,7 @@ import { cancelInFlight, expectCancelled } from '../sessions/in-flight.ts';
 import { notify } from '../sessions/open-leg.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
-/** Ends the request that a client's notifications/cancelled names, and tells the backend without waiting for it. */
+/** Ends the request that a client's notifications/cancelled names. Informs the backend, but does not wait for it. */
 export function cancelCall(
   message: DecodedNotification,
   body: Buffer,
@@ -21,22 +21,22 @@ export function cancelCall(
   const call = session.inFlight?.get(idText);
   if (call) {
     const leg = legOf(session, call.backend);
-    // Before the stream is closed: a server must not take the closed stream for a lost connection.
+    // Sent before the stream is closed: otherwise a server may take the closed stream for a lost connection.
     if (leg) tell(leg);
     cancelInFlight(session, idText);
-    // Its stream may have been resumed at another replica.
+    // Another replica may have resumed its stream.
     if (call.isResumable) rooms.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
     return;
   }
   if (stopBefore(session, idText, rooms)) return;
   expectCancelled(session, idText, session.lastUsed);
   if (!rooms.sessions.isShared) return;
-  // Another replica may have sent it, to any backend.
+  // Another replica may have sent the request, to any backend.
   session.legs.forEach(tell);
   rooms.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
 }
 
-/** Tells the backend that the gateway has given a request up. */
+/** Tells the backend that the gateway has given up a request. */
 export function tellGivenUp(
   leg: Leg,
   { identity, rooms, message }: { identity: Identity; rooms: Rooms; message: { readonly idText: string } },
@@ -46,7 +46,7 @@ export function tellGivenUp(
   void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
 }
 
-/** Marks a request that has not been sent to its backend yet. */
+/** Cancels a request that has not been sent to its backend yet. */
 function stopBefore(session: Session, idText: string, rooms: Rooms): boolean {
   for (const trail of rooms.running.all()) {
     if (trail.session !== session.logId || trail.rpcId !== idText) continue;

@@ -36,7 +36,7 @@ export const sessionFraming: Framing<SessionRequest> = {
   relay: (request, call) => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms)),
 };
 
-/** The session remembers its subscriptions before the backend hears of them. */
+/** Records a subscription in the session before the backend receives it. */
 const subscribing: Framing<SessionRequest> = {
   ...sessionFraming,
   async relay(request, call) {

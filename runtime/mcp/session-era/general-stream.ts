@@ -17,7 +17,7 @@ const LEAST_RETRY = 500;
 const LAST_RETRY = 30_000;
 const KEEP_ALIVE = 25_000;
 
-/** One backend's own stream, opened again when it breaks. */
+/** One backend's own stream. It is opened again when it breaks. */
 interface Upstream {
   readonly leg: Leg;
   running: RunningCall | undefined;
@@ -27,7 +27,7 @@ interface Upstream {
   failures: number;
 }
 
-/** The stream that a client holds open (GET): the streams of all its legs, merged, and what the gateway itself announces. */
+/** The stream that a client holds open (GET). It merges the streams of all backend sessions and the gateway's own announcements. */
 export class GeneralStream implements SessionStream {
   readonly id = randomUUID();
   isTold = false;
@@ -36,7 +36,7 @@ export class GeneralStream implements SessionStream {
   readonly #latest: () => Rooms;
   readonly #client: ClientStream;
   readonly #upstreams = new Map<string, Upstream>();
-  /** Backends whose legs were opened again, and whose streams have not come since. */
+  /** Backends whose sessions were opened again, until their streams deliver an event. */
   readonly #reopened = new Set<string>();
   readonly #keepAlive: NodeJS.Timeout;
 
@@ -48,7 +48,7 @@ export class GeneralStream implements SessionStream {
     this.#keepAlive = setInterval(() => this.#client.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
   }
 
-  /** Opens the streams of all legs, and the legs that are missing. `lastIds`: where the client was when its last stream broke. */
+  /** Opens the streams of all backend sessions, and the missing backend sessions. `lastIds`: the last events that the client received. */
   open(lastIds: ReadonlyMap<string, string>): void {
     this.#client.open();
     for (const leg of this.#session.legs) this.join(leg, lastIds.get(leg.backend));
@@ -81,7 +81,7 @@ export class GeneralStream implements SessionStream {
       this.#client.write(writeSse({ event: 'message', data: JSON.stringify({ jsonrpc: '2.0', method }) }));
     }
     this.#reach();
-    // A login may be behind it, which a client was asked to open.
+    // The backend session may have opened after a login that the client was asked to open.
     this.#endElicitations();
   }
 
@@ -98,7 +98,10 @@ export class GeneralStream implements SessionStream {
     if (this.#session.stream === this) this.#session.stream = undefined;
   }
 
-  /** What backends say by themselves is heard on legs alone: also of those that came, came back, or waited for a login. */
+  /**
+   * Opens the missing backend sessions, since backends send their own messages only there. This includes backends that were added, came
+   * back, or waited for a login.
+   */
   #reach(): void {
     const rooms = this.#latest();
     for (const backend of rooms.backends.all) {
@@ -107,7 +110,7 @@ export class GeneralStream implements SessionStream {
     }
   }
 
-  /** Tells the client which of the logins that it opened are done. */
+  /** Tells the client which of its logins are complete. */
   #endElicitations(): void {
     const asked = this.#session.elicitations;
     for (const [elicitationId, provider] of asked ?? []) {
@@ -166,16 +169,19 @@ export class GeneralStream implements SessionStream {
       },
       close: () => this.#again(upstream, backend),
       fail: (failure: CallFailure) => {
-        // 405 and its like: the backend has no stream of its own, which is normal.
+        // A status such as 405 is normal: the backend has no stream of its own.
         if (failure.reason === 'session_lost') this.#reopen(upstream, backend);
         if (mayBeAway(failure) || failure.reason === 'timeout') this.#again(upstream, backend);
-        // It joins again when its user has logged in.
+        // The backend joins again when its user has logged in.
         if (failure.error instanceof LoginNeeded) this.leave([backend.name]);
       },
     };
   }
 
-  /** The backend was started again: the leg is opened anew and joins, once, as some say 404 where they have no streams. */
+  /**
+   * Opens a new backend session after a restart of the backend. This happens once only: some backends answer 404 if they have no
+   * streams.
+   */
   #reopen(upstream: Upstream, backend: Backend): void {
     if (this.#upstreams.get(backend.name) !== upstream || this.#reopened.has(backend.name)) return;
     this.#reopened.add(backend.name);

@@ -11,7 +11,7 @@ import { INITIALIZED } from '../sessions/session-record.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 import { cancelCall } from './cancel-call.ts';
 
-/** Passes a client's notification to the backends that it concerns. */
+/** Passes a client's notification to the backends that need it. */
 export async function handleNotification(
   message: DecodedNotification,
   body: Buffer,
@@ -42,7 +42,7 @@ export async function handleNotification(
   });
 }
 
-/** Passes a client's answer to the backend that asked. @throws RequestError 400 for an answer that nobody asked for */
+/** Passes a client's answer to the backend that sent the request. @throws RequestError 400 for an answer without a request */
 export async function handleResponse(
   message: DecodedResponse,
   body: Buffer,
@@ -65,7 +65,7 @@ export async function handleResponse(
   rooms.sessions.tellOfCall(session, { type: 'answered', id, ...passed });
 }
 
-/** The channel on which a process or a stream of events asks belongs to one replica. */
+/** Returns whether another replica may hold the request. The channel of a process or an event stream belongs to one replica. */
 function mayAskElsewhere({ config }: Backend, { sessions }: Rooms): boolean {
   return sessions.isShared && config.transport !== 'streamable-http';
 }

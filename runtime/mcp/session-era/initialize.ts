@@ -17,8 +17,8 @@ import type { ClientProfile } from '../sessions/session.ts';
 const MAX_PARAMS_BYTES = 65_536;
 
 /**
- * Opens a client session, and asks no backend: the answer says what is known of them. A session at a backend opens when it is used,
- * or when the client opens its stream.
+ * Opens a client session without requests to backends: the answer contains what the gateway knows of them. A backend session opens
+ * at its first use, or when the client opens its stream.
  */
 export async function initialize(
   res: ServerResponse,
@@ -45,7 +45,7 @@ export async function initialize(
   const known = rooms.backends.all.filter(({ health }) => health.eras?.has('session') ?? true);
   const result = {
     protocolVersion: profile.revision,
-    // A backend without an answer yet is assumed to have them all: a client is not told again.
+    // A backend that has not answered yet is assumed to have all capabilities, since the client cannot be told later.
     capabilities: mergeCapabilities(known.map(({ health }) => health.capabilities ?? ASSUMED)),
     serverInfo: { name: rooms.config.server.name, version: rooms.version },
     instructions: mergeInstructions(known.map(instructionsOf)),
@@ -62,7 +62,7 @@ function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== 'string') throw invalidParams('initialize needs params.protocolVersion');
   if (!isJsonObject(capabilities)) throw invalidParams('initialize needs params.capabilities');
-  // It is kept for as long as the session lives.
+  // The session keeps the params for its lifetime.
   if (span.end - span.start > MAX_PARAMS_BYTES) throw invalidParams('the params of initialize are too large');
   const info = isJsonObject(clientInfo) ? clientInfo : {};
   const isKnown = SESSION_REVISIONS.includes(protocolVersion);
@@ -76,14 +76,14 @@ function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
   };
 }
 
-/** The bytes up to the end of the params, with the revision that was agreed. */
+/** Returns the bytes up to the end of the params, with the negotiated revision. */
 function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): Buffer {
   const upToParams = body.subarray(0, spans.params?.end);
   const version = spans['params.protocolVersion'];
   return version ? splice(upToParams, [{ ...version, text: JSON.stringify(revision) }]) : upToParams;
 }
 
-/** Where the configuration wants whole lists or none. @throws RequestError while a backend is known to be away, or never answered */
+/** Rejects the session if the configuration demands complete lists. @throws RequestError while a backend is down or has never answered */
 function checkWhole({ config, backends }: Rooms): void {
   if (config.operational.failure_handling.partial_failure_mode !== 'fail') return;
   const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'session'));

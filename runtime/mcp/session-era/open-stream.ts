@@ -21,8 +21,8 @@ import { GeneralStream } from './general-stream.ts';
 import { GENERAL, relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 
 /**
- * Answers a GET: the client's general stream, or with Last-Event-ID the rest of a stream that broke. Settles when the
- * stream is over.
+ * Answers a GET: opens the client's general stream, or with Last-Event-ID resumes a broken stream. Settles when the stream
+ * is over.
  */
 export function openStream(
   res: ServerResponse,
@@ -32,14 +32,14 @@ export function openStream(
   rooms: Rooms,
 ): Promise<void> {
   const position = lastEventId === undefined ? undefined : readPosition(lastEventId);
-  // It may have left while it was authenticated, and then it closes no second time.
+  // The client may have left during authentication. Its response then emits no further close event.
   if (res.destroyed) return Promise.resolve();
   if (position && position.stream !== GENERAL)
     return underWay(session, () => resumeCall(res, session, identity, position, rooms));
   return new Promise((resolve) => {
     const lastIds = session.stream?.lastIds() ?? new Map<string, string>();
     if (position) lastIds.set(position.backend, position.original);
-    // The newest stream gets the messages: each is sent on one stream only.
+    // A message is sent on one stream only: the newest.
     session.stream?.close();
     const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
     session.stream = stream;
@@ -53,14 +53,17 @@ export function openStream(
   });
 }
 
-/** The client may have made it up, and the stream's name goes into messages for the backend. @throws RequestError */
+/**
+ * Decodes Last-Event-ID. The client may have invented it, and the stream's name goes into messages for the backend. @throws
+ * RequestError
+ */
 function readPosition(lastEventId: string): EventPosition {
   const position = decodeEventId(lastEventId);
   if (position && (position.stream === GENERAL || isIdText(position.stream))) return position;
   throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
 }
 
-/** The rest of one call's stream, from the backend that keeps it. @throws RequestError */
+/** Resumes the stream of one call at the backend that keeps it. @throws RequestError */
 function resumeCall(
   res: ServerResponse,
   session: Session,
@@ -112,7 +115,7 @@ function resumeCall(
   });
 }
 
-/** SDK clients resume a stream that ended early, also of a request that they cancelled; to them a 405 to a GET is no error. */
+/** Returns a 405. SDK clients resume a stream that ended early even for requests that they cancelled, and accept a 405 to a GET. */
 function notResumed(): RequestError {
   return new RequestError({
     status: 405,
@@ -122,7 +125,7 @@ function notResumed(): RequestError {
   });
 }
 
-/** To clients any HTTP 200 is the stream that they asked for: at its end they would resume it again, without a limit. */
+/** Returns an error without HTTP 200. Clients take any 200 for the requested stream and would resume it again without limit at its end. */
 function notReached({ answer }: RequestError): RequestError {
   return new RequestError({ ...answer, status: answer.status === 200 ? 502 : answer.status });
 }
@@ -152,7 +155,7 @@ function resumedSink(
     },
     event: (event) => {
       const { message } = event;
-      // Only the answer to the request whose stream it is, which this or another replica sent to this backend.
+      // Only an answer to the request of this stream passes. This or another replica sent the request to this backend.
       if (message?.kind === 'response' && message.idText !== stream) return;
       if (message?.kind === 'response') endCall(source);
       const text = relayedEvent(event, source);

@@ -18,8 +18,8 @@ import { tellGivenUp } from './cancel-call.ts';
 import type { SessionRequest } from './session-request.ts';
 
 /**
- * Sends a client's request to one backend and its answer to the client, as it comes. `passthrough`: headers of the client that go
- * along. Settles when the answer is out.
+ * Sends a client's request to one backend, and streams the answer to the client. `passthrough`: headers of the client to forward.
+ * Settles when the answer is sent.
  */
 export function relayCall(request: SessionRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => new SessionRelay(request, call, passthrough, resolve, reject).start());
@@ -60,7 +60,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
     const { session, message, res, rooms, trail } = this.#request;
     session.calls++;
     const isWanted = enterCall(session, message.idText, this) && !trail.isCancelled;
-    // Left in place when it is over: taking it off costs more than one call that does nothing.
+    // The listener stays after the end of the call: removing it costs more than one call without effect.
     res.on('close', () => this.#clientLeft());
     const { name } = this.#call.backend;
     if (!isWanted) this.cancel();
@@ -90,7 +90,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
   }
 
   json(_status: number, body: Buffer, kind: AnswerKind): void {
-    // Some clients hang on an HTTP error to a POST: whatever a backend answers in JSON-RPC goes out at 200.
+    // Some clients hang on an HTTP error to a POST, so every JSON-RPC answer of a backend is sent with 200.
     this.#answer.json(200, body, kind);
     this.#over();
     this.#resolve();
@@ -135,8 +135,9 @@ class SessionRelay implements AnswerSink, InFlightCall {
   }
 
   close(complete: boolean, isBroken = false): void {
-    // A stream that the backend closed before its answer is resumed by the client, from the last event that has an id: the
-    // request stays in flight. Without an id nothing more can come.
+    // If the backend closed the stream before its answer, the client resumes it from the last event with an id: the request stays in
+    // flight.
+    // Without such an id no answer can follow.
     if (!complete && !this.#resumable) {
       this.fail(callFailure(this.#call.backend.name, isBroken ? 'reset' : 'protocol', true));
       return;
@@ -148,7 +149,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
 
   fail(failure: CallFailure): void {
     this.#step?.end(failure.reason);
-    // A channel finds the call by itself where the cancellation was sent to it.
+    // A channel that received the cancellation finds the call itself.
     if (failure.reason === 'aborted') {
       this.#cancelled();
       return;
@@ -165,7 +166,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
     else this.#refused(failure.error);
   }
 
-  /** Its end was told just now: the next call opens another. */
+  /** Clears the loss of a process that the client was told of now. The next call opens another process. */
   #forgetProcess(): void {
     const { session, rooms } = this.#request;
     if (this.#leg) dropLeg(session, this.#leg);
@@ -186,7 +187,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
   }
 
   #send(leg: Leg): void {
-    // The client has left while it was opened: nobody would take the answer.
+    // The client has left during the opening of the backend session.
     if (this.#isOver) return;
     this.#leg = leg;
     const { message, identity, rooms, trail } = this.#request;
@@ -215,10 +216,10 @@ class SessionRelay implements AnswerSink, InFlightCall {
     return step ? tracedHeaders(headers, step) : headers;
   }
 
-  /** The backend has forgotten the session: a 404 executed nothing, so a new one is opened and the call sent again. */
+  /** Opens a new session after the backend forgot the old one, and sends the call again. A 404 means that nothing was executed. */
   #reopen(): void {
     this.#reopened = true;
-    // Another call may have opened a new one meanwhile.
+    // Another call may have opened a new session meanwhile.
     const { session, rooms } = this.#request;
     const { name } = this.#call.backend;
     if (this.#leg) dropLeg(session, this.#leg);
@@ -244,10 +245,11 @@ class SessionRelay implements AnswerSink, InFlightCall {
     this.#resolve();
   }
 
-  /** The connection is closed: after the answer, as ever, or before it. */
+  /** Handles the close of the connection, before or after the answer. */
   #clientLeft(): void {
     if (this.#isOver) return;
-    // Not a cancellation (2025-11-25 transports): what comes later is fetched by resuming, if the backend can.
+    // The 2025-11-25 transports do not treat this as a cancellation. The client resumes to receive the answer, if the backend supports
+    // that.
     this.#running?.abort();
     this.#over(!this.#resumable);
     this.#resolve();

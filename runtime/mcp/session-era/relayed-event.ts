@@ -15,12 +15,12 @@ import { legOf, type Session } from '../sessions/session.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 
-/** The backend's own stream, as event ids name it; any other is the stream of a request and has the JSON text of its id. */
+/** The name of the backend's own stream in event ids. All other names are the JSON text of a request id. */
 export const GENERAL = 'general';
 
 export interface EventSource {
   readonly backend: Backend;
-  /** `GENERAL`, or the id of the request, as JSON text, whose stream it is. */
+  /** `GENERAL`, or the JSON text of the id of the stream's request. */
   readonly stream: string;
   readonly session: Session;
   readonly identity: Identity;
@@ -28,8 +28,8 @@ export interface EventSource {
 }
 
 /**
- * A backend's event as the client gets it: event id and request id name the backend, reserved `_meta` is gone.
- * undefined: not for the client.
+ * Returns a backend's event for the client: event id and request id name the backend, and reserved `_meta` is removed.
+ * undefined: the event is not for the client.
  */
 export function relayedEvent(event: StreamEvent, source: EventSource): string | undefined {
   const data = event.message === undefined ? '' : relayedData(event.data, event.message, source);
@@ -38,7 +38,7 @@ export function relayedEvent(event: StreamEvent, source: EventSource): string | 
   return writeSse({ id, event: data === '' ? undefined : 'message', retry: event.retry, data });
 }
 
-/** The id of a backend's event as the client gets it. */
+/** Returns the event id for the client. */
 export function relayedEventId(original: string | undefined, { backend, stream }: EventSource): string | undefined {
   return original === undefined ? undefined : encodeEventId({ backend: backend.name, stream, original });
 }
@@ -63,7 +63,7 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
   return spliceText(data, [{ ...span, text: `"${id}"` }]);
 }
 
-/** On the streams of channels a request names no call, whichever stream it is passed on. */
+/** Records a request of a backend. A request on the streams of a channel names no call. */
 function noteAsked(id: string, { backend, session, stream, identity, rooms }: EventSource): void {
   const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
   const answer = (body: Buffer) => {
@@ -78,7 +78,7 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   const { backend, rooms, session, stream } = source;
   const kinds = kindsOfNotification(message.method ?? '');
   if (kinds.length > 0) {
-    // Everybody's list has changed. On a call's stream this client is told here, all others on their own streams.
+    // The list changes for all clients. This client is told on the call's stream, all others on their own streams.
     rooms.announcer.heardChange(backend.name, kinds, stream === GENERAL ? undefined : session);
     return stream === GENERAL ? undefined : data;
   }
@@ -100,7 +100,7 @@ function uriOf(data: string, { spans }: BackendMessage): unknown {
   return span && parse(data.slice(span.start, span.end));
 }
 
-/** A backend tells of what this session subscribed to there, and of parts of it: it cannot speak for another's. */
+/** Returns whether this session subscribed to the resource, or to a parent of it, at this backend. */
 function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean {
   const { subscriptions } = session;
   if (typeof uri !== 'string' || !subscriptions) return false;
@@ -110,12 +110,12 @@ function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean 
   return false;
 }
 
-/** However the id is written, the client knows the request by the one text that was minted for it. */
+/** Returns the id text that the gateway minted, for any notation of the id. */
 function requestIdText(written: string): string | undefined {
   return idTextOf(parse(written), written);
 }
 
-/** Undefined: it is no JSON. */
+/** Parses JSON; undefined if it is invalid. */
 function parse(written: string): unknown {
   try {
     return JSON.parse(written);

@@ -14,7 +14,10 @@ import { sessionFraming } from './framing.ts';
 import { initialize } from './initialize.ts';
 import { openStream } from './open-stream.ts';
 
-/** Serves a POST of a revision with sessions; without a promise of its own, as most need none before the call. @throws RequestError */
+/**
+ * Serves a POST of a revision with sessions. Returns no promise of its own, as most requests need none before the call. @throws
+ * RequestError
+ */
 export function serveSession(
   res: ServerResponse,
   body: Buffer,
@@ -34,7 +37,7 @@ export function serveSession(
   return found instanceof Promise ? found.then(serveIn) : serveIn(found);
 }
 
-/** A notification, or the answer to a request of a backend. */
+/** Handles a notification, or the answer to a request of a backend. */
 async function takeMessage(
   res: ServerResponse,
   body: Buffer,
@@ -84,7 +87,7 @@ function noStreams(): RequestError {
   });
 }
 
-/** The caller's session. Another's is as unknown as one that does not exist. @throws RequestError 400, 404, 503 */
+/** Finds the caller's session. Sessions of other principals count as unknown. @throws RequestError 400, 404, 503 */
 function findSession(identity: Identity, rooms: Rooms, trail: Trail, isUse = true): Session | Promise<Session> {
   const { headers } = trail.req;
   const id = headers['mcp-session-id'];

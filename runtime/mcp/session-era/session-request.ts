@@ -9,12 +9,12 @@ import type { ClientRequest } from '../client-request.ts';
 import { dropLeg, ensureLeg, legHeaders, opensAtUse } from '../sessions/open-leg.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
-/** One request of a client session. */
+/** A request of a client session. */
 export interface SessionRequest extends ClientRequest {
   readonly session: Session;
 }
 
-/** Lists are fetched on the client's own legs, as a stateful backend may list other things to other sessions. */
+/** Fetches lists in the client's own backend sessions, as a stateful backend may list other items to other sessions. */
 class SessionAsker implements Asker {
   readonly era = 'session';
   readonly identity: Identity;
@@ -31,7 +31,7 @@ class SessionAsker implements Asker {
     return this.#session.profile.capabilities;
   }
 
-  /** A process is not started for this session only to read a list again. */
+  /** Returns whether a list may be refreshed. A refresh alone starts no process for the session. */
   mayRefresh(backend: Backend): boolean {
     return !opensAtUse(backend) || legOf(this.#session, backend.name) !== undefined;
   }
@@ -41,7 +41,7 @@ class SessionAsker implements Asker {
     try {
       return await this.#askOn(leg, backend, kind, cursor);
     } catch (error) {
-      // Pages of a list belong together: only from the first one on can it be read in another session.
+      // The pages of a list belong together: only a list from its first page can be read in another session.
       if (!(error instanceof NoAnswer) || error.failure.reason !== 'session_lost' || cursor !== undefined) throw error;
       dropLeg(this.#session, leg);
       const again = await ensureLeg(this.#session, backend, this.identity, this.#rooms);
@@ -66,7 +66,7 @@ export function sessionAsker(session: Session, identity: Identity, rooms: Rooms)
   return new SessionAsker(session, identity, rooms);
 }
 
-/** What this session sees. Looked up once; a reload retires it. */
+/** Returns the catalogue of this session. It is cached until a reload. */
 export function sessionCatalogue(session: Session, asker: Asker, rooms: Rooms): Catalogue {
   if (session.catalogue && !session.catalogue.retired) return session.catalogue;
   session.catalogue = rooms.catalogues.of(asker);

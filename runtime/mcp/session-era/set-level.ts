@@ -5,11 +5,11 @@ import { ensureLeg, notifyRequest, toldSoon } from '../sessions/open-leg.ts';
 import { levelField } from '../sessions/session-record.ts';
 import type { SessionRequest } from './session-request.ts';
 
-/** RFC 5424 §6.2.1, as MCP writes them. */
+/** RFC 5424 §6.2.1, as MCP spells them. */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 /**
- * Sets the log level at every backend that logs. Backend sessions that open later get the level then.
+ * Sets the log level at every backend that supports logging. Backend sessions that open later receive the level then.
  * @throws RequestError
  */
 export async function setLevel(request: SessionRequest, answer: () => void): Promise<void> {

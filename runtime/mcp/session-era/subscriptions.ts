@@ -4,10 +4,10 @@ import { subscriptionField } from '../sessions/session-record.ts';
 import type { SessionRequest } from './session-request.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
-/** Characters of the URIs of a session together, which lives for long. */
+/** Maximum characters of all URIs of one session, which may live long. */
 const MAX_SUBSCRIBED = 131_072;
 
-/** Remembers a subscription, or its end, to renew it at a backend that loses the session. @throws RequestError */
+/** Records the start or end of a subscription, to renew it at a backend that loses the session. @throws RequestError */
 export async function rememberSubscription(
   { session, message, rooms }: SessionRequest,
   { backend, originalName: uri }: PreparedCall,

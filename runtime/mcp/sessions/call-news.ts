@@ -2,11 +2,11 @@ import { endQuestion, noteQuestion } from './client-questions.ts';
 import { cancelInFlight, expectCancelled } from './in-flight.ts';
 import type { Session } from './session.ts';
 
-/** What other replicas have to know of the calls of a session. */
+/** An event about the calls of a session that other replicas need. */
 export type CallNews =
-  /** Its client cancelled a request; `id` is JSON text. The replica that took the cancellation tells the backends. */
+  /** The client cancelled a request; `id` is JSON text. The replica that received the cancellation forwards it to the backends. */
   | { readonly type: 'cancelled'; readonly id: string }
-  /** A backend asks the client something on the session's own stream; `id` as the client knows it. */
+  /** A backend sent the client a request on the session's own stream. `id`: as the client knows it. */
   | { readonly type: 'asked'; readonly id: string; readonly backend: string }
   /**
    * The client has answered, or the backend has cancelled its request. `body`: the JSON text of an answer that did not reach the
@@ -14,7 +14,7 @@ export type CallNews =
    */
   | { readonly type: 'answered'; readonly id: string; readonly body?: string };
 
-/** Takes what another replica tells of a session. `now`: milliseconds of the monotonic clock. */
+/** Applies an event of another replica to a session. `now`: milliseconds of the monotonic clock. */
 export function takeCallNews(session: Session | undefined, news: CallNews, now: number): void {
   if (!session) return;
   if (news.type === 'answered') takeAnswer(session, news.id, news.body);

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 
-/** Capabilities that a backend declares. Backend sessions with equal ones share the object. */
+/** Capabilities that a backend declares. Backend sessions with equal capabilities share the object. */
 export interface ServerCapabilities {
   readonly text: string;
   readonly tools: boolean;
@@ -12,7 +12,7 @@ export interface ServerCapabilities {
   readonly instructions: string | undefined;
 }
 
-/** What a backend's `initialize` or `server/discover` result says. `last`: given back where it says the same again. */
+/** Reads the capabilities from an `initialize` or `server/discover` result. Returns `last` if they have not changed. */
 export function readCapabilities(result: JsonObject | undefined, last?: ServerCapabilities): ServerCapabilities {
   const capabilities = isJsonObject(result?.capabilities) ? result.capabilities : {};
   const instructions = typeof result?.instructions === 'string' ? result.instructions : undefined;
@@ -31,7 +31,7 @@ export function readCapabilities(result: JsonObject | undefined, last?: ServerCa
   };
 }
 
-/** Of a backend that nobody could ask before a login: what it may turn out to have, so that clients ask for it then. */
+/** Capabilities assumed of a backend that cannot be probed before a login, so that clients request its lists afterwards. */
 export const ASSUMED: ServerCapabilities = {
   text: '',
   tools: true,
@@ -43,7 +43,7 @@ export const ASSUMED: ServerCapabilities = {
   instructions: undefined,
 };
 
-/** One server's capabilities out of all its backends'. Lists can always change: a backend may come or go. */
+/** Merges the capabilities of all backends into those of one server. Lists can always change, as backends come and go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObject {
   const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);
   return {

@@ -4,7 +4,7 @@ import { dropLegsAt } from './end-legs.ts';
 import { anySession } from './testdata/any-session.ts';
 
 describe('dropLegsAt', () => {
-  it('ends the questions of a backend that was made anew, so that deadlines run again', () => {
+  it('ends the questions of a replaced backend, so that deadlines run again', () => {
     const session = anySession();
     noteQuestion(session, '1', { backend: 'anew', call: undefined });
     noteQuestion(session, '2', { backend: 'same', call: undefined });

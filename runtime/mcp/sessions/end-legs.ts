@@ -7,15 +7,15 @@ import type { Eviction } from './evict-session.ts';
 import type { Leg, Session } from './session.ts';
 
 export interface SessionEnds {
-  /** It is over: its legs and its stream are closed. */
+  /** The session is over: closes its backend sessions and its stream. */
   readonly ended: (session: Session) => void;
-  /** Others may know it still: its stream here is closed. */
+  /** Other replicas may still know the session: closes its stream here. */
   readonly forgotten: (session: Session) => void;
-  /** It was ended for another one: told before `ended`. */
+  /** The session was evicted for another one. Called before `ended`. */
   readonly evicted: (eviction: Eviction) => void;
 }
 
-/** Ends a session's own sessions at its backends, so that they need not keep them until they time out. */
+/** Ends a session's backend sessions, so that the backends need not keep them until they time out. */
 export function endLegs(session: Session, identity: Identity, backends: BackendSet): void {
   for (const leg of session.legs) {
     const backend = backends.get(leg.backend);
@@ -24,14 +24,17 @@ export function endLegs(session: Session, identity: Identity, backends: BackendS
   session.legs = [];
 }
 
-/** The same for legs of a session that this replica need not know; without its caller only those that ask for no credential of one. */
+/**
+ * Ends the backend sessions of a session that this replica need not know. For the anonymous identity, it skips backends with a
+ * credential per user.
+ */
 export function endLegsOf(legs: readonly Leg[], identity: Identity): void {
   for (const leg of legs) {
     if (!leg.at.credential.perUser || identity !== ANONYMOUS) endSession(leg.at, identity, leg);
   }
 }
 
-/** Forgets legs at backends that are gone or were made anew; they open again when they are needed, and what they held is lost. */
+/** Drops backend sessions at backends that were removed or replaced. They open again when needed; their state is lost. */
 export function dropLegsAt(backends: readonly string[], sessions: Iterable<Session>): void {
   if (backends.length === 0) return;
   for (const session of sessions) {
@@ -44,7 +47,7 @@ export function dropLegsAt(backends: readonly string[], sessions: Iterable<Sessi
   }
 }
 
-/** What follows when a session is over, and when only this replica knows it no longer. */
+/** Closes what a session holds when it ends or when this replica forgets it. */
 export const SESSION_ENDS: Omit<SessionEnds, 'evicted'> = {
   ended: ({ stream, legs }) => {
     stream?.close();
@@ -52,7 +55,7 @@ export const SESSION_ENDS: Omit<SessionEnds, 'evicted'> = {
   },
   forgotten: ({ stream, legs }) => {
     stream?.close();
-    // No other process has these.
+    // No other process can use these backend sessions.
     endLegsOf(
       legs.filter(({ at }) => at.config.transport !== 'streamable-http'),
       ANONYMOUS,

@@ -4,11 +4,11 @@ import type { Session } from './session.ts';
 
 /** A session that was ended so that another could be opened. */
 export interface Eviction {
-  /** Whose number was full. */
+  /** The quota that was exhausted. */
   readonly reason: 'principal' | 'replica';
-  /** `Identity.key` of its owner; undefined where its record cannot be opened. */
+  /** `Identity.key` of the owner; undefined if its record cannot be opened. */
   readonly principal: string | undefined;
-  /** Its name in logs. */
+  /** The name of the session in logs. */
   readonly session: string;
   readonly revision: string | undefined;
   readonly clientName: string | undefined;
@@ -17,7 +17,7 @@ export interface Eviction {
   readonly idle: number;
 }
 
-/** Returns whose number was full, where that of a principal was. A principal that has no bound of its own has the replica's. */
+/** Returns which quota caused an eviction. A principal without a quota of its own has that of the replica. */
 export function evictionReason({ perPrincipal, perReplica }: SessionLimits): Eviction['reason'] {
   return perPrincipal < perReplica ? 'principal' : 'replica';
 }
@@ -26,14 +26,14 @@ export function evictionReason({ perPrincipal, perReplica }: SessionLimits): Evi
 const CALL_RETRY = 5_000;
 const LEAST_RETRY = 1_000;
 const LONGEST_RETRY = 60_000;
-/** As HTTP has it, and as the rate limits answer. */
+/** The HTTP status as a JSON-RPC code, as the rate limits use it. */
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * Picks the session that was idle for longest, with or without an open stream.
+ * Returns the session that was idle for longest, with or without an open stream.
  *
  * @param clock `now` of the monotonic clock, and the age in milliseconds before which a session is safe
- * @throws RequestError where each is too young or has a call under way
+ * @throws RequestError if every session is too young or has a call in flight
  */
 export function pickIdlest(
   sessions: Iterable<Session>,
@@ -51,7 +51,7 @@ export function pickIdlest(
   return idlest;
 }
 
-/** Refuses a new session. HTTP 200, as clients break on 429 and 503. `wait`: milliseconds until one can make room. */
+/** Builds the refusal of a new session. HTTP 200, as clients break on 429 and 503. `wait`: milliseconds until a session can be evicted. */
 export function tooManySessions(wait: number): RequestError {
   const retryAfterMs = Math.min(Math.max(LEAST_RETRY, Math.ceil(wait)), LONGEST_RETRY);
   return new RequestError({

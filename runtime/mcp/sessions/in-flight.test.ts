@@ -26,7 +26,7 @@ function callAt(backend: string): InFlightCall & { ended: number } {
 }
 
 describe('expectCancelled', () => {
-  it('stops a request that comes within two seconds, and only once', () => {
+  it('stops one request that arrives within two seconds', () => {
     const session = sessionUsedAt(1_000);
     expectCancelled(session, '1', 1_000);
     session.lastUsed = 2_500;
@@ -34,14 +34,14 @@ describe('expectCancelled', () => {
     expect(enterCall(session, '1', callAt('a'))).toBe(true);
   });
 
-  it('lets a request pass that comes later', () => {
+  it('passes a request that arrives later', () => {
     const session = sessionUsedAt(1_000);
     expectCancelled(session, '1', 1_000);
     session.lastUsed = 3_001;
     expect(enterCall(session, '1', callAt('a'))).toBe(true);
   });
 
-  it('keeps little of a flood of cancellations with long ids', () => {
+  it('bounds the memory of a flood of cancellations with long ids', () => {
     const session = sessionUsedAt(0);
     for (let nr = 0; nr < 5_000; nr += 1)
       expectCancelled(session, JSON.stringify(`${String(nr)}${'\u0001'.repeat(1_000)}`), 0);
@@ -52,7 +52,7 @@ describe('expectCancelled', () => {
 });
 
 describe('keepCall', () => {
-  it('keeps the backend of a request whose client left, and no id of 1,000 characters', () => {
+  it('keeps the backend of a request whose client left, but no id of 1,000 characters', () => {
     const session = sessionUsedAt(0);
     for (const id of ['1', JSON.stringify('x'.repeat(1_000))]) {
       const call = callAt('a');
@@ -64,15 +64,15 @@ describe('keepCall', () => {
 });
 
 describe('takeCallNews', () => {
-  it('stops a request that comes to this replica just after its cancellation came to another', () => {
-    // This replica served nothing of the session for a minute and more.
+  it('stops a request that arrives here just after another replica received its cancellation', () => {
+    // This replica has served no request of the session for over a minute.
     const session = sessionUsedAt(1_000);
     takeCallNews(session, { type: 'cancelled', id: '1' }, 90_000);
     session.lastUsed = 90_500;
     expect(enterCall(session, '1', callAt('a'))).toBe(false);
   });
 
-  it('ends the request that is under way, and no other of the same session or id', () => {
+  it('ends the in-flight request of this session and id only', () => {
     const [session, other] = [sessionUsedAt(0), sessionUsedAt(0)];
     const [call, beside, foreign] = [callAt('a'), callAt('a'), callAt('a')];
     enterCall(session, '1', call);

@@ -2,12 +2,12 @@ import type { Session, InFlightCall } from './session.ts';
 
 /** Entries that outlive the connection of their request. */
 const MAX_KEPT = 1_000;
-/** Characters of an id that is remembered: ids of real clients are numbers or UUIDs. */
+/** Characters of an id that is kept. Ids of real clients are numbers or UUIDs. */
 const LONGEST_KEPT = 128;
-/** Milliseconds in which a request may come after its own cancellation, which is sent on another connection. */
+/** Milliseconds in which a request may arrive after its own cancellation, which the client sends on another connection. */
 const LATE_REQUEST = 2_000;
 
-/** Enters a request. Returns false for one whose cancellation came first. */
+/** Registers a request. Returns false if its cancellation arrived first. */
 export function enterCall(session: Session, idText: string, call: InFlightCall): boolean {
   (session.inFlight ??= new Map()).set(idText, call);
   const lateUntil = session.cancelled?.get(idText);
@@ -16,7 +16,7 @@ export function enterCall(session: Session, idText: string, call: InFlightCall):
   return session.lastUsed > lateUntil;
 }
 
-/** Removes a request that was answered, unless its id is used again. */
+/** Removes an answered request, unless its id is used again. */
 export function leaveCall(session: Session, idText: string, call: InFlightCall): void {
   const { inFlight } = session;
   if (inFlight?.get(idText) !== call) return;
@@ -24,7 +24,7 @@ export function leaveCall(session: Session, idText: string, call: InFlightCall):
   if (inFlight.size === 0) session.inFlight = undefined;
 }
 
-/** Keeps the backend of a request whose client left, and may resume or cancel it. */
+/** Keeps the backend of a request whose client left: the client may resume or cancel it. */
 export function keepCall(session: Session, idText: string, call: InFlightCall): void {
   const { inFlight } = session;
   if (inFlight?.get(idText) !== call) return;
@@ -32,7 +32,7 @@ export function keepCall(session: Session, idText: string, call: InFlightCall): 
   else inFlight.set(idText, { backend: call.backend, isResumable: true, cancel: () => undefined });
 }
 
-/** Ends a request that its client has cancelled. Returns false where it is not under way here. */
+/** Ends a request that its client has cancelled. Returns false if it is not in flight here. */
 export function cancelInFlight(session: Session, idText: string): boolean {
   const call = session.inFlight?.get(idText);
   if (!call) return false;
@@ -42,7 +42,7 @@ export function cancelInFlight(session: Session, idText: string): boolean {
   return true;
 }
 
-/** Remembers the cancellation of a request that is not known here, or not yet. `now`: when it came, in the time of `lastUsed`. */
+/** Records the cancellation of a request that is not known here yet. `now`: the time of arrival, in the time of `lastUsed`. */
 export function expectCancelled(session: Session, idText: string, now: number): void {
   rememberCancelled(session, idText, now + LATE_REQUEST);
 }

@@ -1,11 +1,11 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
 
-/** A backend's instructions; what it said of itself to one user is not told to another. */
+/** Returns a backend's instructions. Instructions that a backend sent to one user are not shown to another. */
 export function instructionsOf({ name, credential, health }: Pick<Backend, 'name' | 'credential' | 'health'>) {
   return { backend: name, instructions: credential.perUser ? undefined : health.capabilities?.instructions };
 }
 
-/** The instructions of all backends, each under its name where there are several. */
+/** Merges the instructions of all backends. If there are several, each gets its backend's name. */
 export function mergeInstructions(
   all: readonly { backend: string; instructions: string | undefined }[],
 ): string | undefined {

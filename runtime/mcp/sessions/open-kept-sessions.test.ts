@@ -37,7 +37,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** One process with its store and its clocks, in milliseconds. */
+/** Starts one process with its store and its clocks, in milliseconds. */
 async function start(clock: { mono: number; wall: number }) {
   const limits = { idle: HOUR / 2, perPrincipal: 100, perReplica: 10_000, evictableAfter: EVICTABLE_AFTER };
   const nothing = () => undefined;
@@ -60,7 +60,7 @@ async function start(clock: { mono: number; wall: number }) {
 }
 
 describe('openKeptSessions', () => {
-  it('keeps a session while the machine sleeps, and ends one that was idle while nothing ran', async () => {
+  it('keeps a session while the machine sleeps, and ends a session that was idle while no process ran', async () => {
     const clock = { mono: 0, wall: 1_700_000_000_000 };
     const first = await start(clock);
     const session = first.store.create(OWNER, PROFILE);
@@ -74,7 +74,7 @@ describe('openKeptSessions', () => {
     expect(await second.store.find(session.id, OWNER.principal)).toBeUndefined();
   });
 
-  it('finds a session that was in use a moment before the restart', async () => {
+  it('finds a session that was used just before the restart', async () => {
     const clock = { mono: 0, wall: 1_700_000_000_000 };
     const first = await start(clock);
     const session = first.store.create(OWNER, PROFILE);
@@ -103,7 +103,7 @@ describe('openKeptSessions', () => {
       `UPDATE mcp_sessions SET key = 'x' || key; UPDATE mcp_session_fields SET key = 'x' || key`,
     ],
     ['a field is renamed', `UPDATE mcp_session_fields SET field = 'level' WHERE field = 'initialized'`],
-  ])('gives a session to no other principal where %s in the file', async (_, sql) => {
+  ])('returns a session to its own principal only when %s in the file', async (_, sql) => {
     const clock = { mono: 0, wall: 1_700_000_000_000 };
     const first = await start(clock);
     const owners = ['alice', 'mallory'].map((principal) => ({ principal, countedFor: principal }));
@@ -122,7 +122,7 @@ describe('openKeptSessions', () => {
     expect(await store.find(mallorys ?? '', 'alice')).toBeUndefined();
   });
 
-  it('names neither sessions nor principals in its file, and lets its owner alone read it', async () => {
+  it('stores neither session ids nor principals in its file, which only its owner can read', async () => {
     const { store, sharing } = await start({ mono: 0, wall: 1_700_000_000_000 });
     const session = store.create({ principal: 'the-principal', countedFor: 'the-address' }, PROFILE);
     await store.opened(session, ANONYMOUS);
@@ -136,7 +136,7 @@ describe('openKeptSessions', () => {
   });
 });
 
-/** Runs these statements on the file; `:one` and `:other` are keys of records. */
+/** Runs these statements on the file. `:one` and `:other` are keys of records. */
 function rewrite(sql: string, [one = '', other = '']: readonly string[]): void {
   const database = new DatabaseSync(join(folder, 'sessions.sqlite'));
   database.exec(sql.replaceAll(':one', `'${one}'`).replaceAll(':other', `'${other}'`));

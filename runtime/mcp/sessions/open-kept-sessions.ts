@@ -15,12 +15,12 @@ interface KeepingOptions extends Pick<
 }
 
 /**
- * Keeps the sessions of this process in a file, so that they outlive it.
- * @throws ConfigError where the file cannot be used, or another process has it
+ * Keeps the sessions of this process in a file, so that they survive a restart.
+ * @throws ConfigError if the file cannot be used or another process uses it
  */
 export async function openKeptSessions(options: KeepingOptions): Promise<OpenSharing> {
   const { file, place, ring, table, log, now, wallClock } = options;
-  // A machine that sleeps makes no session idle: the monotonic clock stands still meanwhile.
+  // Sessions do not age while the machine sleeps: the monotonic clock stands still.
   const offset = wallClock() - now();
   const records = await openSqliteRecords(file, () => now() + offset);
   const sessions = new SharedSessions({

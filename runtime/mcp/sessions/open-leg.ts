@@ -12,19 +12,19 @@ import { legOf, type Leg, type Session } from './session.ts';
 
 const PODS_TRIED = 3;
 
-/** Headers that each request on this leg carries. */
+/** Returns the headers of each request to this backend session. */
 export function legHeaders(leg: Leg): string[] {
   return leg.sessionId === undefined
     ? ['mcp-protocol-version', leg.revision]
     : ['mcp-session-id', leg.sessionId, 'mcp-protocol-version', leg.revision];
 }
 
-/** Whether a session there is a process of its own: it is opened when the session uses the backend, and not before. */
+/** Returns whether each session is a process of its own. Such a process starts at the first use of the backend. */
 export function opensAtUse({ config }: Backend): boolean {
   return config.transport === 'stdio' && config.stdio_process === 'perSession';
 }
 
-/** The session there, if there is one; else it is opened in the background, except where that starts a process. */
+/** Returns the backend session if it is open. Otherwise opens it in the background, unless that starts a process. */
 export function openSoon(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | undefined {
   if (!backend.sessions || !serves(backend.health, 'session')) return undefined;
   if (opensAtUse(backend)) return legOf(session, backend.name);
@@ -35,8 +35,8 @@ export function openSoon(session: Session, backend: Backend, identity: Identity,
 }
 
 /**
- * The client's own session at this backend, opened with the client's own initialize params where there is none yet.
- * Callers at the same time share one opening.
+ * Returns the client's session at this backend. If there is none, opens it with the client's own initialize params.
+ * Concurrent callers share one opening.
  * @throws NoAnswer
  */
 export function ensureLeg(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | Promise<Leg> {
@@ -66,12 +66,12 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
     revision: revisionOf(answer.result),
     capabilities: health.capabilities,
     initialized: false,
-    // Only where it says something: ten thousand idle sessions have ten thousand legs.
+    // Omitted if undefined, to save memory: ten thousand idle sessions have ten thousand backend sessions.
     ...(address === undefined ? {} : { address }),
   };
   const kept = await keepLeg(session, leg, identity, rooms);
   if (kept !== leg) return kept;
-  // The client said so before this leg was there.
+  // The client sent notifications/initialized before this backend session opened.
   if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
   if (session.logLevel !== undefined && leg.capabilities.logging)
     await tellLevel(session.logLevel, leg, backend, identity, deadline);
@@ -79,7 +79,7 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
   return leg;
 }
 
-/** At one of the backend's pods, where it has several; one that takes no connection is passed over. @throws NoAnswer */
+/** Initializes a session at one pod of the backend. Tries another pod if one refuses the connection. @throws NoAnswer */
 async function initializeLeg(session: Session, backend: Backend, identity: Identity, deadline: number) {
   const { paramsText } = session.profile;
   for (let tries = 1; ; tries += 1) {
@@ -95,13 +95,14 @@ async function initializeLeg(session: Session, backend: Backend, identity: Ident
 }
 
 /**
- * Only of a session that lives, and at the backend in force: a call that began before a reload has its leg for itself.
- * @returns the leg that counts; another replica may have opened one at the same time
+ * Keeps a backend session if the client session is alive and the backend is in the active configuration. A call that began before a
+ * reload uses its backend session alone.
+ * @returns the session to use; another replica may have opened one at the same time
  */
 async function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Rooms): Promise<Leg> {
   checkAlive(session, leg, identity);
   if (rooms.latest().backends.get(leg.backend) !== leg.at) return leg;
-  // Heard of another replica while this one was opened: to write over it would part the client's calls.
+  // Another replica reported this session during the opening. Replacing it would split the client's calls over two sessions.
   const heard = legOf(session, leg.backend);
   if (heard?.at === leg.at) {
     endLeg(leg, identity);
@@ -125,7 +126,7 @@ function endLeg(leg: Leg, identity: Identity): void {
   endSession(leg.at, identity, leg);
 }
 
-/** What the client has subscribed to on a leg that was lost. */
+/** Subscribes again to the resources that the client subscribed to on a lost backend session. */
 async function subscribeAgain(
   session: Session,
   leg: Leg,
@@ -153,17 +154,17 @@ async function tellLevel(
   await notifyRequest(backend, leg, { identity, method, ...request, deadline });
 }
 
-/** Sends notifications/initialized on a leg, once. */
+/** Sends notifications/initialized to a backend session, once. */
 export async function sendInitialized(leg: Leg, backend: Backend, identity: Identity, deadline: number): Promise<void> {
   if (leg.initialized) return;
   leg.initialized = true;
   await notify(leg, backend, identity, deadline, Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
 }
 
-/** Messages of one session that wait at one backend. More are dropped: a client may send them faster than the backend takes them. */
+/** Unsent messages of one session at one backend. Further messages are dropped: a client may send faster than the backend reads. */
 const MAX_UNTAKEN = 100;
 
-/** Posts a notification or a response on a leg; settles when it was taken or could not be delivered. */
+/** Posts a notification or a response to a backend session. Settles when the backend took it or delivery failed. */
 export function notify(
   leg: Leg,
   backend: Backend,
@@ -197,7 +198,7 @@ export function notify(
       headers: legHeaders(leg),
       address: leg.address,
       deadline,
-      // Twice does no harm: a second cancellation, or answer, means nothing to a server.
+      // A repeated cancellation or answer has no effect at a server.
       idempotent: true,
       isOneWay: true,
       sink,
@@ -208,7 +209,10 @@ export function notify(
 /** Milliseconds. */
 const SOON = 250;
 
-/** Settles when all are told, or soon: a backend that hangs is told all the same, and the client does not wait for it. */
+/**
+ * Settles when all messages are delivered, after `SOON` at the latest. A hanging backend still gets its message, but the client does
+ * not wait.
+ */
 export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<void> {
   if (telling.length === 0) return;
   let timer: NodeJS.Timeout | undefined;
@@ -219,7 +223,7 @@ export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<vo
   clearTimeout(timer);
 }
 
-/** Sends a request on a leg whose result does not matter; settles when it was answered or failed. */
+/** Sends a request whose result does not matter. Settles when it is answered or has failed. */
 export async function notifyRequest(
   backend: Backend,
   leg: Leg,
@@ -235,14 +239,14 @@ export async function notifyRequest(
   });
 }
 
-/** Remembers that a process of this session is gone, with its state: the next call there says so before another is started. */
+/** Records that a process of this session ended and lost its state. The next call there reports this before a new process starts. */
 function noteLostProcess(session: Session, { at, backend }: Leg): void {
   if (opensAtUse(at) && session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
 
-/** Forgets a leg whose session the backend no longer knows. */
+/** Drops a backend session that the backend no longer knows. */
 export function dropLeg(session: Session, leg: Leg): void {
-  // What is forgotten already was told.
+  // A session that is not in the list was reported before.
   if (session.legs.includes(leg)) noteLostProcess(session, leg);
   endQuestionsAt(session, leg.backend);
   session.legs = session.legs.filter((one) => one !== leg);

@@ -15,23 +15,23 @@ export interface SharingOptions extends Pick<
   readonly place: RecordPlace;
   readonly ring: SecretRing;
   readonly readSecret: ReadSecret;
-  /** What concerns others than sessions. */
+  /** Handles every event of another replica, also those that do not concern sessions. */
   readonly heard: (news: News) => void;
-  /** News may have been missed. */
+  /** Called when events may have been missed. */
   readonly missed: () => void;
 }
 
-/** Sessions in a Redis, for as long as it is not closed. */
+/** Sessions that are shared through Redis until `close`. */
 export interface OpenSharing {
   readonly sessions: SharedSessions;
   tell(news: News): void;
-  /** Tells Redis at last what is in use here. */
+  /** Writes the last uses of sessions to Redis, then disconnects. */
   close(): Promise<void>;
 }
 
 /**
- * Shares the sessions of a replica. A Redis need not be reachable yet.
- * @throws ConfigError where an address is malformed or a file cannot be read
+ * Shares the sessions of a replica through Redis. Redis need not be reachable yet.
+ * @throws ConfigError if an address is malformed or a file cannot be read
  */
 export async function openSharedSessions(options: SharingOptions): Promise<OpenSharing> {
   const { redis, place, ring, readSecret, table, log, now } = options;

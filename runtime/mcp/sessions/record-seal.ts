@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import type { Opened, SecretRing } from '#runtime/keys/secret-ring';
 import type { RecordName } from './storage/session-records.ts';
 
-/** Which server the records belong to. */
+/** The server that the records belong to. */
 export interface RecordPlace {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** Seals what is stored of sessions, each field for its server, principal, session and name. */
+/** Seals the stored fields of sessions. The seal binds each field to its server, principal, session and name. */
 export interface RecordSeal {
   seal(record: RecordName, field: string, plain: string): string;
   /** @throws UnknownSecret, SealBroken */
   open(record: RecordName, field: string, sealed: string): Opened;
-  /** What replicas of one server tell each other. */
+  /** Seals an event for the other replicas of the server. */
   sealNews(plain: string): string;
   /** @throws UnknownSecret, SealBroken */
   openNews(sealed: string): string;
@@ -31,7 +31,7 @@ export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: Rec
   };
 }
 
-/** Under what a session is stored. `principal`: `Identity.key` of its owner. */
+/** Returns the key of a stored session. `principal`: `Identity.key` of its owner. */
 export function recordName(id: string, principal: string): RecordName {
   return { key: sha256(id), owner: sha256(principal) };
 }

@@ -19,10 +19,10 @@ import type { EvictedRecord, NoRecord, SessionRecords, StoredFields, StoredRecor
 export interface SessionTable {
   readonly limits: SessionLimits;
   get(id: string): Session | undefined;
-  /** @throws RequestError where this replica has its full number, and none can be evicted */
+  /** @throws RequestError if the quota of this replica is exhausted and no session can be evicted */
   adopt(id: string, owner: SessionOwner, profile: ClientProfile, openedAt: number): Session;
   forget(session: Session): void;
-  /** Sessions that are counted for this caller, see `countedFor`. */
+  /** Returns the number of sessions that count for this caller, see `countedFor`. */
   countOf(countedFor: string): number;
 }
 
@@ -30,18 +30,18 @@ export interface RecordWriterDeps {
   readonly records: SessionRecords;
   readonly seal: RecordSeal;
   readonly table: SessionTable;
-  /** Those in force. */
+  /** The backends of the active configuration. */
   readonly backends: () => BackendSet;
   /** Told to the other replicas. */
-  /** Returns whether the other replicas could be told. */
+  /** Publishes an event to the other replicas. Returns whether that succeeded. */
   readonly tell: (news: News) => Promise<boolean>;
   readonly evicted: (eviction: Eviction) => void;
-  /** Told of each record that was ended here. @returns its session, where this process knows it */
+  /** Called for each record that this process ended. @returns its session, if this process knows it */
   readonly ended: (key: string) => Session | undefined;
   readonly log: Log;
 }
 
-/** Writes the records of sessions, and tells the other replicas what was written. */
+/** Writes the records of sessions, and publishes each change to the other replicas. */
 export class RecordWriter {
   readonly #deps: RecordWriterDeps;
 
@@ -50,8 +50,8 @@ export class RecordWriter {
   }
 
   /**
-   * Writes what has changed. Where the records cannot be told now, they are told later.
-   * @returns the legs that others had written before, which are taken over
+   * Writes changed fields. If the store is unreachable, they are written later.
+   * @returns the backend sessions that other replicas wrote first, which this replica takes over
    */
   async write(shared: SharedSession, fields: readonly SessionField[]): Promise<StoredFields> {
     const { records, tell, seal, backends, table } = this.#deps;
@@ -80,7 +80,7 @@ export class RecordWriter {
     await this.write(shared, fieldsOfSession(shared.session, shared.openedAt));
   }
 
-  /** A record that a failover has lost is written again; a session that was ended elsewhere has ended. */
+  /** Restores a record that a failover has lost, and ends a session that ended at another replica. */
   async settle(shared: SharedSession, state: NoRecord | undefined): Promise<void> {
     if (state === undefined) return;
     if (state !== 'missing') {
@@ -97,14 +97,14 @@ export class RecordWriter {
   }
 
   /**
-   * Writes the record of a new session. `identity`: whose sessions at backends end where one is evicted.
-   * @throws StorageUnavailable, RequestError where none can be evicted
+   * Writes the record of a new session. `identity`: used to end the backend sessions of an evicted session.
+   * @throws StorageUnavailable, RequestError if no session can be evicted
    */
   open(shared: SharedSession, identity: Identity): Promise<void> {
     return this.#open(shared, identity, this.#deps.table.limits.perPrincipal);
   }
 
-  /** A record that is not there. */
+  /** Creates a record that does not exist yet. */
   async #open(shared: SharedSession, identity: Identity, most: number): Promise<void> {
     const { records, seal, table } = this.#deps;
     const { session, name } = shared;
@@ -114,7 +114,7 @@ export class RecordWriter {
     const record = { ...name, countedFor: sha256(session.countedFor), fields };
     const answer = await records.open(record, { idle, most, safe });
     if (answer.outcome === 'full') throw tooManySessions(answer.wait);
-    // Another replica that knows it was quicker: what it wrote is read when the session is used next.
+    // Another replica stored the record first. This replica reads it at the next use of the session.
     if (answer.outcome === 'there') shared.heardIn = -1;
     else if (answer.outcome !== 'opened') table.forget(session);
     else {
@@ -123,7 +123,7 @@ export class RecordWriter {
     }
   }
 
-  /** Their own sessions at backends are ended too, as far as these can be told: without its caller's token only some. */
+  /** Ends the backend sessions of ended records too. Without the caller's token, it reaches only some backends. */
   endRecords(records: readonly StoredRecord[], identity: Identity): void {
     const { tell, ended } = this.#deps;
     if (records.length > 0) void tell({ type: 'ended', keys: records.map(({ key }) => key) });
@@ -156,7 +156,7 @@ export class RecordWriter {
     );
   }
 
-  /** None where they cannot be opened. */
+  /** Returns an empty list if the fields cannot be opened. */
   #fieldsOf(record: StoredRecord): readonly SessionField[] {
     const { seal, log } = this.#deps;
     try {
@@ -170,7 +170,7 @@ export class RecordWriter {
 
 const NO_PROFILE = { revision: undefined, clientName: undefined, clientVersion: undefined };
 
-/** New sessions, and those that this replica does not know, need the store. */
+/** Returns the refusal of a request that needs the store: for a new session, or for one that this replica does not know. */
 export function storeUnavailable(cause?: unknown): RequestError {
   return new RequestError(
     {

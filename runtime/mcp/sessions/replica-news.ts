@@ -7,22 +7,22 @@ import type { CallNews } from './call-news.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
 
-/** What the replicas of one server tell each other. Nothing is asked, and who does not hear it finds it out later. */
+/** An event between the replicas of one server. Events are not acknowledged; a replica that misses one reads the store later. */
 export type News =
-  /** Fields of a session's record, as they are stored now; empty: gone. */
+  /** Changed fields of a session's record, as stored. An empty value means that the field was removed. */
   | { readonly type: 'changed'; readonly key: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly type: 'ended'; readonly keys: readonly string[] }
   /** The client opened this stream, so its other streams close. The replica of the stream receives the event, too. */
   | { readonly type: 'stream'; readonly key: string; readonly stream: string }
   | (CallNews & { readonly key: string })
-  /** A backend said so; undefined: all of them may have changed. */
+  /** A backend announced changed lists. Without `backend`, all lists may have changed. */
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
-  /** A user's links at providers have changed; `principal` is an `Identity.key`. */
+  /** A user's links at providers have changed. `principal`: an `Identity.key`. */
   | { readonly type: 'links'; readonly principal: string };
 
 export interface NewsListener {
   readonly heard: (news: News) => void;
-  /** Everything is heard from now on; what came before may have been missed. */
+  /** Called when the subscription is complete. Earlier events may have been missed. */
   readonly joined: () => void;
 }
 
@@ -33,7 +33,7 @@ interface NewsDeps {
   readonly log: Log;
 }
 
-/** One channel for the replicas of a server. What is said there is sealed: nobody else reads it, or says it. */
+/** One channel between the replicas of a server. Messages are sealed: only these replicas can read or write them. */
 export class ReplicaNews {
   readonly #name: string;
   readonly #from = randomUUID();
@@ -55,7 +55,7 @@ export class ReplicaNews {
     });
   }
 
-  /** Nothing that the others say is missed. */
+  /** Whether this replica receives all events of the others. */
   get isHeard(): boolean {
     return this.#channel.isJoined;
   }
@@ -64,10 +64,10 @@ export class ReplicaNews {
     return this.#channel.firstJoined(ms);
   }
 
-  /** Returns whether it was published. */
+  /** Publishes an event. Returns whether that succeeded. */
   tell(news: News): Promise<boolean> {
     const sealed = this.#deps.seal.sealNews(JSON.stringify({ from: this.#from, news }));
-    // Whoever is not told asks again when the connection is back.
+    // Replicas that miss an event read the store when they are connected again.
     return this.#deps.records.publish(this.#name, sealed).then(
       () => true,
       () => false,
@@ -84,12 +84,12 @@ export class ReplicaNews {
       if (from !== this.#from || news.type === 'stream') this.#listener.heard(news);
     } catch (error) {
       this.#deps.log.warn('what another replica said cannot be read', { error });
-      // It may have been the end of a session.
+      // The unreadable event may have ended a session.
       this.#listener.joined();
     }
   }
 
-  /** Then every request asks Redis whether its session is there still. */
+  /** Logs that Redis refuses the subscription. Every request then checks in Redis whether its session exists. */
   #refused(reason: string): void {
     if (this.#isRefused) return;
     this.#isRefused = true;

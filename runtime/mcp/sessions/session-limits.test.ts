@@ -32,14 +32,14 @@ describe('sessionLimits', () => {
 });
 
 describe('countedFor', () => {
-  it('names the client address of an anonymous caller where the bound is written', () => {
+  it('returns the client address of an anonymous caller if the limit is configured', () => {
     const written = configOf({ type: 'anonymous' }, { sessions_per_principal: 7 });
     expect(countedFor(ANONYMOUS, req, { config: written, readSource })).toContain('192.0.2.1');
     const absent = configOf({ type: 'anonymous' }, {});
     expect(countedFor(ANONYMOUS, req, { config: absent, readSource })).toBe(ANONYMOUS.key);
   });
 
-  it('names the /64 of an IPv6 address, as one caller has all of its addresses', () => {
+  it('returns the /64 of an IPv6 address, as one caller has all of its addresses', () => {
     const config = configOf({ type: 'anonymous' }, { sessions_per_principal: 7 });
     const of = (address: string) => countedFor(ANONYMOUS, req, { config, readSource: () => address });
     expect(of('2001:db8:1:2::1')).toBe(of('2001:db8:1:2:ffff::9'));
@@ -47,7 +47,7 @@ describe('countedFor', () => {
     expect(of('192.0.2.1')).not.toBe(of('192.0.2.2'));
   });
 
-  it('names an authenticated caller wherever it calls from', () => {
+  it('returns an authenticated caller regardless of its address', () => {
     const config = configOf(OIDC, { sessions_per_principal: 7 });
     const ann = { ...ANONYMOUS, issuer: 'https://id.example.com', subject: 'ann', key: 'ann' };
     expect(countedFor(ann, req, { config, readSource })).toBe('ann');

@@ -17,7 +17,7 @@ export interface SessionLimits {
 
 export const EVICTABLE_AFTER = 60_000;
 
-/** Returns the bounds of sessions that a run configuration sets. Anonymous callers have no bound of their own unless it is written. */
+/** Returns the session limits of a run configuration. Anonymous callers have a limit of their own only if it is configured. */
 export function sessionLimits(
   { limits, incoming }: Pick<RunConfig, 'limits' | 'incoming'>,
   evictableAfter = EVICTABLE_AFTER,
@@ -36,7 +36,10 @@ interface CountingDeps {
   readonly readSource: ReadSource;
 }
 
-/** Returns whom `perPrincipal` concerns: the principal, or one address (IPv6: one /64) of anonymous callers where the bound is written. */
+/**
+ * Returns the caller that `perPrincipal` applies to: the principal. For anonymous callers with a configured limit, it is one address
+ * (IPv6: one /64).
+ */
 export function countedFor(identity: Identity, req: IncomingMessage, { config, readSource }: CountingDeps): string {
   if (identity !== ANONYMOUS || config.limits.sessions_per_principal === undefined) return identity.key;
   return JSON.stringify([identity.key, addressBucket(readSource(req))]);

@@ -3,7 +3,7 @@ import { recordName } from './record-seal.ts';
 import { sessionLogId, storedSessionLogId } from './session-log-id.ts';
 
 describe('sessionLogId', () => {
-  it('returns 16 hexadecimal digits that are no part of the id', () => {
+  it('returns 16 hexadecimal digits that do not occur in the id', () => {
     const id = 'a4Zq0pV1r8c3kYt6x2Bn5mW7sLd9fGhJ';
     expect(sessionLogId(id)).toMatch(/^[0-9a-f]{16}$/);
     expect(sessionLogId(id)).not.toBe(sessionLogId(`${id}x`));

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 const DIGITS = 16;
 
 /**
- * Returns the name of a session in log, audit and spans: the first 16 hexadecimal digits of the SHA-256 of its id. The id
- * itself lets its bearer in, and its name does not lead back to it.
+ * Returns the name of a session in log, audit and spans: the first 16 hexadecimal digits of the SHA-256 of its id.
+ * The id itself grants access; its name cannot be reversed.
  */
 export function sessionLogId(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, DIGITS);

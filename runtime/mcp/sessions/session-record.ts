@@ -4,13 +4,13 @@ import { ASSUMED } from './capabilities.ts';
 import { sha256 } from './record-seal.ts';
 import type { ClientProfile, Leg, Session } from './session.ts';
 
-// What of a session the other replicas have to know, field by field, so that two of them that change different things never
-// undo each other's work. Lists, calls under way and streams are a replica's own.
+// The fields of a session that other replicas need. Each field is stored on its own, so that replicas that change different fields do
+// not overwrite each other. Lists, calls in flight and streams stay in their replica.
 
 /** A field before it is sealed. */
 export interface SessionField {
   readonly name: string;
-  /** undefined: it goes. */
+  /** undefined: the field is removed. */
   readonly plain: string | undefined;
 }
 
@@ -28,34 +28,34 @@ export function levelField(level: string): SessionField {
   return { name: LEVEL, plain: level };
 }
 
-/** `backend` undefined: it is unsubscribed from. */
+/** Returns the field of a subscription. `backend` undefined: the client unsubscribed. */
 export function subscriptionField(uri: string, backend: string | undefined): SessionField {
   return { name: RESOURCE + sha256(uri), plain: backend === undefined ? undefined : JSON.stringify([uri, backend]) };
 }
 
-/** A login that the client was asked to open; `provider` undefined: it is done. */
+/** Returns the field of a login that the client was asked to open. `provider` undefined: the login is complete. */
 export function loginField(id: string, provider: string | undefined): SessionField {
   return { name: LOGIN + sha256(id), plain: provider === undefined ? undefined : JSON.stringify([id, provider]) };
 }
 
-/** The session has something at this backend that ends with the process that serves it. */
+/** Returns the field that marks state at this backend. That state ends with the serving process. */
 export function stateField(backend: string, isThere: boolean): SessionField {
   return { name: STATE + backend, plain: isThere ? '1' : undefined };
 }
 
-/** undefined: it is of no use to another process. */
+/** Returns the field of a backend session; undefined if other processes cannot use it. */
 export function legField({ backend, at, sessionId, revision, address }: Leg): SessionField | undefined {
   const name = legName(backend, at);
   return name === undefined ? undefined : { name, plain: JSON.stringify([sessionId ?? null, revision, address]) };
 }
 
-/** A session's id at one place is nobody else's business: a leg belongs to a URL, not only to a name. */
+/** A backend session belongs to a URL, not only to a name: its id must not reach another server. */
 function legName(backend: string, { config }: Backend): string | undefined {
-  // A session at a process or on a stream of events is the replica's own that has it.
+  // Sessions at a process or on an event stream belong to one replica.
   return config.transport !== 'streamable-http' ? undefined : `${LEG}${backend}:${sha256(config.url).slice(0, 12)}`;
 }
 
-/** All fields of a session. `openedAt`: milliseconds since the epoch. */
+/** Returns all fields of a session. `openedAt`: milliseconds since the epoch. */
 export function fieldsOfSession(session: Session, openedAt: number): SessionField[] {
   const { principal, countedFor, profile, initialized, logLevel } = session;
   const all: (SessionField | undefined)[] = [
@@ -69,7 +69,7 @@ export function fieldsOfSession(session: Session, openedAt: number): SessionFiel
   return all.filter((field) => field !== undefined);
 }
 
-/** What a record says of who opened the session, and when. */
+/** The owner and the opening time of a session, from its record. */
 export interface StoredProfile {
   readonly principal: string;
   readonly countedFor: string;
@@ -78,7 +78,7 @@ export interface StoredProfile {
   readonly profile: ClientProfile;
 }
 
-/** Of text that was sealed here, so it is what was written. undefined: there is none among them. */
+/** Reads the profile; undefined if there is none. The seal proves that a replica wrote the text, so it is not validated again. */
 export function readProfile(fields: readonly SessionField[]): StoredProfile | undefined {
   const plain = fields.find(({ name }) => name === PROFILE)?.plain;
   if (plain === undefined) return undefined;
@@ -87,7 +87,7 @@ export function readProfile(fields: readonly SessionField[]): StoredProfile | un
     countedFor?: string;
     openedAt: number;
   } & ClientProfile;
-  // Earlier releases wrote none.
+  // Earlier releases wrote no `countedFor`.
   const { countedFor = principal } = profile;
   const { paramsText, capabilities, revision, clientName, clientVersion } = profile;
   return {
@@ -98,15 +98,15 @@ export function readProfile(fields: readonly SessionField[]): StoredProfile | un
   };
 }
 
-/** Forgets what `applyField` sets, legs excepted: those are replaced by name. */
+/** Clears the values that `applyField` sets, except backend sessions: fields replace those by name. */
 export function clearFields(session: Session): void {
   session.subscriptions = undefined;
   session.elicitations = undefined;
 }
 
 /**
- * Takes over what another replica wrote.
- * @returns the leg where it is one that is of use here
+ * Applies a field that another replica wrote.
+ * @returns its backend session, if this replica can use it
  */
 export function applyField(session: Session, { name, plain }: SessionField, backends: BackendSet): Leg | undefined {
   if (name === INITIALIZED.name) noteInitialized(session);
@@ -118,7 +118,7 @@ export function applyField(session: Session, { name, plain }: SessionField, back
   return undefined;
 }
 
-/** Another process had it. */
+/** The state belonged to another process. */
 function noteLoss(session: Session, backend: string, plain: string | undefined): void {
   if (plain !== undefined && !session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
@@ -150,7 +150,10 @@ function applyLeg(session: Session, name: string, plain: string | undefined, bac
   return leg;
 }
 
-/** The leg of a field, where it is one, and its backend is in force here at the same place. */
+/**
+ * Returns the backend session of a field; undefined for other fields, or if the backend is not in the active configuration at the same
+ * URL.
+ */
 export function readLeg({ name, plain }: SessionField, backends: BackendSet): Leg | undefined {
   if (!isLeg(name) || plain === undefined) return undefined;
   const at = backends.get(name.slice(LEG.length, name.lastIndexOf(':')));

@@ -29,7 +29,7 @@ function openStore(limits: { perPrincipal?: number; perReplica?: number }) {
   );
   stores.push(store);
   const open = (principal = 'ann', countedFor = principal) => store.create({ principal, countedFor }, PROFILE);
-  /** Opens so many, a second after one another. */
+  /** Opens `count` sessions, one a second. */
   const openMany = (count: number, principal = 'ann') =>
     Array.from({ length: count }, () => {
       clock.now += SECOND;
@@ -51,7 +51,7 @@ const withStream = (session: Session) =>
 const isThere = (store: SessionStore) => (session: Session) => store.get(session.id) !== undefined;
 
 describe('SessionStore', () => {
-  it('evicts the sessions idle for longest, with open streams as without, and none of the newcomers', () => {
+  it('evicts the sessions idle for longest, with or without open streams, and no new session', () => {
     const { store, clock, open, openMany } = openStore({});
     const sessions = openMany(100);
     for (const [at, session] of sessions.entries()) if (at % 2 === 0) withStream(session);
@@ -66,11 +66,11 @@ describe('SessionStore', () => {
     expect(store.size).toBe(100);
   });
 
-  it('refuses a newcomer while each session is younger than a minute, and says how long', () => {
+  it('refuses a new session while every session is younger than a minute, and says how long', () => {
     const { store, clock, open, openMany, refusal } = openStore({ perPrincipal: 3 });
     const [first] = openMany(3);
     clock.now += 20 * SECOND;
-    // The first was opened 22 s ago.
+    // The first session opened 22 s ago.
     expect(refusal().answer).toMatchObject({
       status: 200,
       code: 'too_many_sessions',
@@ -82,11 +82,11 @@ describe('SessionStore', () => {
     clock.now += 1;
     open();
     expect(isThere(store)(first!)).toBe(false);
-    // Another principal has a number of its own.
+    // Another principal has its own quota.
     open('bob');
   });
 
-  it('never evicts a session with a call under way', () => {
+  it('never evicts a session with a call in flight', () => {
     const { store, clock, open, openMany, refusal } = openStore({ perPrincipal: 2 });
     const [busy, idle] = openMany(2);
     busy!.calls = 1;
@@ -99,7 +99,7 @@ describe('SessionStore', () => {
     expect([isThere(store)(busy!), isThere(store)(idle!)]).toEqual([true, false]);
   });
 
-  it('observes the same rule for the number of the replica, whoever opened the sessions', () => {
+  it('applies the same rule to the quota of the replica, for all principals', () => {
     const { store, clock, evicted, open, openMany, refusal } = openStore({ perReplica: 3 });
     const [ann, bob] = [openMany(2, 'ann'), openMany(1, 'bob')];
     expect(refusal('eve').answer.code).toBe('too_many_sessions');
@@ -118,7 +118,7 @@ describe('SessionStore', () => {
     ]);
   });
 
-  it('counts sessions of one principal apart where they are counted for several', () => {
+  it('counts sessions of one principal separately if they have different `countedFor`', () => {
     const { clock, evicted, open, refusal } = openStore({ perPrincipal: 1 });
     const here = open('anonymous', 'anonymous at 192.0.2.1');
     open('anonymous', 'anonymous at 192.0.2.2');
@@ -129,14 +129,14 @@ describe('SessionStore', () => {
     expect(() => refusal('anonymous')).toThrow('it was not refused');
   });
 
-  it('does not end a session with an open stream for idleness', () => {
+  it('does not end an idle session with an open stream', () => {
     const { store, clock, openMany } = openStore({});
     const [streaming, idle] = openMany(2);
     withStream(streaming!);
     clock.now += 31 * 60 * SECOND;
     store.sweep();
     expect([isThere(store)(streaming!), isThere(store)(idle!)]).toEqual([true, false]);
-    // Its client may open the next one.
+    // The client may open its next stream.
     streaming!.stream = undefined;
     clock.now += 29 * 60 * SECOND;
     store.sweep();

@@ -12,8 +12,8 @@ import type { SharedSessions } from './shared-sessions.ts';
 const SWEEP_EVERY = 5_000;
 
 /**
- * The sessions of this replica, bounded by idleness, by principal, and in all. Where they are shared with other replicas, these are
- * the ones that it knows; then the bound of a principal holds for all replicas, and the bound of this replica forgets sessions.
+ * The sessions of this replica, limited by idle time, per principal and in total. Shared sessions are those that this replica knows:
+ * the limit of a principal then holds across replicas, and a full replica forgets sessions instead of ending them.
  */
 export class SessionStore implements SessionTable {
   readonly #sessions = new Map<string, Session>();
@@ -23,7 +23,7 @@ export class SessionStore implements SessionTable {
   readonly #ends: SessionEnds;
   #shared: SharedSessions | undefined;
   #limits: SessionLimits;
-  /** Warnings for the operator about where sessions are kept. */
+  /** Warning for the operator about the storage of sessions. */
   warning: string | undefined;
   readonly #timer: NodeJS.Timeout;
 
@@ -46,17 +46,17 @@ export class SessionStore implements SessionTable {
     this.#limits = limits;
   }
 
-  /** Sessions known here that are counted for this caller, see `countedFor`. */
+  /** Returns the number of sessions known here that count for this caller, see `countedFor`. */
   countOf(countedFor: string): number {
     return this.#counts.get(countedFor) ?? 0;
   }
 
-  /** With whom sessions are shared from now on; undefined: with nobody. */
+  /** The sharing with other replicas; undefined: sessions are not shared. */
   set shared(shared: SharedSessions | undefined) {
     this.#shared = shared;
   }
 
-  /** Whether requests of a session that is known here may be under way elsewhere. */
+  /** Whether other replicas may serve requests of a session that is known here. */
   get isShared(): boolean {
     return this.#shared?.isOwn === false;
   }
@@ -66,8 +66,8 @@ export class SessionStore implements SessionTable {
   }
 
   /**
-   * A new session; where the principal or the replica has its full number, the one idle for longest is evicted.
-   * @throws RequestError where none can be evicted; 503 where it could not be shared
+   * Creates a session. If the quota of the principal or the replica is exhausted, evicts the session that was idle for longest.
+   * @throws RequestError if no session can be evicted; 503 if it could not be shared
    */
   create(owner: SessionOwner, profile: ClientProfile): Session {
     this.#shared?.checkReady();
@@ -75,14 +75,14 @@ export class SessionStore implements SessionTable {
     return this.adopt(randomBytes(24).toString('base64url'), owner, profile, this.#now());
   }
 
-  /** The new session may be named to its client, once this has settled. @throws RequestError 503 */
+  /** Shares a new session. Only after this settles may the client receive its id. @throws RequestError 503 */
   opened(session: Session, identity: Identity): Promise<void> | undefined {
     return this.#shared?.opened(session, identity);
   }
 
   /**
-   * A session that is not known here, with its own id. `openedAt`: milliseconds of the monotonic clock.
-   * @throws RequestError where this replica has its full number, and none can be evicted
+   * Adds a session of another replica under its id. `openedAt`: milliseconds of the monotonic clock.
+   * @throws RequestError if the quota of this replica is exhausted and no session can be evicted
    */
   adopt(id: string, owner: SessionOwner, profile: ClientProfile, openedAt: number): Session {
     if (this.#sessions.size >= this.#limits.perReplica) this.#evict(undefined);
@@ -94,15 +94,15 @@ export class SessionStore implements SessionTable {
     return session;
   }
 
-  /** The session, whoever asks. */
+  /** Returns the session without a check of its principal. */
   get(id: string): Session | undefined {
     return this.#sessions.get(id);
   }
 
   /**
-   * The session, if it is this principal's. A stranger learns nothing and the owner is not disturbed. `isUse`: for a message, and
-   * not for a stream that a client opens again and again.
-   * @throws RequestError 503 where nobody can tell
+   * Returns the session if it belongs to this principal. Requests of other principals do not count as use. `isUse`: true for a message,
+   * false for a stream, which clients reopen again and again.
+   * @throws RequestError 503 if the store cannot answer
    */
   find(id: string, principal: string, isUse = true): Session | undefined | Promise<Session | undefined> {
     const session = this.#sessions.get(id);
@@ -112,24 +112,24 @@ export class SessionStore implements SessionTable {
     return this.#shared.find(id, principal);
   }
 
-  /** What the other replicas have to know of the session. */
+  /** Stores a field of the session for the other replicas. */
   remember(session: Session, field: SessionField): Promise<void> | undefined {
     return this.#shared?.remember(session, field);
   }
 
-  /** A leg that was opened here. @returns the one that counts: another replica may have been quicker */
+  /** Stores a backend session that this replica opened. @returns the one to use: another replica may have been first */
   keepLeg(session: Session, leg: Leg): Leg | Promise<Leg> {
     return this.#shared?.keepLeg(session, leg) ?? leg;
   }
 
-  /** A request of the client goes to a backend where its state ends with this process. */
+  /** Records that a request went to a backend whose state ends with this process. */
   noteState(session: Session, backend: string): void {
     if (session.stateAt?.has(backend)) return;
     (session.stateAt ??= new Set()).add(backend);
     void this.#shared?.noteState(session, backend);
   }
 
-  /** Whether the session's state at this backend was lost; said once. */
+  /** Returns whether the session's state at this backend was lost. Returns true once only. */
   takeLoss(session: Session, backend: string): boolean {
     if (session.lostAt?.delete(backend) !== true) return false;
     session.stateAt?.delete(backend);
@@ -137,28 +137,28 @@ export class SessionStore implements SessionTable {
     return true;
   }
 
-  /** The client opened its stream here: another replica's is closed. */
+  /** Tells the other replicas that the client opened its stream here, so that they close theirs. */
   tellStream(session: Session): void {
     this.#shared?.tellStream(session);
   }
 
-  /** What happened to a call that may be under way at another replica. */
+  /** Tells the other replicas about a call that one of them may serve. */
   tellOfCall(session: Session, news: CallNews): void {
     this.#shared?.tellOfCall(session, news);
   }
 
-  /** Something happened in the session. */
+  /** Counts an event in the session as use. */
   touch(session: Session): void {
     session.lastUsed = this.#now();
   }
 
-  /** Ends it, for all replicas; its legs are for the caller to end. @throws RequestError 503, and then it goes on */
+  /** Ends a session for all replicas. The caller ends its backend sessions. @throws RequestError 503; the session then stays open */
   async end(session: Session): Promise<void> {
     await this.#shared?.end(session);
     this.forget(session);
   }
 
-  /** It is known here no longer. */
+  /** Removes a session from this replica only. */
   forget(session: Session): void {
     this.#remove(session, this.#ends.forgotten);
   }
@@ -167,7 +167,7 @@ export class SessionStore implements SessionTable {
     yield* this.#sessions.values();
   }
 
-  /** Ends what has been idle for too long. A session with an open stream or a call under way is not idle. */
+  /** Ends sessions that exceed the idle limit. A session with an open stream or a call in flight is not idle. */
   sweep(): void {
     const now = this.#now();
     const oldest = now - this.#limits.idle;
@@ -182,7 +182,7 @@ export class SessionStore implements SessionTable {
     for (const session of [...this.#sessions.values()]) this.#drop(session);
   }
 
-  /** Of a shared session others decide whether it is over. */
+  /** Removes a session. The store decides whether a shared session is over. */
   #drop(session: Session): void {
     this.#remove(session, this.#shared ? this.#ends.forgotten : this.#ends.ended);
   }
@@ -203,11 +203,11 @@ export class SessionStore implements SessionTable {
       if (countedFor === undefined || session.countedFor === countedFor) yield session;
   }
 
-  /** Of all sessions, or of those that are counted for the same. @throws RequestError where none can be evicted */
+  /** Evicts one of all sessions, or of those with this `countedFor`. @throws RequestError if no session can be evicted */
   #evict(countedFor: string | undefined): void {
     const { evictableAfter } = this.#limits;
     const now = this.#now();
-    // A shared session that is forgotten is read again when it is used, so its age does not matter.
+    // This replica reads a forgotten shared session again at its next use, so its age does not matter.
     const idlest = pickIdlest(this.#all(countedFor), { now, evictableAfter: this.#shared ? 0 : evictableAfter });
     if (!this.#shared) {
       const { principal, logId: session, profile, lastUsed } = idlest;

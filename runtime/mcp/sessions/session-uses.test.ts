@@ -45,7 +45,7 @@ function begin() {
 }
 
 describe('SessionUses', () => {
-  it('tells at once of a use after a quiet time, for all such sessions together, and of no other', async () => {
+  it('records the first uses after a quiet time at once in one request, and no other use', async () => {
     const { clock, told, shared, use } = begin();
     const [one, other] = [shared('one'), shared('other')];
     clock.now = 15_000;
@@ -65,7 +65,7 @@ describe('SessionUses', () => {
     ]);
   });
 
-  it('tells later when each was used, of one with a call that it is used now, and of a stream that it is none', async () => {
+  it('records the last use of each session later; a call counts as use, a stream does not', async () => {
     const { clock, told, uses, shared } = begin();
     const [used, calling, streaming, idle] = ['used', 'calling', 'streaming', 'idle'].map(shared);
     clock.now = 30_000;
@@ -81,14 +81,14 @@ describe('SessionUses', () => {
       ],
     ]);
     expect([used, calling, streaming].map((one) => one!.toldUse)).toEqual([25_000, 30_000, 0]);
-    // Known already.
+    // A use that was recorded before is not recorded again.
     told.length = 0;
     calling!.session.calls = 0;
     await uses.tell([used!, calling!, idle!]);
     expect(told).toEqual([[]]);
   });
 
-  it('settles a record that is missing when its use is told at once', async () => {
+  it('restores a missing record when it records a use at once', async () => {
     const { clock, state, settled, shared, use } = begin();
     clock.now = 20_000;
     state.isNow = 'missing';
@@ -98,7 +98,7 @@ describe('SessionUses', () => {
     expect(settled).toEqual([['one', 'missing']]);
   });
 
-  it('tells again what could not be told', async () => {
+  it('records a use again after a failure', async () => {
     const { clock, told, state, uses, shared, use } = begin();
     const one = shared('one');
     clock.now = 20_000;

@@ -1,7 +1,7 @@
 import type { SharedSession } from './shared-session.ts';
 import type { NoRecord, RecordUse, SessionRecords } from './storage/session-records.ts';
 
-/** Milliseconds without a told use after which the next one is told at once: another replica may evict, and must know of a new call. */
+/** Milliseconds without a recorded use after which the next use is recorded at once, because another replica may evict the session. */
 const TELL_AFTER = 15_000;
 
 interface SessionUsesDeps {
@@ -10,12 +10,12 @@ interface SessionUsesDeps {
   readonly idle: () => number;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
-  /** Told what became of a record of a session that is in use. */
+  /** Handles the state that the store returned for a session in use. */
   readonly settle: (shared: SharedSession, state: NoRecord | undefined) => Promise<void>;
   readonly failed: (error: unknown) => void;
 }
 
-/** Tells records when their sessions were used, many in one question. */
+/** Records in the store when sessions were used, many in one request. */
 export class SessionUses {
   readonly #deps: SessionUsesDeps;
   #soon: SharedSession[] = [];
@@ -24,7 +24,7 @@ export class SessionUses {
     this.#deps = deps;
   }
 
-  /** Called at each use of a session. */
+  /** Notes a use of a session. */
   note(shared: SharedSession): void {
     const { session, toldUse } = shared;
     if (session.lastUsed - toldUse <= TELL_AFTER) return;
@@ -62,7 +62,7 @@ export class SessionUses {
     records
       .touch(uses, idle())
       .then((states) => this.#settle(soon, states))
-      // What is not told now is told with the next round.
+      // The next run records the uses that failed now.
       .catch((error: unknown) => {
         for (const shared of soon) shared.toldUse = -Infinity;
         failed(error);
@@ -70,7 +70,7 @@ export class SessionUses {
   }
 }
 
-/** Used since the record was told, or in use. */
+/** Returns whether the session is in use, or was used since the last recorded use. */
 function isInUse({ session, toldUse }: SharedSession): boolean {
   return session.lastUsed > toldUse || session.stream !== undefined || session.calls > 0;
 }

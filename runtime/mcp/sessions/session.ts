@@ -11,9 +11,9 @@ export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
 export interface InFlightCall {
   /** Name of the backend that it was sent to. */
   readonly backend: string;
-  /** The client resumes the stream of its answer when that ends early. */
+  /** Whether the client can resume the stream of its answer. */
   readonly isResumable: boolean;
-  /** Ends the client's stream without an answer and frees what the call holds. The caller tells the backend. */
+  /** Ends the client's stream without an answer, and releases what the call holds. The caller informs the backend. */
   cancel(): void;
 }
 
@@ -22,17 +22,17 @@ export interface ClientQuestion {
   readonly backend: string;
   /** JSON text of the id of the call on whose stream it came; undefined: it may belong to any call at the backend. */
   readonly call: string | undefined;
-  /** Passes the answer to the backend; absent: another replica asks. */
+  /** Passes the answer to the backend. Absent if another replica sent the request. */
   readonly answer?: (body: Buffer) => void;
 }
 
-/** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
+/** The client's `initialize` request. Sessions with equal profiles share one object. */
 export interface ClientProfile {
   /** JSON text of the initialize params, as the client wrote them. */
   readonly paramsText: string;
-  /** JSON text of the declared capabilities: what a backend lists may depend on them. */
+  /** JSON text of the declared capabilities. A backend's lists may depend on them. */
   readonly capabilities: string;
-  /** The revision that was agreed. */
+  /** The negotiated revision. */
   readonly revision: string;
   readonly clientName: string | undefined;
   readonly clientVersion: string | undefined;
@@ -41,26 +41,26 @@ export interface ClientProfile {
 /** A client session's own session at one backend. */
 export interface Leg {
   readonly backend: string;
-  /** Where it was opened: a reload may put another backend of that name in its place. */
+  /** The backend object that opened it. A reload may replace the backend under this name. */
   readonly at: Backend;
-  /** undefined: the backend works without sessions. */
+  /** undefined: the backend has no sessions. */
   sessionId: string | undefined;
   revision: string;
   capabilities: ServerCapabilities;
   initialized: boolean;
-  /** The pod that knows it, of a backend with several. */
+  /** The pod that knows the session, if the backend has several. */
   readonly address?: string | undefined;
-  /** Messages of one way that the backend has not taken yet. Absent: none. */
+  /** One-way messages that the backend has not read yet. Absent: none. */
   untaken?: number;
 }
 
-/** The stream on which the client receives messages that belong to no request of its own. */
+/** The stream for messages to the client that belong to no request. */
 export interface SessionStream {
   /** Identifies the stream to other replicas. */
   readonly id: string;
   /** Whether the event that this stream opened has reached this replica, or may be lost. */
   isTold: boolean;
-  /** Adds a leg that was opened after the stream. It replaces a leg that its backend has forgotten. */
+  /** Adds a backend session that opened after the stream. It replaces one that its backend no longer knows. */
   join(leg: Leg): void;
   /** Closes the streams of these backends. */
   leave(backends: readonly string[]): void;
@@ -71,52 +71,52 @@ export interface SessionStream {
   close(): void;
 }
 
-/** A client session: little more than ids, so that ten thousand idle ones are cheap. */
+/** A client session. It holds little more than ids, so that ten thousand idle sessions need little memory. */
 export interface Session {
   readonly id: string;
-  /** Names it in log, audit and spans, see `sessionLogId`. */
+  /** The name of the session in log, audit and spans, see `sessionLogId`. */
   readonly logId: string;
-  /** `Identity.key` of its owner: to anybody else it does not exist. */
+  /** `Identity.key` of its owner. For other principals the session does not exist. */
   readonly principal: string;
-  /** Whom the bound of sessions of a principal concerns, see `countedFor`. */
+  /** The caller that the session limit of a principal applies to, see `countedFor`. */
   readonly countedFor: string;
   readonly profile: ClientProfile;
   legs: Leg[];
   /** Milliseconds of the monotonic clock. */
   readonly openedAt: number;
   lastUsed: number;
-  /** When it was last found with an open stream or a call: it does not end by idleness soon after. */
+  /** When the last sweep found an open stream or a call. The idle time counts from then. */
   lastBusy: number;
   /** The client has sent notifications/initialized. */
   initialized: boolean;
   logLevel: string | undefined;
-  /** Resources that the client wants to hear of: URI to backend. */
+  /** Resources that the client subscribed to: URI to backend. */
   subscriptions: Map<string, string> | undefined;
   /** Requests whose answer has not reached the client, by the JSON text of their ids. */
   inFlight: Map<string, InFlightCall> | undefined;
-  /** Ids of cancelled requests whose streams clients try to resume, or which may still come until this time of `lastUsed`. */
+  /** Ids of cancelled requests. Clients may try to resume their streams, or the request may still arrive until this time of `lastUsed`. */
   cancelled?: Map<string, number> | undefined;
-  /** Requests of backends that the client has not answered, by the ids that it knows. */
+  /** Requests of backends that the client has not answered, by the ids that the client knows. */
   questions?: Map<string, ClientQuestion> | undefined;
-  /** Legs being opened, so that each opens once. */
+  /** Backend sessions that are opening, so that each opens once. */
   opening: Map<Backend, Promise<Leg>> | undefined;
   /** Logins that the client was asked to open: elicitation id to provider. */
   elicitations?: Map<string, string> | undefined;
-  /** Backends where the session has something that ends with this process. */
+  /** Backends where the session has state that ends with this process. */
   stateAt?: Set<string> | undefined;
-  /** The same of what has ended: each is told once that it is lost. */
+  /** Backends whose state was lost. The client is told once for each. */
   lostAt?: Set<string> | undefined;
   stream: SessionStream | undefined;
   catalogue: Catalogue | undefined;
-  /** Lists that changed while no stream was there to say so. */
+  /** Lists that changed while the session had no open stream. */
   changed: Set<ListKind> | undefined;
-  /** Calls under way: meanwhile it is not idle. */
+  /** Calls in flight. The session is not idle meanwhile. */
   calls: number;
-  /** It has ended: what still opens for it is closed again. */
+  /** Whether the session has ended. Backend sessions that finish opening later are closed. */
   isOver: boolean;
 }
 
-/** A session of which nothing is known yet. Times in milliseconds of the monotonic clock. */
+/** Returns a session without backend sessions. Times are milliseconds of the monotonic clock. */
 export function newSession(
   of: Pick<Session, 'id' | 'principal' | 'countedFor' | 'profile' | 'openedAt' | 'lastUsed'>,
 ): Session {
@@ -138,7 +138,7 @@ export function newSession(
   };
 }
 
-/** Counts work for a client as a call, so that its session is not idle meanwhile. */
+/** Counts work for a client as a call, so that its session does not become idle. */
 export async function underWay<T>(session: Session, work: () => Promise<T>): Promise<T> {
   session.calls++;
   try {

@@ -4,29 +4,32 @@ import { applyField, isLeg, type SessionField } from './session-record.ts';
 import type { Session } from './session.ts';
 import type { RecordChange, RecordName, StoredFields } from './storage/session-records.ts';
 
-/** What this replica knows of the record of a session that it knows. */
+/** The state of a session's record, as this replica knows it. */
 export interface SharedSession {
   readonly session: Session;
   readonly name: RecordName;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
-  /** Of each leg, by field: whoever replaces a leg has to know which. */
+  /** The version of each backend session, by field. A write names the version that it replaces. */
   readonly versions: Map<string, number>;
-  /** When this replica had heard everything of it: as long as nothing was missed since, it need not ask. -1: it has to. */
+  /**
+   * The value of the miss counter when this replica last read the record. While it equals the counter, the copy here is current. -1:
+   * read again.
+   */
   heardIn: number;
-  /** Milliseconds of the monotonic clock: the last use that the record was told of. */
+  /** The last recorded use, in milliseconds of the monotonic clock. */
   toldUse: number;
-  /** The record could not be told of a change. */
+  /** Whether a change could not be written to the record. */
   isUnwritten: boolean;
 }
 
 export interface OpenedField extends SessionField {
   readonly version: number;
-  /** Sealed with a secret that is not the first one any more. */
+  /** Whether the field was sealed with a secret that is no longer the first one. */
   readonly stale: boolean;
 }
 
-/** Seals changes; a leg replaces the one that this replica knows, anything else whatever is there. */
+/** Seals changes. A backend session replaces only the version that this replica knows; other fields replace any version. */
 export function sealChanges(shared: SharedSession, fields: readonly SessionField[], seal: RecordSeal): RecordChange[] {
   return fields.map(({ name, plain }) => {
     const replaces = isLeg(name) ? (shared.versions.get(name) ?? 0) : undefined;
@@ -36,7 +39,7 @@ export function sealChanges(shared: SharedSession, fields: readonly SessionField
   });
 }
 
-/** What sealed fields hold, legs last; without those that have gone. @throws UnknownSecret, SealBroken */
+/** Opens sealed fields, backend sessions last. Removed fields have no value. @throws UnknownSecret, SealBroken */
 export function openFields(name: RecordName, fields: StoredFields, seal: RecordSeal): OpenedField[] {
   const opened: OpenedField[] = [];
   for (const [field, stored] of Object.entries(fields)) {
@@ -51,7 +54,7 @@ export function openFields(name: RecordName, fields: StoredFields, seal: RecordS
   return opened.sort((a, b) => Number(isLeg(a.name)) - Number(isLeg(b.name)));
 }
 
-/** Takes over what another replica wrote; of a leg what is newer than what is known here. */
+/** Applies a field that another replica wrote. Older versions of a backend session are ignored. */
 export function takeField({ session, versions }: SharedSession, field: OpenedField, backends: BackendSet): void {
   if (isLeg(field.name)) {
     if ((versions.get(field.name) ?? 0) >= field.version) return;

@@ -15,11 +15,11 @@ import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
 
 export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
-  /** Whether lists have changed since then, in milliseconds of the monotonic clock, as far as this replica knows. */
+  /** Returns whether lists have changed since then, as far as this replica knows. `time`: milliseconds of the monotonic clock. */
   readonly changedSince: (time: number) => boolean;
-  /** Whether a secret that is not known may be news that another replica has seen first. */
+  /** Returns whether an unknown secret may be a new one that another replica has read first. */
   readonly newsMayCome: () => boolean;
-  /** Whether all that the others say is heard. */
+  /** Returns whether this replica receives all events of the others. */
   readonly isHeard: () => boolean;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
@@ -30,15 +30,15 @@ export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
 const UNHEARD = -1;
 
 /**
- * The sessions that this replica knows, as the others have to know them. What is known here is used without a question for as long as
- * everything that the others say is heard; what is written is written when it changes.
+ * The sessions that this replica shares with others. While it receives all their events, it uses its copies without reading the store.
+ * It writes each change at once.
  */
 export class SharedSessions {
   readonly #deps: SharedSessionsDeps;
   readonly #bySession = new Map<Session, SharedSession>();
   readonly #byKey = new Map<string, SharedSession>();
   readonly #loading = new Map<string, { readonly found: Promise<Session | undefined>; isOvertaken: boolean }>();
-  /** Counts up whenever news may have been missed. */
+  /** Counts the times at which events may have been missed. */
   #hearing = 0;
   readonly #streams = new StreamNews((news) => this.#deps.tell(news));
   readonly #writer: RecordWriter;
@@ -57,7 +57,7 @@ export class SharedSessions {
     });
   }
 
-  /** Notes a use of the session. @returns whether it need not be asked for */
+  /** Notes a use of the session. @returns whether the copy here is current */
   trusts(session: Session): boolean {
     const shared = this.#bySession.get(session);
     if (shared === undefined) return false;
@@ -65,12 +65,12 @@ export class SharedSessions {
     return shared.heardIn === this.#hearing && this.#deps.isHeard();
   }
 
-  /** @throws RequestError 503 where a new session could not be stored */
+  /** @throws RequestError 503 if a new session could not be stored */
   checkReady(): void {
     if (!this.#deps.records.isReady) throw storeUnavailable();
   }
 
-  /** Asks Redis. @throws RequestError 503 where nobody can tell */
+  /** Reads a session from the store; concurrent callers share one read. @throws RequestError 503 if the store cannot answer */
   find(id: string, principal: string): Promise<Session | undefined> {
     const { key } = recordName(id, principal);
     const slot = `${key} ${principal}`;
@@ -81,12 +81,12 @@ export class SharedSessions {
     return found;
   }
 
-  /** Whether no other process serves these sessions. */
+  /** Whether this process alone serves these sessions. */
   get isOwn(): boolean {
     return this.#deps.records.isOwn;
   }
 
-  /** What whoever runs it should know. */
+  /** Warnings for the operator. */
   get warnings(): readonly string[] {
     const { records, isHeard } = this.#deps;
     if (records.problem !== undefined) return [records.problem];
@@ -94,7 +94,7 @@ export class SharedSessions {
     return [];
   }
 
-  /** With sessions that were known before they were shared here: each is asked for when it is used next. */
+  /** Adds sessions that opened before sharing began. Each is read from the store at its next use. */
   begin(sessions: Iterable<Session>): void {
     for (const session of sessions) this.#share(session).heardIn = UNHEARD;
   }
@@ -106,7 +106,7 @@ export class SharedSessions {
       await this.#writer.open(shared, identity);
     } catch (error) {
       const fits = this.#deps.table.countOf(session.countedFor) <= this.#limits.perPrincipal;
-      // Records of this process alone are written for its successor: it is told later.
+      // Records of this process alone serve its successor only, so they can be written later.
       shared.isUnwritten = error instanceof StorageUnavailable && this.#deps.records.isOwn && fits;
       if (shared.isUnwritten) return;
       this.forget(session);
@@ -114,17 +114,17 @@ export class SharedSessions {
     }
   }
 
-  /** Remembers that the session has something at a backend that ends with this process. */
+  /** Records that the session has state at a backend, which ends with this process. */
   async noteState(session: Session, backend: string): Promise<void> {
     if (this.#deps.records.isOwn) await this.remember(session, stateField(backend, true));
   }
 
-  /** The client was told that it is lost. */
+  /** Records that the client was told of the loss. */
   async noteLossTold(session: Session, backend: string): Promise<void> {
     await this.remember(session, stateField(backend, false));
   }
 
-  /** Ends a session for all replicas. @throws RequestError 503: it goes on */
+  /** Ends a session for all replicas. @throws RequestError 503; the session then stays open */
   async end(session: Session): Promise<void> {
     const { key, owner } = recordName(session.id, session.principal);
     try {
@@ -135,13 +135,13 @@ export class SharedSessions {
     void this.#deps.tell({ type: 'ended', keys: [key] });
   }
 
-  /** Lets the others know. Where Redis cannot be told now, it is told later. */
+  /** Writes a field for the other replicas. If Redis is unreachable, it is written later. */
   async remember(session: Session, field: SessionField): Promise<void> {
     const shared = this.#bySession.get(session);
     if (shared) await this.#writer.write(shared, [field]);
   }
 
-  /** @returns the leg that counts: another replica may have opened one at the same time */
+  /** Stores a backend session. @returns the one to use: another replica may have opened one at the same time */
   async keepLeg(session: Session, leg: Leg): Promise<Leg> {
     const shared = this.#bySession.get(session);
     const field = legField(leg);
@@ -151,26 +151,26 @@ export class SharedSessions {
     return legOf(session, leg.backend) ?? leg;
   }
 
-  /** The client opened its stream here. */
+  /** Tells the other replicas that the client opened its stream here. */
   tellStream(session: Session): void {
     const shared = this.#bySession.get(session);
     if (shared) void this.#streams.tell(session, shared.name.key);
   }
 
-  /** What happened to a call that may be under way at another replica. */
+  /** Tells the other replicas about a call that one of them may serve. */
   tellOfCall(session: Session, news: CallNews): void {
     const shared = this.#bySession.get(session);
     if (shared) void this.#deps.tell({ ...news, key: shared.name.key });
   }
 
-  /** This replica knows the session no longer; others may. */
+  /** Removes a session from this replica only. */
   forget(session: Session): void {
     const shared = this.#bySession.get(session);
     if (shared) this.#byKey.delete(shared.name.key);
     this.#bySession.delete(session);
   }
 
-  /** News may have been missed: each session is asked for when it is used next. */
+  /** Marks all copies as outdated, because events may have been missed. Each session is read again at its next use. */
   missed(): void {
     this.#hearing++;
     for (const { stream } of this.#bySession.keys()) if (stream) stream.isTold = true;
@@ -184,7 +184,7 @@ export class SharedSessions {
       takeCallNews(this.#byKey.get(news.key)?.session, news, this.#deps.now());
   }
 
-  /** Tells Redis which sessions are in use and what it could not be told before, and ends those whose time is over. */
+  /** Writes uses and pending changes to Redis, and ends the sessions whose idle time is over. */
   async tend(): Promise<void> {
     const { records } = this.#deps;
     if (!records.isReady) return;
@@ -229,7 +229,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** undefined: nobody can tell, and the session that is known here goes on. @throws RequestError 503 */
+  /** Reads a record. Returns undefined if the store is unreachable but the session is known here. @throws RequestError 503 */
   async #read(id: string, principal: string, known: Session | undefined): Promise<StoredFields | NoRecord | undefined> {
     try {
       return await this.#deps.records.load(recordName(id, principal), this.#limits.idle);
@@ -240,14 +240,14 @@ export class SharedSessions {
     }
   }
 
-  /** A session that is known here, and of which Redis has no record. */
+  /** Handles a session that is known here but has no record in Redis. */
   async #settle(shared: SharedSession, state: NoRecord, hearing: number): Promise<Session | undefined> {
     shared.heardIn = hearing;
     await this.#writer.settle(shared, state);
     return shared.session.isOver ? undefined : shared.session;
   }
 
-  /** What Redis holds becomes what is known here. @throws RequestError 503 */
+  /** Replaces the copy here with the record. @throws RequestError 503 */
   #takeOver(id: string, principal: string, stored: StoredFields): Session | undefined {
     const { seal, table, now, wallClock, changedSince, log } = this.#deps;
     try {
@@ -257,7 +257,7 @@ export class SharedSessions {
       const openedAt = now() - (wallClock() - profile.openedAt);
       const known = table.get(id);
       const session = known ?? table.adopt(id, profile, profile.profile, openedAt);
-      // Nobody has told this client of it here.
+      // This replica has not announced the changes to this client.
       if (!known && changedSince(openedAt)) session.changed = new Set(LIST_KINDS);
       const shared = this.#share(session, profile.openedAt);
       clearFields(session);
@@ -293,7 +293,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** What is being read is perhaps older than what was just heard. */
+  /** Marks reads in flight as outdated: they may be older than the event that arrived now. */
   #overtake(key: string): void {
     for (const [slot, loading] of this.#loading) if (slot.startsWith(`${key} `)) loading.isOvertaken = true;
   }

@@ -1,7 +1,7 @@
 import type { Rooms } from '#runtime/rooms';
 import type { SseEndpoint } from './sse-endpoint.ts';
 
-/** The endpoint of the HTTP+SSE transport while the configuration in force asks for it, asked anew after each reload. */
+/** Returns the endpoint of the HTTP+SSE transport if the active configuration enables it. Checks again after each reload. */
 export function followSseEndpoint(rooms: () => Rooms): () => Promise<SseEndpoint | undefined> {
   let endpoint: SseEndpoint | undefined;
   return async () => {
@@ -9,7 +9,7 @@ export function followSseEndpoint(rooms: () => Rooms): () => Promise<SseEndpoint
       endpoint?.close();
       return undefined;
     }
-    // Loaded when the first configuration asks for it: most have none.
+    // Loaded on first use: most configurations do not enable it.
     const { SseEndpoint: Endpoint } = await import('./sse-endpoint.ts');
     return (endpoint ??= new Endpoint(rooms));
   };

@@ -1,25 +1,22 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 
-/** Takes what a room answers: one head, then the body in pieces, then the end. */
+/** Receives a response: one head, then the body in pieces, then the end. */
 export interface AnswerTaker {
-  /** `headers`: by their names in lower case. */
+  /** `headers`: with names in lower case. */
   head(status: number, headers: ReadonlyMap<string, string>): void;
-  /** `more` is called when the next piece may come. */
+  /** `more` requests the next piece. */
   body(piece: Buffer, more: () => void): void;
-  /** The answer is whole, or was cut off. */
+  /** The response is complete, or was cut off. */
   end(isWhole: boolean): void;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/**
- * An answer without a connection of its own: whatever answers a request over HTTP writes it as ever, and it goes where the taker
- * puts it.
- */
+/** Creates a response without a connection of its own. Request handlers write to it as usual, and its bytes go to the taker. */
 export function holdResponse(req: IncomingMessage, taker: AnswerTaker): ServerResponse {
   const res = new ServerResponse(req);
-  // The body as it is, without the frames of a connection.
+  // The plain body, without the chunks of a connection.
   res.useChunkedEncodingByDefault = false;
   res.shouldKeepAlive = false;
   const socket = new TakingSocket(res, taker);
@@ -60,7 +57,7 @@ class TakingSocket extends Socket {
     this.destroy();
   }
 
-  /** Node writes a head in one piece, with the first bytes of the body or without. */
+  /** Reads the head. Node writes it in one piece, with or without the first bytes of the body. */
   #takeHead(bytes: Buffer): Buffer {
     this.#hasHead = true;
     const end = bytes.indexOf(HEAD_END);

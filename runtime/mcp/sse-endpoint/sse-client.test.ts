@@ -7,7 +7,7 @@ import { SseClient } from './sse-client.ts';
 const res = new ServerResponse(new IncomingMessage(new Socket()));
 afterEach(() => void res.destroy());
 
-it('answers that wait for a slow client wait for one event, and all go on with it', () => {
+it('lets all waiting answers continue with one drain event of a slow client', () => {
   const identity = { key: 'alice' } as ConstructorParameters<typeof SseClient>[1];
   const client = new SseClient('1', identity, res, new KeptBytes(134_217_728));
   client.open();

@@ -7,35 +7,35 @@ import { EVENT_OPENING, eventEnding, writeSse } from '#runtime/mcp/sse/write-sse
 import { toOneLine } from '#runtime/mcp/transports/one-line';
 import { holdResponse, type AnswerTaker } from './held-response.ts';
 
-/** Bytes that may wait for a client that does not read. */
+/** Maximum unread bytes of one client. */
 const MAX_UNREAD = 16_777_216;
-/** Messages of one stream that are worked on at a time: none of them holds a connection. */
+/** Maximum messages of one stream in flight. None of them holds a connection. */
 const MAX_RUNNING = 256;
 const KEEP_ALIVE = 25_000;
-/** How long a client may take for one large answer, in periods of `KEEP_ALIVE`. */
+/** Maximum time for one large answer, in periods of `KEEP_ALIVE`. */
 const MAX_TICKS_OF_LARGE = 12;
 const LARGE_BYTES = 1_048_576;
 const EVENT_END = Buffer.from('\n\n');
 const JSON_RPC = Buffer.from('{"jsonrpc"');
 
-/** One client of the HTTP+SSE transport: its stream, and the session that it has, once it was initialized. */
+/** A client of the HTTP+SSE transport: its stream and, after `initialize`, its session. */
 export class SseClient {
   readonly id: string;
   readonly identity: Identity;
-  /** Of the session; undefined before `initialize` was answered. */
+  /** The id of the session; undefined before the answer to `initialize`. */
   sessionId: string | undefined;
-  /** It has sent `initialize`. */
+  /** Whether the client has sent `initialize`. */
   hasBegun = false;
   readonly #res: ServerResponse;
   readonly #stream: ClientStream;
   readonly #kept: KeptBytes;
   readonly #held = new Set<ServerResponse>();
   readonly #keepAlive: NodeJS.Timeout;
-  /** Requests whose answers are not out yet. */
+  /** Requests whose answers are not sent yet. */
   #running = 0;
   #isLeaving = false;
   readonly #waiting: (() => void)[] = [];
-  /** How often the clock struck since the last large answer was written. */
+  /** Periods of `KEEP_ALIVE` since the last large answer was written. */
   #ticksOfLarge = MAX_TICKS_OF_LARGE;
 
   constructor(id: string, identity: Identity, res: ServerResponse, kept: KeptBytes) {
@@ -48,18 +48,18 @@ export class SseClient {
     res.once('close', () => this.#closed());
   }
 
-  /** Opens the stream; its first event says where messages go, beside the stream's own path, whatever a proxy calls that. */
+  /** Opens the stream. Its first event names the endpoint relative to the path of the stream, so that proxies may change the path. */
   open(): void {
     this.#stream.open();
     this.#stream.write(writeSse({ event: 'endpoint', data: `messages?sessionId=${this.id}` }));
   }
 
-  /** It has as many messages under way as it may. */
+  /** Returns whether the client has the maximum of messages in flight. */
   isBusy(): boolean {
     return this.#running >= MAX_RUNNING;
   }
 
-  /** What answers a request of this client. Its answer goes out on the stream; `rpcId` is the request's, undefined: it has none. */
+  /** Creates the response of a request; it goes to the stream. `rpcId`: the id of the request; undefined: a notification. */
   answerTo(req: IncomingMessage, rpcId: string | undefined): ServerResponse {
     this.#running++;
     const over = () => {
@@ -69,12 +69,12 @@ export class SseClient {
     return this.#hold(req, new StreamedAnswer(this, rpcId, this.#kept, over));
   }
 
-  /** The response of the session's own stream, which becomes a part of this one; both end together. */
+  /** Creates the response for the session's own stream. It is merged into this stream; both end together. */
   general(req: IncomingMessage): ServerResponse {
     return this.#hold(req, new StreamedAnswer(this, undefined, this.#kept, () => this.leave()));
   }
 
-  /** Calls back when the client has taken what was written, at once where it has, or is gone. In the order of the calls. */
+  /** Calls `act` when the client has read the written bytes or has left, at once if possible. Keeps the order of the calls. */
   whenTaken(act: () => void): void {
     if (this.#waiting.length === 0 && !this.#isBehind()) {
       act();
@@ -83,11 +83,11 @@ export class SseClient {
     if (this.#waiting.push(act) === 1) this.#res.once('drain', () => this.#callWaiting());
   }
 
-  /** A whole message, in pieces. A large one is written when all before it was taken. */
+  /** Writes a whole message in pieces. A large message is written when the client has read everything before it. */
   say(data: readonly Buffer[], isLarge = false): void {
     if (isLarge) this.#ticksOfLarge = 0;
     const isPassingLarge = this.#ticksOfLarge < MAX_TICKS_OF_LARGE && this.#isBehind();
-    // Answers were asked for, so they may wait a while; a client that reads nothing is let go.
+    // Answers were requested, so they may wait a while. A client that reads nothing is disconnected.
     if (!isPassingLarge && this.#res.writableLength > MAX_UNREAD) {
       this.#res.destroy();
     } else if (!this.#res.writableEnded) {
@@ -97,7 +97,7 @@ export class SseClient {
     }
   }
 
-  /** Whole events, in pieces. `more` is called when the client has caught up. */
+  /** Writes whole events in pieces. `more` is called when the client has caught up. */
   pass(events: readonly Buffer[], more: () => void, isLarge = false): void {
     if (isLarge) this.#ticksOfLarge = 0;
     let isTaken = true;
@@ -111,7 +111,7 @@ export class SseClient {
     this.#res.destroy();
   }
 
-  /** Ends the stream when what was asked is answered. */
+  /** Ends the stream when all requests are answered. */
   leave(): void {
     this.#isLeaving = true;
     if (this.#running === 0) this.#stream.end();
@@ -133,7 +133,7 @@ export class SseClient {
     if (this.#waiting.length > 0) this.#res.once('drain', () => this.#callWaiting());
   }
 
-  /** A client that is taking a large answer hears from it that the connection is alive. */
+  /** Sends a keep-alive, unless the client is reading a large answer, which shows that the connection is alive. */
   #stayAlive(): void {
     this.#ticksOfLarge++;
     if (this.#isBehind() && this.#ticksOfLarge < MAX_TICKS_OF_LARGE) return;
@@ -148,7 +148,7 @@ export class SseClient {
   }
 }
 
-/** An answer as it was written for a connection of its own, made one for the stream: events pass, a document becomes one. */
+/** Converts a response into events of the stream: events pass through, a document becomes one event. */
 class StreamedAnswer implements AnswerTaker, Keeper {
   kept = 0;
   readonly #client: SseClient;
@@ -159,7 +159,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   #isStream = false;
   #pieces: Buffer[] = [];
   #size = 0;
-  /** Lets the answer go on. */
+  /** Continues the held response. */
   #more: (() => void) | undefined;
   #isHeld = false;
 
@@ -179,7 +179,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   body(piece: Buffer, more: () => void): void {
     this.#pieces.push(piece);
     this.#size += piece.length;
-    // Answers share the stream: the pieces of an event go out together.
+    // Responses share the stream, so the pieces of an event must be written together.
     if (this.#isStream && piece.subarray(-EVENT_END.length).equals(EVENT_END)) {
       this.#passEvents(more);
       return;
@@ -191,7 +191,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
 
   end(isWhole: boolean): void {
     const isCut = this.#isStream && this.#size > 0;
-    // A 202 in the place of an answer: the client has cancelled its request.
+    // The status is 202 if the client has cancelled its request.
     const hasAnswer = this.#rpcId !== undefined && this.#status !== 202;
     if (!hasAnswer || (this.#isStream && !isCut)) this.#finish();
     else if (this.#size > LARGE_BYTES && isWhole) this.#sayLarge(this.#document(!isCut));
@@ -252,7 +252,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
     return pieces;
   }
 
-  /** JSON-RPC, also of what had none of its own: the client waits on its stream alone. */
+  /** Returns the JSON-RPC message, also for a response without one: the client reads only its stream. */
   #document(isWhole: boolean): readonly Buffer[] {
     if (!isWhole) return this.#error('The answer was cut off');
     if (this.#status === 200 || this.#pieces[0]?.subarray(0, JSON_RPC.length).equals(JSON_RPC)) return this.#pieces;

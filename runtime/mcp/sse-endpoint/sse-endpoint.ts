@@ -19,7 +19,7 @@ import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import { SseClient } from './sse-client.ts';
 
-/** One request, authenticated. */
+/** An authenticated request. */
 interface Entered {
   readonly req: IncomingMessage;
   readonly rooms: Rooms;
@@ -30,8 +30,8 @@ interface Entered {
 const SESSION = 'mcp-session-id';
 
 /**
- * The endpoint as clients of the HTTP+SSE transport (revision 2024-11-05) know it: GET opens a stream, and what is posted beside it is
- * answered there. Each message goes the way of all others; only where its answer is written is another place.
+ * The endpoint of the HTTP+SSE transport (revision 2024-11-05): a GET opens a stream, and the answers to POSTs go to that stream.
+ * Messages are served as in all revisions; only the place of the answer differs.
  */
 export class SseEndpoint {
   readonly #rooms: () => Rooms;
@@ -41,14 +41,14 @@ export class SseEndpoint {
     this.#rooms = rooms;
   }
 
-  /** Answers a GET with the stream; settles when it is over. */
+  /** Answers a GET with the stream. Settles when the stream is over. */
   stream(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const rooms = this.#rooms();
     return enter(req, res, rooms, async (identity, trail) => {
       trail.transport = 'sse';
       trail.method = 'GET';
       if (req.method !== 'GET') throw wrongVerb('GET');
-      // It may have left while it was authenticated.
+      // The client may have left during authentication.
       if (res.destroyed) return;
       const leave = rooms.streams.take(countedFor(identity, req, rooms));
       const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, rooms.keptBytes);
@@ -65,7 +65,7 @@ export class SseEndpoint {
     });
   }
 
-  /** Takes a POST: 202, and the answer on the stream. What is refused at once is refused here. */
+  /** Accepts a POST with 202; the answer goes to the stream. Immediate refusals are answered here. */
   message(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const rooms = this.#rooms();
     return enter(req, res, rooms, async (identity, trail) => {
@@ -82,11 +82,11 @@ export class SseEndpoint {
       }
       noteMessage(trail, message, 'session');
       rooms.begin(trail, message);
-      // Others may have been taken while this one came in.
+      // Other messages may have been accepted while this one was read.
       if (client.isBusy()) throw tooMany();
       checkBegun(client, message);
       res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
-      // Whatever the client says of its session, it is the one of this stream.
+      // The session is that of this stream, whatever header the client sends.
       if (client.sessionId === undefined) Reflect.deleteProperty(req.headers, SESSION);
       else req.headers[SESSION] = client.sessionId;
       await serveOn(client, body, message, { req, rooms, trail, identity });
@@ -98,7 +98,7 @@ export class SseEndpoint {
     for (const client of this.#clients.values()) client.leave();
   }
 
-  /** @throws RequestError 404, the same for another's stream and for one of another replica */
+  /** Finds the client of a URL. @throws RequestError 404, also for streams of other principals and of other replicas */
   #find(url: string, identity: Identity): SseClient {
     const id = new URL(url, 'http://localhost').searchParams.get('sessionId') ?? '';
     const client = this.#clients.get(id);
@@ -111,14 +111,14 @@ export class SseEndpoint {
   }
 }
 
-/** A second session of one stream would be nobody's. @throws RequestError 400 */
+/** Rejects a second `initialize`: no stream would own its session. @throws RequestError 400 */
 function checkBegun(client: SseClient, message: DecodedMessage): void {
   if (message.kind !== 'request' || message.method !== 'initialize') return;
   if (client.hasBegun) throw invalidRequest(400, 'already_initialized', 'This stream has its session: open another');
   client.hasBegun = true;
 }
 
-/** Serves a message that was taken; how it is refused is told on the stream. */
+/** Serves an accepted message. A refusal goes to the stream. */
 async function serveOn(
   client: SseClient,
   body: Buffer,
@@ -139,16 +139,16 @@ async function serveOn(
   }
 }
 
-/** What the servers say by themselves comes on the same stream. */
+/** Merges the messages that servers send by themselves into the stream. */
 async function listen(client: SseClient, req: IncomingMessage, rooms: Rooms): Promise<void> {
   const session =
     client.sessionId === undefined ? undefined : await rooms.sessions.find(client.sessionId, client.identity.key);
-  // It settles with the stream.
+  // This settles with the stream.
   if (!session) return;
   openStream(client.general(req), session, client.identity, undefined, rooms).catch(() => client.leave());
 }
 
-/** The session is over with its stream: there is no other way to say so in this transport. */
+/** Ends the session with its stream, as this transport has no other way to end it. */
 async function endSession({ sessionId, identity }: SseClient, rooms: Rooms): Promise<void> {
   const session = sessionId === undefined ? undefined : await rooms.sessions.find(sessionId, identity.key);
   if (!session) return;

@@ -12,13 +12,13 @@ function decode(params: object): { body: Buffer; message: DecodedRequest } {
   return { body, message };
 }
 
-describe('responses to the gateway’s own requests for input', () => {
+describe('withoutOwnResponses', () => {
   const sent = (params: object) => {
     const { body, message } = decode(params);
     return (JSON.parse(splice(body, withoutOwnResponses(message)).toString()) as { params: object }).params;
   };
 
-  it('do not reach the backend, which gets its own', () => {
+  it("keeps only the responses to the backend's own requests", () => {
     const own = { action: 'accept' };
     expect(sent({ name: 'x', inputResponses: { vmcp_connect_github: own, city: { action: 'accept' } } })).toEqual({
       name: 'x',
@@ -27,7 +27,7 @@ describe('responses to the gateway’s own requests for input', () => {
   });
 
   it.each([[{ name: 'x' }], [{ inputResponses: { city: 1 } }], [{ inputResponses: 'odd' }]])(
-    'change nothing where there are none: %j',
+    'changes nothing without such responses: %j',
     (params) => {
       const { body, message } = decode(params);
       expect(splice(body, withoutOwnResponses(message))).toBe(body);
@@ -35,7 +35,7 @@ describe('responses to the gateway’s own requests for input', () => {
   );
 });
 
-describe('waiting for a login', () => {
+describe('awaitLogin', () => {
   function wait(action: string | undefined, ready: () => boolean, { destroyed = false, longest = 60_000 } = {}) {
     const inputResponses = action === undefined ? {} : { vmcp_connect_github: { action } };
     const { message } = decode({ name: 'x', inputResponses });
@@ -51,20 +51,17 @@ describe('waiting for a login', () => {
     return awaitLogin(request, login, { longest, every: 5 }).then((isDone) => ({ isDone, looks }));
   }
 
-  it('ends when it is done', async () => {
+  it('returns true when the login is complete', async () => {
     let looks = 0;
     expect(await wait('accept', () => ++looks === 3)).toEqual({ isDone: true, looks: 3 });
   });
 
-  it('ends when it takes too long, or the client has left', async () => {
+  it('returns false when the login takes too long or the client leaves', async () => {
     expect((await wait('accept', () => false, { longest: 60 })).isDone).toBe(false);
     expect(await wait('accept', () => true, { destroyed: true })).toEqual({ isDone: false, looks: 0 });
   });
 
-  it.each(['decline', 'cancel', undefined])(
-    'does not begin where the user has not opened the link: %s',
-    async (action) => {
-      expect(await wait(action, () => true)).toEqual({ isDone: false, looks: 0 });
-    },
-  );
+  it.each(['decline', 'cancel', undefined])('does not wait if the user has not opened the link: %s', async (action) => {
+    expect(await wait(action, () => true)).toEqual({ isDone: false, looks: 0 });
+  });
 });

@@ -19,17 +19,17 @@ import type { Target } from '../route/resolve-target.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const NONE: readonly Edit[] = [];
-/** Milliseconds; well below what clients wait for an answer. */
+/** Milliseconds. Clients wait much longer for an answer. */
 const WAIT = { longest: 25_000, every: 500 };
 
-/** What the user said to a link that was shown before; undefined: none was. */
+/** Returns the user's response to an earlier link; undefined if there was none. */
 function answerTo({ params }: DecodedRequest, provider: string): string | undefined {
   const responses = params?.inputResponses;
   const response = isJsonObject(responses) ? responses[elicitationKey(provider)] : undefined;
   return isJsonObject(response) && typeof response.action === 'string' ? response.action : undefined;
 }
 
-/** Responses to the gateway's own requests for input are not the backend's to see. */
+/** Removes the responses to the gateway's own requests for input, which backends must not see. */
 export function withoutOwnResponses({ params, spans }: DecodedRequest): readonly Edit[] {
   const span = spans['params.inputResponses'];
   if (!span) return NONE;
@@ -39,10 +39,7 @@ export function withoutOwnResponses({ params, spans }: DecodedRequest): readonly
   return [{ ...span, text: JSON.stringify(Object.fromEntries(others)) }];
 }
 
-/**
- * Waits for a login whose link the user has opened. False: it was not opened, or the login takes longer than the client
- * would wait.
- */
+/** Waits for a login whose link the user has opened. Returns false if the link was not opened or the wait is too long for the client. */
 export async function awaitLogin(
   { message, identity, res }: StatelessRequest,
   login: ProviderLogin,
@@ -58,8 +55,8 @@ export async function awaitLogin(
 }
 
 /**
- * Answers a request whose backend needs a login of the caller's first: with the link, in the way that the client can use.
- * @throws RequestError where there is no link to be had
+ * Answers a request whose backend needs a login of the caller first. Sends the link in the form that the client supports.
+ * @throws RequestError if there is no link
  */
 export async function answerLogin(request: StatelessRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
   const { res, message, identity, trail } = request;
@@ -74,7 +71,7 @@ export async function answerLogin(request: StatelessRequest, login: ProviderLogi
   }
   const url = await login.linkUrl(identity);
   noteAnswer(trail, error.answer, error);
-  // Who opened the link and did not finish in time is told in words, or the client would open the next one at once.
+  // A user who opened the link without finishing in time gets a text. Otherwise the client would open the next link at once.
   const text =
     said === undefined && opensUrls(asked)
       ? renderElicitation(asked, { provider, url, elicitationId: '' })
@@ -82,7 +79,10 @@ export async function answerLogin(request: StatelessRequest, login: ProviderLogi
   answerJson(res, 200, text);
 }
 
-/** As `answerConnect` of both eras says it; here the client's retry may wait for the login. @throws RequestError */
+/**
+ * Answers the request of a login; see `answerConnect` of both revisions. The client's retry may wait for the login. @throws
+ * RequestError
+ */
 export function answerConnect(request: StatelessRequest, target: Target): Promise<boolean> {
   return answerConnectTool(target, {
     request,

@@ -13,14 +13,14 @@ const META_INFO = 'io.modelcontextprotocol/clientInfo';
 
 const MAX_META_BYTES = 65_536;
 
-/** Requests whose target stands in a header as well. */
+/** Requests whose target must be repeated in a header. */
 const NAMED: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ]);
 
-/** What a client says of itself in each request. Texts are JSON, as the client wrote them. */
+/** The client's description of itself in each request. Texts are JSON, as the client wrote them. */
 export interface RequestMeta {
   readonly capabilities: string;
   readonly clientInfo: string | undefined;
@@ -32,7 +32,7 @@ function mismatch(text: string): RequestError {
   return new RequestError({ status: 400, code: 'header_mismatch', text, rpc: { code: HEADER_MISMATCH } });
 }
 
-/** The revision that is asked for is served. @throws RequestError 400 -32022 */
+/** Verifies that the requested revision is supported. @throws RequestError 400 -32022 */
 function checkVersion(requested: string): void {
   if (requested === STATELESS_REVISION) return;
   throw new RequestError({
@@ -44,8 +44,7 @@ function checkVersion(requested: string): void {
 }
 
 /**
- * Checks what revision 2026-07-28 asks of each request: `_meta`, and headers that say the same as the body. The body alone
- * is what counts afterwards.
+ * Verifies the requirements of revision 2026-07-28: `_meta`, and headers that agree with the body. Afterwards only the body is used.
  * @throws RequestError 400 with -32602, -32020 or -32022
  */
 export function checkRequest(headers: IncomingHttpHeaders, message: DecodedRequest, body: Buffer): RequestMeta {
@@ -58,7 +57,7 @@ export function checkRequest(headers: IncomingHttpHeaders, message: DecodedReque
   checkVersion(version);
   if (!isJsonObject(meta[META_CAPABILITIES])) throw invalidParams(`_meta needs ${META_CAPABILITIES}`, 400);
   checkMethodHeaders(headers, message);
-  // It names caches and goes along with other requests.
+  // It is part of cache keys and of other requests.
   const span = message.spans['params._meta'];
   if (span && span.end - span.start > MAX_META_BYTES) throw invalidParams('_meta is too large', 400);
   return readMeta(message, body, meta[META_INFO]);

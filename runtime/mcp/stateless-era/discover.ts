@@ -12,8 +12,8 @@ const NOT_OFFERED =
   `Other requests of ${STATELESS_REVISION} reach the backends that speak it.`;
 
 /**
- * Answers server/discover. Clients that speak both revisions choose the newer one where it is offered, and then lose the backends
- * that speak only older ones. While such a backend is reachable, the answer is that of a server without the method.
+ * Answers server/discover. A client that supports both revisions picks the newer one if offered, and then cannot use backends
+ * of older revisions only. While such a backend is reachable, the gateway answers like a server without the method.
  */
 export function discover({ res, message, rooms }: StatelessRequest): void {
   if (losesBackends(rooms)) {
@@ -25,7 +25,7 @@ export function discover({ res, message, rooms }: StatelessRequest): void {
       rpc: { code: METHOD_NOT_FOUND, data: { supported: SESSION_REVISIONS, requested: STATELESS_REVISION } },
     });
   }
-  // Also those that are away now: their last lists stand in.
+  // Includes backends that are down now: their last lists are used.
   const serving = rooms.backends.all.filter(({ health }) => health.eras?.has('stateless') ?? true);
   const result = {
     resultType: 'complete',

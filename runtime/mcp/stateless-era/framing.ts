@@ -26,7 +26,7 @@ export const statelessFraming: Framing<StatelessRequest> = {
   relay: (request, call) => relayCall(request, call, headersFor(request, call.originalName)),
 };
 
-/** A list that policies or credentials of each caller shape is private; another one is what its least open part is. */
+/** Returns whether caches may share a list. A list that depends on policies or credentials of a caller is private. */
 function isShared({ rooms }: StatelessRequest, list: KindCatalogue): boolean {
   return (
     list.isPublic &&

@@ -15,17 +15,17 @@ import type { StatelessRequest } from './stateless-request.ts';
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const UPDATED = 'notifications/resources/updated';
-/** Notifications that come before all backends have acknowledged. */
+/** Maximum notifications that arrive before all backends have acknowledged. */
 const MAX_HELD = 1_000;
 const KEEP_ALIVE = 25_000;
 const RETRY = 2_000;
-/** How long the acknowledgement waits for backends that tell of lists only. */
+/** Maximum wait of the acknowledgement for backends that only announce lists. */
 const SOON = 250;
 
-/** Answers subscriptions/listen: one stream, fed by the streams of all backends and by what the gateway itself announces. */
+/** Answers subscriptions/listen: one stream, which merges the streams of all backends and the gateway's own announcements. */
 export async function listen(request: StatelessRequest): Promise<void> {
   const filter = readFilter(request);
-  // It may have left while it was authenticated, and then it closes no second time.
+  // The client may have left during authentication. Its response then emits no further close event.
   if (hasLeft(request)) return;
   const { identity, rooms, trail } = request;
   const leave = rooms.streams.take(countedFor(identity, trail.req, rooms));
@@ -39,7 +39,7 @@ function hasLeft({ res }: StatelessRequest): boolean {
   return res.destroyed;
 }
 
-/** One backend's subscription, or the wait for the next try. */
+/** One backend's subscription, or the wait for the next attempt. */
 interface Connection {
   readonly backend: Backend;
   call: RunningCall | undefined;
@@ -56,7 +56,7 @@ class Subscription {
   readonly #timers = new Set<NodeJS.Timeout>();
   #held: string[] = [];
   #byBackend: ReadonlyMap<string, readonly string[]>;
-  /** Names the policies that `#byBackend` was assigned by. */
+  /** The policies that `#byBackend` was computed with. */
   #policies: string;
   #isOpen = false;
   #isOver = false;
@@ -90,7 +90,7 @@ class Subscription {
       this.#waiting.add(backend.name);
       this.#connect(backend);
     }
-    // Clients wait for it before they do anything else; only the backend of a resource can say that it tells of it.
+    // Clients wait for the acknowledgement first. Only the backend of a resource can confirm its subscription.
     const isNeeded = backends.some(({ name }) => this.#byBackend.has(name));
     this.#after(isNeeded ? rooms.config.limits.list_deadline : SOON, () => this.#acknowledge());
     if (backends.length === 0) this.#acknowledge();
@@ -103,7 +103,7 @@ class Subscription {
     else void this.#assignAgain();
   }
 
-  /** Backends that are new, back, or made anew are listened to as well; those that are gone no longer. */
+  /** Subscribes to backends that are new, back or replaced. Stops for removed backends. */
   #follow(): void {
     const { backends } = this.#request.rooms.latest();
     for (const name of this.#running.keys()) if (!backends.get(name)) this.#drop(name);
@@ -114,7 +114,7 @@ class Subscription {
     }
   }
 
-  /** Other policies may hide a resource that is subscribed to, or show one that was hidden. */
+  /** Assigns the URIs again. Changed policies may hide a subscribed resource, or show a hidden one. */
   async #assignAgain(): Promise<void> {
     const rooms = this.#request.rooms.latest();
     this.#policies = rooms.authorizer.id;
@@ -138,7 +138,7 @@ class Subscription {
     const ignore = () => undefined;
     const again = () => this.#again(backend);
     const body = this.#bodyFor(backend.name);
-    // Before it is sent, as it may fail at once.
+    // Set before the call is sent, as it may fail at once.
     const connection: Connection = { backend, call: undefined };
     this.#running.set(backend.name, connection);
     connection.call = backend.send({
@@ -194,7 +194,7 @@ class Subscription {
       this.#send(UPDATED, { ...params, _meta: undefined }, flow);
   }
 
-  /** A backend tells of resources that it was asked about, and of parts of them: it cannot speak for another's. */
+  /** Returns whether the client subscribed to this resource, or to a parent of it, at this backend. */
   #isAsked(backend: string, uri: string): boolean {
     const own = this.#byBackend.get(backend) ?? [];
     if (own.includes(uri)) return true;
@@ -202,13 +202,13 @@ class Subscription {
     return !isOthers && own.some((whole) => isSubResource(uri, whole));
   }
 
-  /** This backend has said what it will tell, or that it will not. */
+  /** Records that a backend has acknowledged or failed. */
   #answered(backend: string): void {
     this.#waiting.delete(backend);
     if (this.#waiting.size === 0) this.#acknowledge();
   }
 
-  /** The first message of the stream: what the backends together, and the gateway itself, will tell. */
+  /** Sends the first message of the stream: the notifications that the backends and the gateway support. */
   #acknowledge(): void {
     if (this.#isOpen || this.#isOver) return;
     this.#isOpen = true;
@@ -243,7 +243,7 @@ class Subscription {
     this.#answered(backend.name);
     if (this.#isOver || this.#running.get(backend.name)?.backend !== backend) return;
     this.#after(RETRY, () => {
-      // Another may have taken its place meanwhile, or nobody.
+      // The backend may have been replaced or removed meanwhile.
       if (this.#running.get(backend.name)?.backend === backend) this.#connect(backend);
     });
   }
@@ -256,7 +256,7 @@ class Subscription {
     this.#timers.add(timer);
   }
 
-  /** The result ends a subscription. */
+  /** Sends the result, which ends a subscription. */
   #finish(): void {
     if (this.#isOver) return;
     this.#acknowledge();

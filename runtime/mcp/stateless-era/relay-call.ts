@@ -12,10 +12,7 @@ import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
-/**
- * Sends a request to one backend and its answer to the client, as it comes. `headers` is a flat list. Settles when the answer is
- * out.
- */
+/** Sends a request to one backend, and streams its answer to the client. `headers`: a flat list. Settles when the answer is sent. */
 export function relayCall(request: StatelessRequest, call: PreparedCall, headers: string[]): Promise<void> {
   return new Promise((resolve, reject) => new StatelessRelay(request, call, headers, resolve, reject).start());
 }
@@ -48,14 +45,14 @@ class StatelessRelay implements AnswerSink {
   }
 
   start(): void {
-    // Left in place when it is over: taking it off costs more than one call that does nothing.
+    // The listener stays after the end of the call: removing it costs more than one call without effect.
     this.#request.res.on('close', () => this.#clientLeft());
     this.#send();
   }
 
   #send(): void {
     const { res, message, identity, rooms, trail } = this.#request;
-    // Its client left, and so cancelled it, while it waited for a list or a login.
+    // The client left, and so cancelled the call, while the call waited for a list or a login.
     if (res.destroyed) {
       this.#over();
       return;
@@ -79,7 +76,7 @@ class StatelessRelay implements AnswerSink {
   }
 
   json(status: number, body: Buffer, kind: AnswerKind): void {
-    // Only what the revision gives a meaning: a backend's 403 would send the client to log in again here, some hang on a 5xx.
+    // Only statuses that the revision defines: on a backend's 403 clients would log in again here, and some clients hang on a 5xx.
     this.#answer.json(status === 400 || status === 404 ? status : 200, body, kind);
     this.#over();
   }
@@ -103,7 +100,7 @@ class StatelessRelay implements AnswerSink {
   }
 
   event({ data, message }: StreamEvent): void {
-    // This revision has no requests from the server, and event ids mean nothing.
+    // This revision has no requests from the server, and event ids have no meaning.
     if (!message || message.kind === 'request') return;
     const { rooms } = this.#request;
     const kinds = message.kind === 'notification' ? kindsOfNotification(message.method ?? '') : [];
@@ -131,7 +128,7 @@ class StatelessRelay implements AnswerSink {
     else this.#refused(failure.error);
   }
 
-  /** A login that is under way is waited for, once; then the call goes out after all. */
+  /** Waits once for a login in progress, and then sends the call. */
   #refused(error: unknown): void {
     const { login } = this.#call.backend.credential;
     if (!(error instanceof LoginNeeded) || !login) {
@@ -145,7 +142,7 @@ class StatelessRelay implements AnswerSink {
       .catch(this.#reject);
   }
 
-  /** Closing the stream is how this revision cancels a request. */
+  /** Cancels the call: this revision cancels a request by closing the stream. */
   #clientLeft(): void {
     if (this.#isOver) return;
     this.#running?.abort();

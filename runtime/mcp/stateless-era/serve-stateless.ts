@@ -22,7 +22,7 @@ export async function serveStateless(
   if (message.kind === 'response')
     throw invalidRequest(400, 'invalid_request', 'This revision has no responses from clients');
   if (message.kind === 'notification') {
-    // The core protocol has none over HTTP; extensions may.
+    // The core protocol has no notifications over HTTP; extensions may.
     trail.status = 202;
     res.writeHead(202, { 'content-length': 0 }).end();
     return;

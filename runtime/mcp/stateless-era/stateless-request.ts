@@ -6,12 +6,16 @@ import { STATELESS_REVISION } from '../era.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { RequestMeta } from './check-request.ts';
 
-/** One request of revision 2026-07-28. */
+/** A request of revision 2026-07-28. */
 export interface StatelessRequest extends ClientRequest {
   readonly meta: RequestMeta;
 }
 
-/** `_meta` of the requests that the gateway sends for this client: its capabilities go along, or backends hide what needs them. */
+/**
+ * Returns `_meta` for the gateway's requests on behalf of this client. It includes the client's capabilities, as backends may hide
+ * items
+ * that need them.
+ */
 function metaText({ capabilities, clientInfo }: RequestMeta): string {
   const info = clientInfo === undefined ? '' : `"io.modelcontextprotocol/clientInfo":${clientInfo},`;
   return `{"io.modelcontextprotocol/protocolVersion":"${STATELESS_REVISION}",${info}"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;

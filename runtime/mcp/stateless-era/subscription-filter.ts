@@ -6,9 +6,9 @@ import { TemplateSearch } from '../route/template-search.ts';
 import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
 
 const MAX_URIS = 1_000;
-/** Of the request, which is kept for as long as its stream is open. */
+/** Maximum bytes of the request, which is kept while its stream is open. */
 const MAX_BYTES = 262_144;
-/** Characters of templates and URIs that are looked at for all URIs of a request together. */
+/** Maximum characters of templates and URIs examined for all URIs of one request. */
 const MOST_FOR_ALL = 20_000_000;
 
 export const FLAGS: Partial<Record<ListKind, string>> = {
@@ -17,13 +17,13 @@ export const FLAGS: Partial<Record<ListKind, string>> = {
   resources: 'resourcesListChanged',
 };
 
-/** What a client wants to hear of. */
+/** The notifications that a client subscribes to. */
 export interface Filter {
   readonly kinds: ReadonlySet<ListKind>;
   readonly uris: readonly string[];
 }
 
-/** @throws RequestError 400 */
+/** Reads the filter of a subscriptions/listen request. @throws RequestError 400 */
 export function readFilter({ message, body }: Pick<StatelessRequest, 'message' | 'body'>): Filter {
   if (body.length > MAX_BYTES) throw invalidParams(`subscriptions/listen has at most ${MAX_BYTES} bytes`, 400);
   const notifications = message.params?.notifications;
@@ -37,9 +37,8 @@ export function readFilter({ message, body }: Pick<StatelessRequest, 'message' |
 }
 
 /**
- * Whose each URI is; those that this caller may not see are left out. They cost nothing: a good subscription may hold URIs of what
- * is gone, and is looked at again whenever policies change. Those that are left when the client leaves, or when too many templates
- * had to be looked at, are left out too.
+ * Assigns each URI to its backend. Omits URIs that this caller may not see, at no cost: they may become visible with other policies.
+ * Also omits the remaining URIs if the client leaves or the limit of examined templates is reached.
  */
 export async function assignUris(uris: readonly string[], request: StatelessRequest): Promise<Map<string, string[]>> {
   const rooms = { ...request.rooms, rateLimits: undefined };
@@ -52,7 +51,7 @@ export async function assignUris(uris: readonly string[], request: StatelessRequ
       const { backend } = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms, search);
       assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
     } catch {
-      // Unknown or hidden: it is missing from the acknowledgement, which is all that anybody is told.
+      // Unknown or hidden. The client only sees that it is missing from the acknowledgement.
     }
   }
   return assigned;

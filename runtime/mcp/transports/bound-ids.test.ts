@@ -8,8 +8,8 @@ function bind(ids: BoundIds, message: object): { id?: unknown; params?: { reques
   return JSON.parse(ids.bind(line, decodeBackendMessage(line)!).toString()) as { id?: unknown };
 }
 
-describe("the ids of a server's requests", () => {
-  it.each([[7], ['seven'], ['"\\é']])('%j comes back as it was, with its type', (id) => {
+describe('BoundIds', () => {
+  it.each([[7], ['seven'], ['"\\é']])('returns the id %j unchanged, with its type', (id) => {
     const ids = new BoundIds();
     const bound = bind(ids, { id, method: 'sampling/createMessage', params: {} });
     expect(typeof bound.id).toBe('string');
@@ -19,13 +19,13 @@ describe("the ids of a server's requests", () => {
     expect(cancelled.params?.requestId).toBe(bound.id);
   });
 
-  it('of another stream are not answered on this one', () => {
+  it('rejects an answer with the id of another channel', () => {
     const bound = bind(new BoundIds(), { id: 1, method: 'ping' });
     expect(new BoundIds().release(bytes({ id: bound.id, result: {} }))).toBeUndefined();
     expect(new BoundIds().release(bytes({ id: 1, result: {} }))).toBeUndefined();
   });
 
-  it('are all that changes', () => {
+  it('returns a message without ids unchanged', () => {
     const ids = new BoundIds();
     const line = bytes({ method: 'notifications/message', params: { data: 1 } });
     expect(ids.bind(line, decodeBackendMessage(line)!)).toBe(line);

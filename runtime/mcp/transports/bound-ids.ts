@@ -4,13 +4,13 @@ import { scanEnvelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
 import { splice } from '#runtime/mcp/envelope/splice';
 
 /**
- * Ids of a server's requests, marked with the channel that they came on. Each replica has a channel of its own, on which the same
- * numbers mean other requests: an answer must not reach another channel's.
+ * Ids of a server's requests, marked with their channel. Each replica has its own channel, and the same number there means
+ * another request, so an answer must not reach another channel.
  */
 export class BoundIds {
   readonly #mark = `${randomBytes(9).toString('base64url')}.`;
 
-  /** A message of the server with the ids that clients know. */
+  /** Returns a message of the server with the ids for the client. */
   bind(line: Buffer, message: BackendMessage): Buffer {
     const span =
       message.kind === 'request'
@@ -21,7 +21,7 @@ export class BoundIds {
     return span ? splice(line, [{ ...span, text: JSON.stringify(this.#mark + textAt(line, span)) }]) : line;
   }
 
-  /** A client's message with the ids that the server knows; undefined: it answers a request of another channel. */
+  /** Returns a client's message with the ids of the server; undefined: it answers a request of another channel. */
   release(body: Buffer): Buffer | undefined {
     const { spans } = scanEnvelope(body.toString('latin1'), true, false);
     if (spans.method || !spans.id) return body;

@@ -14,7 +14,7 @@ interface Pending {
 
 const LAST_ID = /"id"\s*:\s*(\d{1,16})\s*\}\s*$/;
 
-/** The calls under way in one channel. Ids and progress tokens are its own numbers, so clients never collide. */
+/** The calls in flight in one channel. The channel numbers ids and progress tokens itself, so those of clients never collide. */
 export class CallsUnderWay {
   readonly noise: Noise = { garbage: 0, stray: 0, oversized: 0 };
   readonly #onUnsolicited: ChannelEvents['onUnsolicited'];
@@ -25,7 +25,7 @@ export class CallsUnderWay {
     this.#onUnsolicited = onUnsolicited;
   }
 
-  /** @returns the call's number, and the message with it; undefined where the message has no id */
+  /** Adds a call. @returns its number, and the message with it; undefined if the message has no id */
   add(call: ChannelCall): { id: number; message: Buffer } | undefined {
     const { spans } = scanEnvelope(call.body.toString('latin1'), true, false);
     if (!spans.id) return undefined;
@@ -41,16 +41,16 @@ export class CallsUnderWay {
     return this.#pending.has(id);
   }
 
-  /** @returns the call, if it is under way; what still comes of it is dropped */
+  /** Removes a call, and drops its later messages. @returns the call, if it was in flight */
   delete(id: number): ChannelCall | undefined {
     const call = this.#pending.get(id)?.call;
     this.#pending.delete(id);
     return call;
   }
 
-  /** Takes a message of the server. */
+  /** Handles a message of the server. */
   take(raw: Buffer): void {
-    // A client must not get bytes that are no text because of one backend.
+    // Clients must not receive invalid UTF-8 from a backend.
     const line = isUtf8(raw) ? raw : Buffer.from(raw.toString('utf8'));
     const message = decodeBackendMessage(line);
     if (!message) this.noise.garbage++;
@@ -59,7 +59,7 @@ export class CallsUnderWay {
     else this.#onUnsolicited(line, message);
   }
 
-  /** Takes a large message of the server. */
+  /** Handles a large message of the server. */
   takeLarge(read: ReadMessage): void {
     if (read.type === 'other') {
       this.take(read.message);
@@ -80,7 +80,7 @@ export class CallsUnderWay {
     else call.onAnswer(Buffer.concat(pieces), kind);
   }
 
-  /** A message above the limit is gone, but not the others: its id stands at one of its ends. */
+  /** Fails the call of a message above the limit. The beginning or the end of the message contains its id. */
   refuseOversized(head: Buffer, tail: Buffer): void {
     this.noise.oversized++;
     const start = head.toString('latin1');
@@ -121,7 +121,7 @@ function numberAt(line: Buffer, span: Span): number {
   return Number(line.toString('latin1', span.start, span.end));
 }
 
-/** Without the protocol's own `_meta` keys, which a backend may not set. */
+/** Returns the line without the protocol's own `_meta` keys, which a backend must not set. */
 function withoutForgedMeta(line: Buffer, { hasReservedMeta }: BackendMessage): Buffer {
   return hasReservedMeta ? (decodeBackendMessage(line)?.clean(line) ?? line) : line;
 }

@@ -7,35 +7,35 @@ import type { Noise } from './channel.ts';
 import { ChannelExchange, type ExchangeHost } from './channel-exchange.ts';
 import type { ChannelSession } from './channel-sessions.ts';
 
-/** How messages of clients meet channels. Two ways: one process for all, or a channel for each session. */
+/** How the messages of clients use channels: one process for all sessions, or a channel per session. */
 export interface ChannelMode {
-  /** What came on its channels that was no answer. */
+  /** Counts the messages on its channels that were no answer. */
   readonly noise: Noise;
-  /** How often a channel was opened. */
+  /** Number of channels opened so far. */
   readonly starts: number;
-  /** What calls wait for was started, and nothing has been heard of it yet. */
+  /** Whether the process that calls wait for has started but sent nothing yet. */
   readonly isSilentStart: boolean;
-  /** As `Backend.warnings` says it. */
+  /** See `Backend.warnings`. */
   readonly warnings?: readonly string[];
-  /** As `Backend.onProcess` says it. */
+  /** See `Backend.onProcess`. */
   onProcess?(listener: (end: string | undefined) => void): void;
   initialize(exchange: ChannelExchange): void;
-  /** A request. `session` is undefined where the message names none. */
+  /** Handles a request. `session` is undefined if the message names none. */
   request(exchange: ChannelExchange, session: ChannelSession | undefined): void;
-  /** A notification of a session, or its answer to a request of the server. */
+  /** Handles a notification of a session, or its answer to a request of the server. */
   message(exchange: ChannelExchange, session: ChannelSession): void;
   find(headers: readonly string[]): ChannelSession | undefined;
   end(session: ChannelSession): void;
   close(): Promise<void>;
 }
 
-/** A backend that is reached by channels. It has sessions as one over streamable HTTP has, whatever its server knows of them. */
+/** A backend that is reached through channels. Its sessions behave as over streamable HTTP, even if its server has none. */
 export class ChannelBackend<Config extends BackendConfig>
   extends ConfiguredBackend<Config>
   implements Backend, ExchangeHost
 {
   readonly #mode: ChannelMode;
-  /** What its channels are carried by, where that is none of their own. */
+  /** The backend that transports the messages of the channels, if they do not transport these themselves. */
   readonly #carrier: Pick<Backend, 'pickAddress' | 'close'> | undefined;
   readonly #limit: number;
   readonly #counted = new Set<ChannelExchange>();
@@ -52,7 +52,7 @@ export class ChannelBackend<Config extends BackendConfig>
     this.#carrier = carrier;
   }
 
-  /** Calls under way. */
+  /** Calls in flight. */
   get running(): number {
     return this.#counted.size;
   }
@@ -95,19 +95,19 @@ export class ChannelBackend<Config extends BackendConfig>
 
   async close(): Promise<void> {
     await this.#mode.close();
-    // It is made of the same parts.
+    // The carrier is built from the same parts, so only one of the two is closed.
     await (this.#carrier?.close() ?? this.closeParts());
     for (const exchange of this.#counted) exchange.fail(callFailure(this.name, 'unavailable', true));
   }
 
   #post(exchange: ChannelExchange): void {
     const { call } = exchange;
-    // A server of this revision has no discovery; clients and probes go on with initialize.
+    // A server of this revision has no discovery. Clients and probes continue with initialize.
     if (call.method === 'server/discover') {
       exchange.replyUnknownMethod();
       return;
     }
-    // Revision 2026-07-28 is served where a bridge stands between it and the server.
+    // Revision 2026-07-28 is served through a bridge in front of the server.
     if (call.era !== 'session') {
       exchange.fail(callFailure(this.name, 'protocol', false));
       return;
@@ -128,7 +128,7 @@ export class ChannelBackend<Config extends BackendConfig>
     else exchange.accept();
   }
 
-  /** Takes a place for a call, or fails it. A probe needs none. */
+  /** Admits a call, or fails it. Probes are always admitted. */
   #admit(exchange: ChannelExchange): boolean {
     if (exchange.call.isProbe) return true;
     if (this.#counted.size >= this.#limit) {
@@ -143,7 +143,7 @@ export class ChannelBackend<Config extends BackendConfig>
     return true;
   }
 
-  /** GET and DELETE. */
+  /** Handles GET and DELETE. */
   #ofSession(exchange: ChannelExchange): void {
     const session = this.#mode.find(exchange.call.headers);
     if (!session) {

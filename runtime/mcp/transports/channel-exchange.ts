@@ -5,18 +5,18 @@ import { callFailure, StillStarting, type CallFailure, type FailureReason } from
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { CallEnd, Channel, LargeAnswerTaker, OneWayExchange } from './channel.ts';
 
-/** What one exchange needs of its backend. */
+/** The parts of a backend that an exchange uses. */
 export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  /** What calls wait for was started, and nothing has been heard of it yet. */
+  /** Whether the process that calls wait for has started but sent nothing yet. */
   readonly isSilentStart: boolean;
-  /** The exchange is over; called once. `failure` is undefined when there was an answer. */
+  /** Called once at the end of the exchange. `failure` is undefined if there was an answer. */
   settled(exchange: ChannelExchange, failure: CallFailure | undefined): void;
 }
 
-/** A large answer, as far as the client has not taken it. */
+/** The part of a large answer that the client has not read. */
 interface UntakenAnswer {
   readonly pieces: Buffer[];
   readonly kind: AnswerKind;
@@ -27,7 +27,7 @@ interface UntakenAnswer {
 const NO_FIELDS = { id: undefined, retry: undefined };
 const METHOD_NOT_FOUND = -32601;
 
-/** One message to the server of a channel and what comes back for it. */
+/** A message to the server of a channel, and its responses. */
 export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, LargeAnswerTaker, OneWayExchange {
   readonly call: BackendCall;
   readonly deadline: number;
@@ -40,7 +40,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   kept = 0;
   /** The session that the answer opens. */
   opens: string | undefined;
-  /** Called when it is over, however it ended; `answer` is undefined without one. */
+  /** Called at the end in any case; `answer` is undefined without one. */
   onOver: ((answer: Buffer | undefined) => void) | undefined;
   readonly #host: ExchangeHost;
   #channel: Channel | undefined;
@@ -87,7 +87,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     if (this.#id === undefined) this.fail(callFailure(this.#host.name, channel.isOver ? 'ended' : 'busy', false));
   }
 
-  /** The answer, from the server or from the gateway in its place. */
+  /** Passes the answer of the server, or of the gateway in its place. */
   answer(line: Buffer, kind: AnswerKind): void {
     if (this.#isOver) return;
     const { sink } = this.call;
@@ -100,7 +100,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     }
   }
 
-  /** A large answer goes out as fast as the client takes it. Its time runs on while the client takes nothing. */
+  /** Sends a large answer as fast as the client reads it. The deadline runs while the client reads nothing. */
   passLarge(pieces: Buffer[], kind: AnswerKind): void {
     if (this.#isOver) return;
     if (!this.call.sink.part || this.opens !== undefined) {
@@ -130,7 +130,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     }
   }
 
-  /** Answers in the place of the server. */
+  /** Answers in place of the server. */
   #reply(outcome: string, kind: AnswerKind): void {
     this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`), kind);
   }
@@ -141,25 +141,25 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.#reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`, 'error');
   }
 
-  /** A notification or a response has gone to the server. */
+  /** Records that the server received a notification or a response. */
   accept(): void {
     if (this.#isOver) return;
     this.#finish(undefined, undefined);
     this.call.sink.accepted();
   }
 
-  /** Opens the stream that is only listened to. */
+  /** Opens a stream for messages of the server only. */
   listen(): void {
     if (this.#isOver || this.#isStream) return;
     this.#isStream = true;
     this.call.sink.open(this, undefined);
   }
 
-  /** Passes a message of the server on, in this call's stream. While the reader is slow only requests are. */
+  /** Passes a message of the server to this call's stream. While the client does not read, only requests pass. */
   relay(line: Buffer): void {
     if (this.#isOver) return;
     this.listen();
-    // Holding back the server would hold back everybody's calls: a slow reader loses notifications instead.
+    // Pausing the server would pause the calls of all clients, so a client that does not read loses notifications.
     if (!this.#isPaused || decodeBackendMessage(line)?.kind === 'request') this.#emit(line);
   }
 
@@ -173,7 +173,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.call.sink.fail(failure);
   }
 
-  /** The stream is over, without an answer. */
+  /** Ends the stream without an answer. */
   end(): void {
     if (this.#isOver) return;
     this.#finish(undefined, undefined);
@@ -181,7 +181,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   }
 
   expire(): void {
-    // A client that takes nothing of its answer says nothing of the server.
+    // A client that does not read its answer says nothing about the server.
     this.#giveUp(this.#large ? 'aborted' : 'timeout');
   }
 
@@ -200,7 +200,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.expire();
   }
 
-  /** Nothing has been heard yet of what is to answer. */
+  /** Returns whether the process of this call has sent nothing yet. */
   #isStarting(): boolean {
     return this.#channel ? !this.#channel.hasSpoken : this.#host.isSilentStart;
   }
@@ -233,7 +233,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     else this.fail(callFailure(this.#host.name, end === 'too_large' ? end : this.#whyEnded(), true));
   }
 
-  /** A process that ends before its first answer never served. */
+  /** Returns why the call ended. A process that ends before its first answer never served. */
   #whyEnded(): FailureReason {
     return this.call.method === 'initialize' ? 'unavailable' : 'ended';
   }

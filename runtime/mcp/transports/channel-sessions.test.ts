@@ -6,7 +6,7 @@ afterEach(() => {
   for (const table of tables.splice(0)) table.close();
 });
 
-/** Two sessions at a time, of which the first was used at 0 s and the second at 10 s. */
+/** Returns a table of at most two sessions, used at 0 s and at 10 s. */
 function fullTable(giveWay?: number) {
   const clock = { time: 0 };
   const ended: string[] = [];
@@ -28,7 +28,7 @@ function fullTable(giveWay?: number) {
 }
 
 describe('SessionTable', () => {
-  it('ends the session idle for longest for a newcomer where sessions give way', () => {
+  it('ends the session idle for longest for a new one if sessions give way', () => {
     const { table, clock, ended, first } = fullTable(60_000);
     clock.time = 60_000;
     expect(table.hasRoom()).toBe(false);
@@ -37,7 +37,7 @@ describe('SessionTable', () => {
     expect(ended).toEqual([first.id]);
   });
 
-  it('ends none with a call under way', () => {
+  it('ends no session with a call in flight', () => {
     const { table, clock, ended, first, second } = fullTable(60_000);
     first.calls.set('1', {} as never);
     clock.time = 75_000;
@@ -45,7 +45,7 @@ describe('SessionTable', () => {
     expect(ended).toEqual([second.id]);
   });
 
-  it('ends none for a newcomer where sessions do not give way', () => {
+  it('refuses a new session if sessions do not give way', () => {
     const { table, clock } = fullTable();
     clock.time = 500_000;
     expect(table.hasRoom()).toBe(false);

@@ -5,29 +5,29 @@ import type { BoundIds } from './bound-ids.ts';
 import type { Channel } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
 
-/** What one client session has at a backend that is reached by channels. */
+/** The state of one client session at a backend that is reached through channels. */
 export interface ChannelSession {
   readonly id: string;
-  /** Its own; undefined where one process serves all. */
+  /** The session's own channel; undefined if one process serves all sessions. */
   readonly channel: Channel | undefined;
-  /** Of the requests of its own channel. */
+  /** The ids of the server's requests on its own channel. */
   readonly ids: BoundIds | undefined;
-  /** The stream that the client holds open for what belongs to no call. */
+  /** The stream that the client holds open for messages that belong to no call. */
   listener: ChannelExchange | undefined;
-  /** Calls under way, by the client's id; the newest is the last. */
+  /** Calls in flight by the client's id, newest last. */
   readonly calls: Map<string, ChannelExchange>;
-  /** Resources whose changes it wants to know. */
+  /** URIs of the resources that the session subscribed to. */
   readonly subscriptions: Set<string>;
   lastUsed: number;
 }
 
 interface SessionTableSettings {
   readonly max: number;
-  /** Milliseconds after which a session without a stream or a call is ended, if nobody ended it. */
+  /** Milliseconds after which a session without a stream or a call ends. */
   readonly idle: number;
   /**
-   * Milliseconds of idleness after which a session is ended for a newcomer where there are too many; absent: none is. Where it is
-   * there, a stream keeps no session.
+   * Milliseconds of idleness after which a full table may end a session for a new one. Absent: never. If set, an open stream does not
+   * prevent this.
    */
   readonly giveWay?: number;
   readonly now: () => number;
@@ -36,7 +36,7 @@ interface SessionTableSettings {
 
 const SWEEP_EVERY = 5_000;
 
-/** The sessions of one backend. Ids are random and mean nothing to anybody else. */
+/** The sessions of one backend. Their random ids are valid for this backend only. */
 export class SessionTable {
   readonly #settings: SessionTableSettings;
   readonly #sessions = new Map<string, ChannelSession>();
@@ -51,7 +51,7 @@ export class SessionTable {
     return this.#sessions.values();
   }
 
-  /** Undefined: there are too many. */
+  /** Opens a session; undefined if the table is full. */
   open(channel?: Channel, ids?: BoundIds): ChannelSession | undefined {
     if (!this.hasRoom()) return undefined;
     const session: ChannelSession = {
@@ -74,14 +74,14 @@ export class SessionTable {
     return this.#sessions.size < this.#settings.max;
   }
 
-  /** The session that these headers name, a flat list of names and values. */
+  /** Finds the session that these headers name. `headers`: a flat list of names and values. */
   find(headers: readonly string[]): ChannelSession | undefined {
     const session = this.#sessions.get(sessionIdIn(headers) ?? '');
     if (session) session.lastUsed = this.#settings.now();
     return session;
   }
 
-  /** Ends no idle sessions any longer; those that are there stay. */
+  /** Stops ending idle sessions. Existing sessions stay. */
   close(): void {
     clearInterval(this.#timer);
   }
@@ -112,13 +112,13 @@ export class SessionTable {
   }
 }
 
-/** The value of `mcp-session-id`; undefined without one. */
+/** Returns the value of `mcp-session-id`; undefined if absent. */
 function sessionIdIn(headers: readonly string[]): string | undefined {
   for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === 'mcp-session-id') return headers[at + 1];
   return undefined;
 }
 
-/** Lets the session find the call by its id for as long as it is under way. */
+/** Lets the session find the call by its id while it is in flight. */
 export function trackCall(exchange: ChannelExchange, session: ChannelSession, idText: string): void {
   session.calls.set(idText, exchange);
   exchange.onOver = () => {
@@ -126,7 +126,7 @@ export function trackCall(exchange: ChannelExchange, session: ChannelSession, id
   };
 }
 
-/** Which call this message cancels, if it is one of this session; undefined where the message is no cancellation. */
+/** Returns the call of this session that the message cancels; undefined if the message is no cancellation. */
 export function readCancellation(
   { call }: ChannelExchange,
   session: ChannelSession,

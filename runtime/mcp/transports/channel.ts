@@ -2,14 +2,14 @@ import type { BackendCall } from '#runtime/mcp/backends/backend';
 import type { CallFailure } from '#runtime/mcp/backends/failures';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 
-/** Why a call that was sent got no answer. */
+/** Why a call got no answer. */
 export type CallEnd = 'exited' | 'too_large' | CallFailure;
 
-/** What a server wrote that was no answer to anything, since its channel was opened. */
+/** Messages of a server that answered no call, since its channel opened. */
 export interface Noise {
-  /** What is no MCP message. */
+  /** Lines that are no MCP message. */
   garbage: number;
-  /** Answers to no call, second answers, progress of no call. */
+  /** Answers without a call, second answers, and progress without a call. */
   stray: number;
   /** Messages above the size limit. */
   oversized: number;
@@ -20,63 +20,63 @@ export interface LargeAnswerTaker {
   passLarge(pieces: Buffer[], kind: AnswerKind): void;
 }
 
-/** One request on its way through a channel. Its own id and progress token are replaced on the way and put back. */
+/** A request in a channel. The channel replaces its id and progress token, and restores them in the answer. */
 export interface ChannelCall {
   /** The JSON-RPC request as the client wrote it. */
   readonly body: Buffer;
   /** JSON text of the client's id. */
   readonly idText: string;
-  /** Whose request it is; undefined: the gateway's own. */
+  /** The call that the request belongs to; undefined: the gateway's own. */
   readonly from?: BackendCall | undefined;
-  /** The answer, with the client's id. */
+  /** Receives the answer, with the client's id. */
   readonly onAnswer: (line: Buffer, kind: AnswerKind) => void;
-  /** Takes a large answer in pieces. Absent: it is given to `onAnswer` as any other. */
+  /** Receives a large answer in pieces. Absent: `onAnswer` receives it as any other. */
   readonly taker?: LargeAnswerTaker;
-  /** A progress notification for this call, with the client's token. */
+  /** Receives a progress notification of this call, with the client's token. */
   readonly onProgress: (line: Buffer) => void;
   readonly onEnd: (end: CallEnd) => void;
 }
 
-/** The exchange of a message that gets no answer. */
+/** The exchange of a message without an answer. */
 export interface OneWayExchange {
   readonly call: BackendCall;
-  /** The server took the message. */
+  /** The server received the message. */
   accept(): void;
   fail(failure: CallFailure): void;
 }
 
-/** What belongs to no call, and the end. */
+/** Receives messages that belong to no call, and the end of the channel. */
 export interface ChannelEvents {
-  /** Notifications, and requests of the server. */
+  /** Receives notifications and requests of the server. */
   readonly onUnsolicited: (line: Buffer, message: BackendMessage) => void;
   /**
-   * Called once, and never before the channel was returned. `reason`: in words of this program. `wasKilled`: a signal from
-   * outside ended the process.
+   * Called once, and never before the channel was returned. `reason`: a text of this program. `wasKilled`: an external signal ended
+   * the process.
    */
   readonly onExit: (reason: string, wasKilled?: boolean) => void;
 }
 
 /**
- * One way to a server that all messages of a session, or of everybody, go. Two implementations: standard input and output of a
- * process, and a stream of events with the POSTs that belong to it.
+ * A connection to a server, for one session or for all. Implementations: standard input and output of a process, and an event stream
+ * with its POSTs.
  */
 export interface Channel {
   readonly noise: Noise;
-  /** The server is gone. */
+  /** Whether the server has ended. */
   readonly isOver: boolean;
-  /** The gateway reads no more of it until others have given back the memory that they use. */
+  /** Whether the gateway reads no more from it until other calls release memory. */
   readonly isHeld: boolean;
-  /** Whether it has said anything yet. */
+  /** Whether the server has sent anything yet. */
   readonly hasSpoken: boolean;
-  /** Sends a request. The number is its name for `cancel` and `forget`; undefined when it could not be sent. */
+  /** Sends a request. Returns its number for `cancel` and `forget`; undefined if it could not be sent. */
   call(call: ChannelCall): number | undefined;
-  /** Nobody waits for this call any longer: what still comes of it is dropped. */
+  /** Drops all later messages of this call. */
   forget(id: number): void;
-  /** Tells the server that this call is given up. */
+  /** Tells the server that this call was given up. */
   cancel(id: number): void;
   /**
-   * Sends a notification, or the answer to a request of the server, as it is; the exchange that it came in is over when it was
-   * taken. False: it cannot be delivered.
+   * Sends a notification, or the answer to a request of the server, unchanged. Ends its exchange when the server received it.
+   * Returns false if it cannot be delivered.
    */
   send(body: Buffer, exchange?: OneWayExchange): boolean;
   close(): Promise<void>;

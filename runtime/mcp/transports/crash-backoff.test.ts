@@ -8,21 +8,21 @@ const waits = (backoff: CrashBackoff, ends: ProcessEnd[]) => ends.map((end) => b
 const repeat = (times: number, end: ProcessEnd) => Array.from({ length: times }, () => end);
 
 describe('the back-off of a process', () => {
-  it('starts again at once after a kill from outside, however often', () => {
+  it('starts at once after each external kill', () => {
     const kills = Array.from({ length: 50 }, () => ({ servedFor: 20_000, wasKilled: true }));
     expect(new Set(waits(start(), kills))).toEqual(new Set([0]));
   });
 
-  it('starts again at once after the first crash, then waits two seconds at most where it served for a while', () => {
+  it('starts at once after the first crash, then waits at most two seconds if the process served for a while', () => {
     expect(waits(start(), repeat(5, crash(20_000)))).toEqual([0, 500, 1000, 2000, 2000]);
   });
 
-  it('doubles up to its last wait where the process crashes within seconds, killed or not', () => {
+  it('doubles up to the maximum wait if the process crashes within seconds, killed or not', () => {
     expect(waits(start(), repeat(9, crash(100)))).toEqual([0, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
     expect(waits(start(), repeat(3, { servedFor: 100, wasKilled: true }))).toEqual([0, 500, 1000]);
   });
 
-  it('doubles from the first start on where the process never serves', () => {
+  it('doubles from the first start if the process never serves', () => {
     expect(waits(start(), repeat(3, crash(undefined)))).toEqual([500, 1000, 2000]);
   });
 

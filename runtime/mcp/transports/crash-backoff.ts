@@ -1,25 +1,25 @@
 export interface Backoff {
-  /** Milliseconds before the next start of a process that crashed again; doubled with each crash. */
+  /** Milliseconds before the restart after a second crash. Doubles with each crash. */
   readonly first: number;
   readonly last: number;
   /** Milliseconds of service after which earlier crashes no longer count. */
   readonly healthy: number;
 }
 
-/** How a process ended that was started. */
+/** How a process ended. */
 export interface ProcessEnd {
   /** Milliseconds from the answer to initialize to the end; undefined: it never answered. */
   readonly servedFor: number | undefined;
-  /** A signal from outside ended it. */
+  /** Whether an external signal ended it. */
   readonly wasKilled: boolean;
 }
 
-/** Milliseconds of service after which a kill is no sign of a process that cannot run here, as one that takes too much memory. */
+/** Milliseconds of service after which a kill does not count as a sign of a process that cannot run here, e.g. for lack of memory. */
 const BRIEF = 5_000;
-/** Milliseconds that a process waits at most which served for longer than that. */
+/** Maximum wait in milliseconds for a process that served for longer than that. */
 const LAST_AFTER_SERVICE = 2_000;
 
-/** Counts the crashes of a process, and says how many milliseconds its next start waits. */
+/** Counts the crashes of a process, and computes the wait before its next start in milliseconds. */
 export class CrashBackoff {
   readonly #settings: Backoff;
   #crashes = 0;

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * The shell's input ends with the gateway. Most servers end when their own input does; timers and connections keep others
+ * The shell's input ends with the gateway. Most servers end when their own input does; timers and connections keep other servers
  * running.
  */
 const SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$1" || exit; sleep 1; kill -s KILL -- "-$1"';
 
 /**
- * Starts a shell that ends a process group when the gateway is killed, since the gateway cannot do so then.
- * @returns a function that stops the shell, to be called when the group has ended
+ * Starts a shell that ends a process group after a kill of the gateway, which cannot do so itself then.
+ * @returns a function that stops the shell; call it when the group has ended
  */
 export function endWithGateway(group: number): () => void {
   const shell: ChildProcess = spawn('/bin/sh', ['-c', SCRIPT, 'sh', String(group)], {
@@ -17,7 +17,7 @@ export function endWithGateway(group: number): () => void {
     env: { PATH: '/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // An image without a shell is a container, which ends all its processes.
+  // An image without a shell runs as a container, which ends all its processes.
   shell.on('error', () => undefined);
   shell.stdin?.on('error', () => undefined);
   shell.unref();

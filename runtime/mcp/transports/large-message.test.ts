@@ -12,7 +12,7 @@ function read(text: string | Buffer, size: number, head = size): ReadMessage {
   return message.end();
 }
 
-/** The answer with this id in its place. */
+/** Returns the answer with this id inserted. */
 function withId(read: ReadMessage, id: string): string {
   if (read.type !== 'answer') throw new Error(read.type);
   return Buffer.concat(read.pieces.map((piece) => (piece === ID_PLACE ? Buffer.from(id) : piece))).toString();
@@ -24,7 +24,7 @@ describe('LargeMessage', () => {
     ['{"result":{"a":[{"id":1}]},"jsonrpc":"2.0","id":12}', '12'],
     ['{"result":{"a":1}, "id" : "a\\"b" , "jsonrpc":"2.0"}', '"a\\"b"'],
     ['{"result":{"a":1},"\\u0069d":-7 ,"jsonrpc":"2.0"}', '-7'],
-  ])('takes the id out of %s', (text, id) => {
+  ])('removes the id from %s', (text, id) => {
     for (const size of [1, 2, 5, 1000]) {
       const message = read(text, size, text.indexOf('"result"') + 10);
       expect(message).toMatchObject({ type: 'answer', idText: id, kind: 'result' });
@@ -32,7 +32,7 @@ describe('LargeMessage', () => {
     }
   });
 
-  it('takes reserved keys out of _meta, and line ends out of the text', () => {
+  it('removes reserved keys from _meta, and line ends from the text', () => {
     const text = '{"result":{"_meta":{"io.modelcontextprotocol/x":1,"mine":2},\r"a":1},"jsonrpc":"2.0","id":1}\r';
     const message = read(text, 7, 20);
     expect(JSON.parse(withId(message, '1'))).toEqual({ jsonrpc: '2.0', id: 1, result: { _meta: { mine: 2 }, a: 1 } });
@@ -40,7 +40,7 @@ describe('LargeMessage', () => {
   });
 
   it.each(['{"jsonrpc":"2.0","id":1,"method":"ping"}', '{"jsonrpc":"2.0","method":"x","params":{}}', 'no JSON at all'])(
-    'returns %s as it is',
+    'returns %s unchanged',
     (text) => {
       expect(read(text, 3, 15)).toEqual({ type: 'other', message: Buffer.from(text) });
     },
@@ -65,7 +65,7 @@ describe('Utf8Pieces', () => {
     return Buffer.concat(out);
   };
 
-  it('passes text on as it is, wherever it is cut', () => {
+  it('passes text unchanged for any chunk borders', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 50 }), fc.integer({ min: 1, max: 9 }), (text, size) => {
         expect(inPieces(Buffer.from(text.toWellFormed()), size).toString()).toBe(text.toWellFormed());
@@ -73,7 +73,7 @@ describe('Utf8Pieces', () => {
     );
   });
 
-  it('makes text of any bytes', () => {
+  it('returns valid text for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), fc.integer({ min: 1, max: 9 }), (bytes, size) => {
         const end = Buffer.from('end');

@@ -5,7 +5,7 @@ import { Utf8Pieces } from './utf8-pieces.ts';
 
 const END_BYTES = 256;
 
-/** What a large message was: a response in pieces with `ID_PLACE` where its id was, another message, or none that can be read. */
+/** A large message: a response in pieces with `ID_PLACE` in place of its id, another message, or an unreadable one. */
 export type ReadMessage =
   | {
       readonly type: 'answer';
@@ -16,10 +16,10 @@ export type ReadMessage =
   | { readonly type: 'other'; readonly message: Buffer }
   | { readonly type: 'unreadable'; readonly head: Buffer; readonly tail: Buffer };
 
-/** Keeps one large message as it comes, in the pieces in which it comes. */
+/** Keeps one large message in the pieces in which it arrives. */
 export class LargeMessage {
   readonly #utf8 = new Utf8Pieces();
-  /** Undefined: the message is no response. */
+  /** undefined: the message is no response. */
   #answer: LargeAnswer | undefined;
   #isUnreadable = false;
   #pieces: Buffer[] = [];
@@ -34,7 +34,7 @@ export class LargeMessage {
     else if (!this.#isUnreadable) this.#pieces.push(piece);
   }
 
-  /** Keeps no more of it than its two ends. */
+  /** Keeps only the beginning and the end of the message. */
   forget(): void {
     this.#isUnreadable = true;
     this.#pieces = [];
@@ -54,7 +54,7 @@ export class LargeMessage {
     }
   }
 
-  /** The first piece says whether it is a response: servers write the result before the id. */
+  /** Reads the first piece. It shows whether the message is a response, since servers write the result before the id. */
   #begin(piece: Buffer): void {
     this.#head = Buffer.from(piece.subarray(0, END_BYTES));
     const answer = new LargeAnswer();

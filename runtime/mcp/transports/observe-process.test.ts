@@ -5,7 +5,7 @@ import { logStderr } from './observe-process.ts';
 const ignore = () => undefined;
 const log: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-it('has as last words the last lines, without secrets: the very last is often none that helps', () => {
+it('returns the last lines as last words, without secrets, as the last line alone often does not help', () => {
   const { take, lastWords } = logStderr('b', ['hidden'], log);
   expect(lastWords()).toBeUndefined();
   for (let number = 1; number <= 12; number += 1) take(`line ${number} hidden`);

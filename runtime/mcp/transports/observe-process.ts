@@ -5,30 +5,28 @@ import type { Noise } from './channel.ts';
 
 const LOGGED_LINES = 200;
 const LOGGED_CHARACTERS = 500;
-/** The last line alone is often none that helps: npm ends with where its own log is. */
+/** The last line alone often does not help: npm ends with the path of its own log. */
 const LAST_LINES = 10;
 
 const listMethods: ReadonlySet<string> = new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed));
 
-/** Whether this notification says that a list has changed. */
+/** Returns whether this notification announces a changed list. */
 export const isListChanged = (method: string): boolean => listMethods.has(method);
 
 export interface Stderr {
   readonly take: (line: string) => void;
-  /** The last lines that were said and have not been asked for yet. */
+  /** Returns the last lines of standard error, once. */
   readonly lastWords: () => string | undefined;
 }
 
-/**
- * Standard error of a process, for the debug log: bounded in lines and length, without the values that it must not show.
- */
+/** Writes standard error of a process to the debug log. Limits the number and length of lines, and hides secret values. */
 export function logStderr(backend: string, secrets: readonly string[], log: Log): Stderr {
   const hidden = secrets.filter((value) => value !== '');
   let left = LOGGED_LINES;
   let last: string[] = [];
   return {
     take(line) {
-      // Before it is cut: half a secret is no longer recognised.
+      // Before the line is cut: half a secret is not recognised.
       const shown = hidden
         .reduce((text, value) => text.replaceAll(value, '[redacted]'), line)
         .slice(0, LOGGED_CHARACTERS);
@@ -54,11 +52,11 @@ export function addNoise(one: Noise, other: Noise): Noise {
   };
 }
 
-/** The JSON string in this range of a line; undefined where none stands there. */
+/** Returns the JSON string in this range of a line; undefined if there is none. */
 export function stringAt(line: Buffer, span: Span | undefined): string | undefined {
   if (!span) return undefined;
   try {
-    // The range was found by skipping, not by parsing.
+    // The range was found without parsing.
     const value: unknown = JSON.parse(line.toString('utf8', span.start, span.end));
     return typeof value === 'string' ? value : undefined;
   } catch {

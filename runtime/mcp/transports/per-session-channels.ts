@@ -14,15 +14,15 @@ const INTERNAL_ERROR = -32603;
 interface PerSessionOptions {
   /** Name of the backend. */
   readonly name: string;
-  /** Channels at once. */
+  /** Maximum channels. */
   readonly max: number;
-  /** Milliseconds after which a session that nobody uses is ended. */
+  /** Milliseconds after which an unused session ends. */
   readonly idle: number;
-  /** As the table of sessions has it. */
+  /** See the table of sessions. */
   readonly giveWay?: number;
   /** Opens the channel of the session that this exchange, its initialize, begins. */
   readonly open: (exchange: ChannelExchange, events: ChannelEvents) => Channel;
-  /** How long to wait after channels that ended by themselves before they served; undefined: not at all. */
+  /** The wait after channels that ended by themselves before they served; undefined: no wait. */
   readonly backoff: Backoff | undefined;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
@@ -30,7 +30,7 @@ interface PerSessionOptions {
   readonly onListChanged: (method: string) => void;
 }
 
-/** Each session has a channel, initialized by the client's own message, which is all that its server knows. */
+/** Gives each session a channel. The client's own initialize message initializes its server. */
 export class PerSessionChannels implements ChannelMode {
   readonly #options: PerSessionOptions;
   readonly #sessions: SessionTable;
@@ -61,12 +61,12 @@ export class PerSessionChannels implements ChannelMode {
     return this.#starts;
   }
 
-  /** Each call is sent to the server of its session at once. */
+  /** Each call goes to the server of its session at once. */
   readonly isSilentStart = false;
 
   initialize(exchange: ChannelExchange): void {
     const { name, now } = this.#options;
-    // A call that began before a reload may come after it: nobody would end what it starts.
+    // A call that began before a reload may arrive after it. Its channel would never be closed.
     if (this.#isClosed || now() < this.#notBefore) {
       exchange.fail(callFailure(name, 'unavailable', false, this.#reason));
       return;
@@ -98,7 +98,7 @@ export class PerSessionChannels implements ChannelMode {
   message(exchange: ChannelExchange, session: ChannelSession): void {
     const { body } = exchange.call;
     const cancellation = readCancellation(exchange, session);
-    // A cancellation speaks of the client's id, which means another call to the server.
+    // A cancellation names the client's id, which is another call to the server.
     cancellation?.running?.abort(true);
     if (cancellation || !body) {
       exchange.accept();
@@ -134,7 +134,7 @@ export class PerSessionChannels implements ChannelMode {
     return session;
   }
 
-  /** It never served. Where its channel ended by itself, the next ones wait longer and longer. */
+  /** Ends a session that never served. If its channel ended by itself, the next channels wait longer and longer. */
   #giveUp(session: ChannelSession, hasFailed: boolean): void {
     this.#sessions.end(session);
     const { backoff, now, log, name } = this.#options;
@@ -144,7 +144,7 @@ export class PerSessionChannels implements ChannelMode {
     log.warn('a process of a backend did not come up', { backend: name });
   }
 
-  /** A session whose channel is gone is gone: the client's next message opens another. */
+  /** Ends a session whose channel ended. The client's next message opens another session. */
   #exited(session: ChannelSession, reason: string): void {
     this.#reason = new NotStarted(reason);
     if (!this.#isOpen(session)) return;
@@ -164,7 +164,7 @@ export class PerSessionChannels implements ChannelMode {
     this.#closing.add(closing);
   }
 
-  /** What belongs to no call goes to the newest call's stream, where the client looks for it, or to its own stream. */
+  /** Passes a message that belongs to no call to the stream of the newest call, where the client reads, or to the session's own stream. */
   #takeUnsolicited(line: Buffer, message: BackendMessage, session: ChannelSession): void {
     if (message.kind === 'notification' && isListChanged(message.method ?? '')) {
       this.#options.onListChanged(message.method ?? '');
@@ -176,7 +176,7 @@ export class PerSessionChannels implements ChannelMode {
   }
 }
 
-/** Of a client that does not listen now. */
+/** Answers a request in place of a client that has no open stream. */
 function answerInPlace({ method, idText: id = 'null' }: BackendMessage): Buffer {
   const error = `{"code":${INTERNAL_ERROR},"message":"The client is not listening"}`;
   const outcome = method === 'ping' ? '"result":{}' : `"error":${error}`;

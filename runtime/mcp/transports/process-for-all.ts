@@ -13,7 +13,7 @@ import { SuppressedFeatures } from './suppressed-features.ts';
 import { readCancellation, SessionTable, trackCall, type ChannelSession } from './channel-sessions.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
-/** Pings in a row that a process may leave unanswered before it is started again. */
+/** Consecutive unanswered pings after which a process is restarted. */
 const MAX_SILENCES = 3;
 const METHOD_NOT_FOUND = -32601;
 
@@ -23,7 +23,7 @@ interface Then {
   readonly onLate?: () => void;
 }
 
-/** `stdio_process: shared`: one process, which knows the gateway as its only client, and sessions that are kept here. */
+/** `stdio_process: shared`: one process, whose only client is the gateway. This class keeps the sessions. */
 export class ProcessForAll implements ChannelMode {
   readonly #options: StdioBackendOptions;
   readonly #process: SharedProcess;
@@ -91,7 +91,7 @@ export class ProcessForAll implements ChannelMode {
   initialize(exchange: ChannelExchange): void {
     this.#suppressed.note(exchange.call.body);
     this.#whenReady(exchange, (connection) => {
-      // The answer is known, but the process must show that it is alive: health checks come this way as well.
+      // The answer is known, but the process must show that it is alive: health checks use this method too.
       const fail = (reason: 'ended' | 'timeout'): void =>
         exchange.fail(callFailure(this.#options.config.name, reason, false));
       const sentAt = this.#options.now();
@@ -121,7 +121,7 @@ export class ProcessForAll implements ChannelMode {
   request(exchange: ChannelExchange, session: ChannelSession | undefined): void {
     const { method, idText } = exchange.call;
     if (session && idText !== undefined) trackCall(exchange, session, idText);
-    // One client's level would be everybody's.
+    // One client's level would apply to all clients.
     if (method === 'logging/setLevel') {
       exchange.replyResult('{}');
       return;
@@ -134,7 +134,7 @@ export class ProcessForAll implements ChannelMode {
   }
 
   message(exchange: ChannelExchange, session: ChannelSession): void {
-    // The process asks the gateway, not this client, so nothing else is for it.
+    // Other notifications are not forwarded: the process sees the gateway as its client.
     readCancellation(exchange, session)?.running?.abort(true);
     exchange.accept();
   }
@@ -153,7 +153,7 @@ export class ProcessForAll implements ChannelMode {
     await this.#process.close();
   }
 
-  /** Pings that wait at the same time count as one. A process that goes on saying nothing is started again. */
+  /** Counts an unanswered ping; concurrent pings count as one. A process that stays silent is restarted. */
   #noteSilence(connection: StdioConnection, sentAt: number): void {
     if (connection !== this.#connection || connection.isOver || sentAt < this.#silentSince) return;
     this.#silentSince = this.#options.now();
@@ -164,7 +164,7 @@ export class ProcessForAll implements ChannelMode {
     this.#process.restart(connection);
   }
 
-  /** A request of the gateway's own, of whose answer at most the fact matters. It is forgotten when it takes too long. */
+  /** Sends a request of the gateway, whose answer matters at most as a sign of life. Drops it after its deadline. */
   #ask(connection: StdioConnection, method: string, params: object, then: Then = {}): void {
     const late = (): void => {
       if (id !== undefined) connection.forget(id);
@@ -227,7 +227,7 @@ export class ProcessForAll implements ChannelMode {
   #takeUnsolicited(line: Buffer, message: BackendMessage): void {
     const { method = '', idText } = message;
     if (message.kind === 'request') {
-      // It was told that its client can do nothing.
+      // The process was told that its client has no capabilities.
       const outcome =
         method === 'ping' ? '"result":{}' : `"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`;
       this.#connection?.send(Buffer.from(`{"jsonrpc":"2.0","id":${idText ?? 'null'},${outcome}}`));
@@ -255,7 +255,7 @@ export class ProcessForAll implements ChannelMode {
   #unsubscribe(exchange: ChannelExchange, session: ChannelSession, connection: StdioConnection): void {
     const uri = uriOf(exchange);
     if (uri !== undefined) session.subscriptions.delete(uri);
-    // The process knows one client: it goes on while another session wants it.
+    // The process has one client: the subscription continues while another session uses it.
     if (uri !== undefined && this.#isWanted(uri)) exchange.replyResult('{}');
     else exchange.begin(connection);
   }

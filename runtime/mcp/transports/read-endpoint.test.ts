@@ -12,7 +12,7 @@ describe('the endpoint that a stream names', () => {
     ['https://MCP.example.com:8443/messages', '/messages'],
     ['/a/../messages#part', '/messages'],
     ['/messages with space', '/messages%20with%20space'],
-  ])('%s is at its origin', (data, endpoint) => {
+  ])('accepts %s at its origin', (data, endpoint) => {
     expect(readEndpoint(data, URL)).toBe(endpoint);
   });
 
@@ -27,7 +27,7 @@ describe('the endpoint that a stream names', () => {
     ['another scheme', 'file:///etc/passwd'],
     ['no URL', 'https://[::'],
     ['more than is kept', `/${'x'.repeat(4096)}`],
-  ])('that is %s is refused', (_what, data) => {
+  ])('rejects an endpoint that is %s', (_what, data) => {
     expect(readEndpoint(data, URL)).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
 const MAX_LENGTH = 4096;
 
 /**
- * Where the stream at this URL says that messages go. Undefined: at another origin, which would get the caller's token, or
- * nowhere.
+ * Reads the endpoint event of the stream at this URL. Returns undefined for an invalid endpoint or one at another origin, which would
+ * receive the caller's token.
  * @returns path and query at the origin of `url`
  */
 export function readEndpoint(data: string, url: string): string | undefined {

@@ -2,31 +2,31 @@ const LF = 0x0a;
 const CR = 0x0d;
 const HEAD_BYTES = 4096;
 const TAIL_BYTES = 256;
-/** A buffer for unfinished lines that is larger than this is not kept for the next one. */
+/** A larger buffer for unfinished lines is not reused. */
 const KEEP_BYTES = 65_536;
 
-/** A line that is not complete and larger is handed over as it comes. */
+/** An incomplete line above this size is passed on in parts. */
 const LARGE_BYTES = 1_048_576;
 
-/** Takes one large line, without its end, as it comes. */
+/** Receives one large line in parts, without its end. */
 export interface LargeLine {
   push(bytes: Buffer): void;
   end(): void;
-  /** It is above the limit. */
+  /** The line exceeds the limit. */
   drop(): void;
 }
 
 interface LineReaderSettings {
   readonly maxLineBytes: number;
-  /** One line without its end. The buffer belongs to the callee. */
+  /** Receives one line without its end. The buffer belongs to the callee. */
   readonly onLine: (line: Buffer) => void;
-  /** A line above the limit: only its beginning and its end were kept. */
+  /** Receives only the beginning and the end of a line above the limit. */
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
-  /** Absent: large lines are given to `onLine` as well. */
+  /** Absent: large lines go to `onLine` too. */
   readonly onLarge?: () => LargeLine;
 }
 
-/** Cuts a byte stream into lines. It keeps one unfinished line at most; of a line above the limit only the two ends. */
+/** Splits a byte stream into lines. It buffers at most one unfinished line, and only both ends of a line above the limit. */
 export class LineReader {
   readonly #settings: LineReaderSettings;
   #pending: Buffer = Buffer.alloc(0);

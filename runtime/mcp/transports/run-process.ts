@@ -9,31 +9,31 @@ import { LineReader, type LargeLine } from './read-lines.ts';
 export interface ProcessSettings {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the process: nothing is inherited. */
+  /** The whole environment of the process, which inherits nothing. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
-  /** Bytes of one line that the process writes. */
+  /** Maximum bytes of one line that the process writes. */
   readonly maxLineBytes: number;
   readonly onLine: (line: Buffer) => void;
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
   readonly onLarge: () => LargeLine;
   readonly onStderr: (line: string) => void;
-  /** Called once. `reason` says how it ended, in words of this program. `wasKilled`: a signal from outside ended it. */
+  /** Called once. `reason`: a text of this program that says how the process ended. `wasKilled`: an external signal ended it. */
   readonly onExit: (reason: string, wasKilled?: boolean) => void;
 }
 
 export interface RunningProcess {
   readonly pid: number | undefined;
-  /** Writes one line. False: the process is gone, or does not read what it was sent. */
+  /** Writes one line. Returns false if the process has ended or does not read. */
   write(line: Buffer): boolean;
-  /** Reads no more of what it writes, until `resume`. */
+  /** Stops reading from the process until `resume`. */
   pause(): void;
   resume(): void;
-  /** Ends it and all that it started: standard input is closed, then SIGTERM, then SIGKILL; settles within 2 seconds. */
+  /** Ends the process and all its children: closes standard input, then sends SIGTERM, then SIGKILL. Settles within 2 seconds. */
   stop(): Promise<void>;
 }
 
-/** What a process may leave unread before more is refused. */
+/** Maximum bytes that a process may leave unread. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_STDERR_LINE = 2048;
 const STDIN_GRACE = 500;
@@ -49,15 +49,15 @@ const NOT_STARTED: RunningProcess = {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /**
- * Starts a process in a group of its own. The SDK's transport starts its process in the gateway's group and ends that one
- * process only, so that what a wrapper such as npx has started would stay behind.
+ * Starts a process in a group of its own. The SDK's transport uses the gateway's group and ends only that one process, so
+ * that the children of a wrapper such as npx would survive.
  */
 export function runProcess(settings: ProcessSettings): RunningProcess {
   let child: Child;
   try {
     child = start(settings);
   } catch (error) {
-    // Some failures are events, some are thrown; both come after this function has returned.
+    // Some failures are events, some are thrown. Both are reported after this function has returned.
     queueMicrotask(() => settings.onExit(cannotStart(error, settings)));
     return { ...NOT_STARTED };
   }
@@ -90,7 +90,7 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
   };
 }
 
-/** Wrappers such as npx end with 128 and the number of the signal that ended what they ran. */
+/** Wrappers such as npx exit with 128 plus the number of the signal that ended their child. */
 const KILLED_CODES: ReadonlySet<number> = new Set([130, 137, 143]);
 const KILL_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
 
@@ -102,7 +102,7 @@ function start({ command, args, cwd, env }: ProcessSettings): Child {
   return spawn(command, args, { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
 }
 
-/** A folder that is not there is ENOENT as well, in the words of a program that is not. */
+/** Explains a failed start. A missing folder is reported as ENOENT too, with the text for a missing program. */
 function cannotStart(error: unknown, { command, cwd }: Pick<ProcessSettings, 'command' | 'cwd'>): string {
   const code = typeof error === 'object' && error && 'code' in error ? String(error.code) : 'unknown';
   const what = `cannot be started (${code})`;
@@ -117,7 +117,7 @@ function readOutput(child: Child, settings: ProcessSettings): void {
   const stderr = new LineReader({ maxLineBytes: MAX_STDERR_LINE, onLine: said, onOversized: said });
   child.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  // What breaks a pipe ends the process as well, which is reported by its exit.
+  // A broken pipe also ends the process, and its exit is reported.
   const ignore = () => undefined;
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', ignore);
 }
@@ -136,7 +136,7 @@ async function stop(child: Child, exited: Promise<undefined>): Promise<void> {
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
 }
 
-/** Ends what a process has left behind in its group. */
+/** Ends the processes left in a group. */
 async function endGroup(pid: number | undefined): Promise<void> {
   if (!signalGroup(pid, 'SIGTERM')) return;
   for (let waited = 0; waited < GROUP_GRACE; waited += 25) {
@@ -146,7 +146,7 @@ async function endGroup(pid: number | undefined): Promise<void> {
   signalGroup(pid, 'SIGKILL');
 }
 
-/** False: nobody is left in the group. */
+/** Signals a group. Returns false if the group is empty. */
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false;
   try {

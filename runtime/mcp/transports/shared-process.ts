@@ -8,40 +8,40 @@ interface SharedProcessSettings {
   readonly backend: string;
   /** JSON text of the gateway's own initialize params. */
   readonly initializeParams: string;
-  /** Milliseconds for a start, initialize included. */
+  /** Milliseconds for a start, including initialize. */
   readonly startDeadline: number;
   readonly backoff: Backoff;
   readonly now: () => number;
   readonly log: Log;
-  /** What the process said last on standard error, fit for a log. */
+  /** Returns the last lines of standard error, without secrets. */
   readonly lastWords: () => string | undefined;
   readonly connection: Omit<ConnectionSettings, 'onExit'>;
-  /** It is there; `again`: it was there before and has forgotten everything. */
+  /** The process is initialized. `again`: an earlier process served, and its state is lost. */
   readonly onReady: (connection: StdioConnection, again: boolean) => void;
-  /** It served, has ended, and is started again. `reason`: in words of this program. */
+  /** The process served, has ended, and is restarted. `reason`: a text of this program. */
   readonly onGone: (reason: string) => void;
 }
 
-/** Milliseconds from the end of a process that served, in which calls wait for the next one. */
+/** Milliseconds from the end of a process that served, in which calls wait for its successor. */
 const QUEUED_FOR = 5_000;
 
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 
-/** One process for everybody: started once, initialized by the gateway, and started again with growing delays. */
+/** One process for all sessions: the gateway starts and initializes it once, and restarts it with growing delays. */
 export class SharedProcess {
   readonly #settings: SharedProcessSettings;
-  /** The process, once it is initialized. */
+  /** The process after its initialization. */
   #connection: StdioConnection | undefined;
-  /** The process, from its start on. */
+  /** The process from its start. */
   #started: StdioConnection | undefined;
   #starting: Promise<StdioConnection> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** What calls wait for while a process that served is started again. */
+  /** Calls wait for this while a process that served is restarted. */
   #queue: PromiseWithResolvers<StdioConnection> | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
   readonly #backoff: CrashBackoff;
   #hasServed = false;
-  /** It is ended because it no longer answers. */
+  /** Whether it is being ended because it no longer answers. */
   #isHung = false;
   #starts = 0;
   #isClosed = false;
@@ -54,29 +54,29 @@ export class SharedProcess {
     this.#backoff = new CrashBackoff(settings.backoff);
   }
 
-  /** How often it was started. */
+  /** Number of starts. */
   get starts(): number {
     return this.#starts;
   }
 
-  /** It was started, and has not said anything yet; its deadline is not over. */
+  /** Whether it has started but sent nothing yet, within its deadline. */
   get isSilentStart(): boolean {
     return this.#starting !== undefined && this.#started?.isOver === false && !this.#started.hasSpoken;
   }
 
-  /** It would send log messages. */
+  /** Whether it supports log messages. */
   get hasLogs(): boolean {
     return this.#hasLogs;
   }
 
-  /** JSON text of what it answered to initialize. */
+  /** JSON text of its answer to initialize. */
   get initializeResult(): string {
     return this.#initializeResult;
   }
 
   /**
-   * The running process, or its start.
-   * @throws NotStarted while a new start waits for its time; Restarting where it served before and calls no longer wait
+   * Returns the running process, or its start.
+   * @throws NotStarted until the delay of a new start is over; Restarting if it served before and calls no longer wait
    */
   obtain(): StdioConnection | Promise<StdioConnection> {
     if (this.#connection) return this.#connection;
@@ -87,7 +87,7 @@ export class SharedProcess {
     return this.#begin();
   }
 
-  /** Ends a process that no longer answers; the next one starts as after a crash. */
+  /** Ends a process that no longer answers. The next one starts as after a crash. */
   restart(connection: StdioConnection): void {
     if (this.#connection !== connection) return;
     this.#isHung = true;
@@ -149,7 +149,7 @@ export class SharedProcess {
         clearTimeout(timer);
         reject(new NotStarted(reason));
       };
-      // What cannot be sent is followed by the exit.
+      // If the message cannot be sent, the process has ended and its exit follows.
       connection.call({
         body: Buffer.from(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":${initializeParams}}`),
         idText: '0',
@@ -161,7 +161,7 @@ export class SharedProcess {
         },
         onProgress: () => undefined,
         onEnd: (end) => {
-          // How it exited is told by the exit itself.
+          // The exit handler reports how it ended.
           if (end === 'exited') clearTimeout(timer);
           else refuse('answered initialize above the size limit');
         },
@@ -177,7 +177,7 @@ export class SharedProcess {
     const wait = this.#backoff.next({ ...end, wasKilled: end.wasKilled && !this.#isHung });
     this.#isHung = false;
     const hasServed = end.servedFor !== undefined;
-    // Of one that never served: why, in its own words.
+    // For a process that never served, its own last lines explain why.
     const said = hasServed ? undefined : lastWords();
     log.warn('the process of a backend is gone', { backend, reason, startsAgainInMs: wait, ...(said && { said }) });
     this.#timer = setTimeout(() => this.#startAgain(), wait).unref();
@@ -188,13 +188,13 @@ export class SharedProcess {
 
   #startAgain(): void {
     this.#timer = undefined;
-    // Its failure is reported where it is found, and leads to the next start.
+    // A failed start is reported elsewhere, and leads to the next start.
     this.#begin().catch(() => undefined);
   }
 
   #openQueue(): void {
     this.#queue = Promise.withResolvers<StdioConnection>();
-    // Perhaps no call comes.
+    // There may be no call that waits.
     this.#queue.promise.catch(() => undefined);
     this.#queueTimer = setTimeout(() => this.#endQueue()?.reject(new Restarting(this.#reason)), QUEUED_FOR).unref();
   }
@@ -216,7 +216,7 @@ function resultIn(line: Buffer): JsonObject | undefined {
   }
 }
 
-/** What a process logs for all its callers belongs to none of them, so none is offered it. */
+/** Removes the logging capability: log messages of a shared process belong to none of its clients. */
 function withoutLogging(result: JsonObject): JsonObject {
   if (!isJsonObject(result.capabilities)) return result;
   const kept = Object.entries(result.capabilities).filter(([name]) => name !== 'logging');

@@ -18,7 +18,7 @@ afterEach(async () => {
 const ignore = () => undefined;
 const identity = { key: 'test' } as never;
 
-/** Tokens `t1`, `t2`, … in turn: each renewal gives the next one. */
+/** Returns a credential with the tokens `t1`, `t2`, …, one per renewal. */
 function countingCredential(): Credential & { renewals: number } {
   const credential = {
     authType: 'test',
@@ -79,8 +79,8 @@ const call = (backend: SseBackend, name: string, { sessionId }: Answer) =>
   request(backend, 'tools/call', { name }, sessionId);
 const reasonOf = (error: unknown) => (error instanceof NoAnswer ? error.failure.reason : error);
 
-describe('a credential that the server refuses', () => {
-  it('is renewed once, at the stream and at each message, and nothing is lost by it', async () => {
+describe('a backend whose server refuses the credential', () => {
+  it('renews it once, for the stream and for each message, and loses no message', async () => {
     const good = { token: 't2' };
     const { server, backend } = await start({
       tools: { hello: () => 'hello' },
@@ -100,8 +100,8 @@ describe('a credential that the server refuses', () => {
   });
 });
 
-describe('the sessions of a backend with streams', () => {
-  it('are no more than are allowed, and room comes back', async () => {
+describe('a backend with streams', () => {
+  it('limits its sessions, and opens another after one has closed', async () => {
     const { server, backend } = await start({ tools: {} });
     const [first] = [await initialize(backend), await initialize(backend)];
     expect(await initialize(backend).catch(reasonOf)).toBe('busy');
@@ -121,7 +121,7 @@ describe('the sessions of a backend with streams', () => {
     expect((await initialize(backend)).sessionId).not.toBe(first.sessionId);
   });
 
-  it('end where the other side is there and says nothing, not even to a ping', async () => {
+  it('ends a session if the server answers nothing, not even a ping', async () => {
     const state = { deaf: false };
     const { server, backend } = await start(
       {
@@ -135,7 +135,7 @@ describe('the sessions of a backend with streams', () => {
       { pingDeadline: 2_000 },
     );
     const opened = await initialize(backend);
-    // It answers pings: a call that is late changes nothing.
+    // The server answers pings, so a late call does not end the session.
     expect(await call(backend, 'slow', opened).catch(reasonOf)).toBe('timeout');
     await until('the ping', () => server.streams[0]!.posted.some(({ method }) => method === 'ping'));
     expect((await request(backend, 'tools/list', {}, opened.sessionId)).result).toBeDefined();
@@ -145,7 +145,7 @@ describe('the sessions of a backend with streams', () => {
     expect(await call(backend, 'slow', opened).catch(reasonOf)).toBe('session_lost');
   });
 
-  it('that are not opened yet when the backend closes leave no stream', async () => {
+  it('leaves no stream if it closes while sessions open', async () => {
     const { server, backend } = await start({ tools: {}, endpoint: () => undefined });
     const opening = initialize(backend).catch(reasonOf);
     await until('the stream', () => server.streams.length === 1);

@@ -13,10 +13,10 @@ export interface SseBackendOptions extends HttpBackendOptions {
     /** Milliseconds. */
     readonly idle: number;
   };
-  /** Milliseconds in which a server that is there answers a ping; default 30 s. */
+  /** Milliseconds in which a live server answers a ping; default 30 s. */
   readonly pingDeadline?: number;
   readonly log: Log;
-  /** A list of the backend has changed; the method is the notification's. */
+  /** Called when a list of the backend has changed. `method`: that of the notification. */
   readonly onListChanged: (method: string) => void;
 }
 
@@ -24,12 +24,12 @@ export type SseBackend = ChannelBackend<SseConfig>;
 
 const PING_DEADLINE = 30_000;
 
-/** A backend that speaks the HTTP+SSE transport of revision 2024-11-05: each session has a stream of its own. */
+/** Creates a backend for the HTTP+SSE transport of revision 2024-11-05. Each session has its own stream. */
 export function createSseBackend(options: SseBackendOptions): SseBackend {
   const { config, concurrency, sessions, now, log, onListChanged, pingDeadline = PING_DEADLINE } = options;
   const http = new HttpBackend({
     ...options,
-    // A call is over when its answer came on the stream: that is what counts, and it is counted there.
+    // A call ends with its answer on the stream, and is counted there.
     breaker: createBreaker({ enabled: false, failureThreshold: 1, timeout: 0 }, now),
     concurrency: { ...concurrency, queue: concurrency.perBackend + 2 * concurrency.queue },
   });
@@ -37,7 +37,7 @@ export function createSseBackend(options: SseBackendOptions): SseBackend {
     name: config.name,
     max: sessions.max,
     idle: sessions.idle,
-    // One caller's credential must not keep the others waiting.
+    // One caller's credential must not delay other callers.
     backoff: undefined,
     now,
     log,

@@ -7,42 +7,42 @@ import { LargeMessage } from './large-message.ts';
 import { readEndpoint } from './read-endpoint.ts';
 
 interface SseChannelSettings extends ChannelEvents {
-  /** Carries the GET and the POSTs, each with the credential of who sends it. */
+  /** Sends the GET and the POSTs, each with the credential of its caller. */
   readonly http: Pick<Backend, 'name' | 'send'>;
-  /** Of the stream. */
+  /** The URL of the stream. */
   readonly url: string;
-  /** The request that the session begins with. */
+  /** The initialize request of the session. */
   readonly first: BackendCall;
-  /** Milliseconds in which a ping is answered where the other side is there. */
+  /** Milliseconds in which a live server answers a ping. */
   readonly pingDeadline: number;
 }
 
 const MAX_WAITING = 1_000;
-/** Milliseconds for a message of no deadline of its own. */
+/** Milliseconds for a message without a deadline of its own. */
 const POST_DEADLINE = 30_000;
-/** Headers that belong to the session of streamable HTTP, which means nothing here. */
+/** Headers of streamable HTTP sessions, which have no meaning in this transport. */
 const NOT_SENT: ReadonlySet<string> = new Set(['mcp-session-id', 'last-event-id']);
 const ignore = () => undefined;
 
-/** One stream of the HTTP+SSE transport (revision 2024-11-05), and the POSTs to the endpoint that it names. */
+/** One stream of the HTTP+SSE transport (revision 2024-11-05), and the POSTs to its endpoint. */
 export class SseChannel implements Channel {
   readonly #settings: SseChannelSettings;
   readonly #calls: CallsUnderWay;
   #stream: RunningCall | undefined;
-  /** Path and query; undefined until the server has named it. */
+  /** Path and query; undefined until the server has sent it. */
   #endpoint: string | undefined;
-  /** What is to be sent when the endpoint is known. */
+  /** Messages that wait for the endpoint. */
   #waiting: (() => void)[] = [];
   #ping: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  /** It is never waited for in silence: each call has its own deadline. */
+  /** Always true: each call has its own deadline. */
   readonly hasSpoken = true;
 
   constructor(settings: SseChannelSettings) {
     this.#settings = settings;
     this.#calls = new CallsUnderWay(settings.onUnsolicited);
-    // What is refused at once must not end before it was returned.
+    // An immediate refusal must not end the channel before it was returned.
     queueMicrotask(() => this.#open());
   }
 
@@ -123,11 +123,11 @@ export class SseChannel implements Channel {
         fail: (failure) => this.#end('has no stream', this.#whyNotOpened(failure)),
       },
     });
-    // It may have been refused at once.
+    // The stream may have been refused at once.
     if (this.isOver) this.#stream.abort();
   }
 
-  /** A server that does not know the place of its own stream has lost no session. */
+  /** Converts a lost session into another failure: the stream itself was not found. */
   #whyNotOpened(failure: CallFailure): CallFailure {
     if (failure.reason !== 'session_lost' || this.#settings.first.address !== undefined) return failure;
     return callFailure(this.#settings.http.name, 'unavailable', false, new NotOpened('is not at its URL'));
@@ -180,7 +180,7 @@ export class SseChannel implements Channel {
         identity,
         era: 'session',
         method,
-        // Whatever it answers with here is no answer: that comes on the stream.
+        // The answer comes on the stream, so the body of the response does not count.
         idText: undefined,
         verb: 'POST',
         body,
@@ -198,7 +198,7 @@ export class SseChannel implements Channel {
     else send();
   }
 
-  /** A POST that came to nothing. How long its call may take is not measured by it. */
+  /** Fails the call of a failed POST. The time of the call is not measured by it. */
   #lose(id: number, failure: CallFailure): void {
     if (failure.reason === 'timeout') return;
     this.#calls.delete(id)?.onEnd(failure);
@@ -206,12 +206,12 @@ export class SseChannel implements Channel {
     this.#end('no longer knows its session', callFailure(this.#settings.http.name, 'unavailable', true));
   }
 
-  /** A connection may be dead without a sign of it: after a call that came to nothing, the other side has to show itself. */
+  /** Pings the server after a failed call, as a dead connection may give no sign. */
   #checkAlive(): void {
     if (this.#ping || this.#isOver) return;
     const { pingDeadline, http } = this.#settings;
     const check = () => {
-      // Its answer may have come, and has not been read.
+      // The answer may have arrived but is not read yet.
       if (this.isHeld) this.#ping = setTimeout(check, pingDeadline).unref();
       else this.#end('no longer answers', callFailure(http.name, 'unavailable', true));
     };

@@ -90,7 +90,7 @@ function parse(text: string | undefined): Message {
   const message: Message = JSON.parse(text ?? '{}');
   return message;
 }
-/** What the fixture's tool returned. */
+/** Returns the result of the fixture's tool. */
 function returned({ text, failure }: Pick<Answer, 'text'> & Partial<Answer>): unknown {
   if (text === undefined) throw new Error(failure?.error.message ?? 'no answer');
   return JSON.parse(parse(text).result.content[0]?.text ?? 'null');
@@ -158,7 +158,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     return { ...started, session, initialized: parse(text) };
   };
 
-  /** For what leaves a process as it was. */
+  /** A shared backend, for tests that leave its process unchanged. */
   let common: ReturnType<typeof begin>;
   const kept: { close(): Promise<void> }[] = [];
   beforeAll(async () => {
@@ -170,7 +170,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     await Promise.all(kept.map((one) => one.close()));
   });
 
-  it('is starting as long as nothing is heard of its process, as while a program is being fetched', async () => {
+  it('reports a silent start until the process sends something, e.g. while npx downloads a program', async () => {
     const silent = ['-e', 'setInterval(() => 0, 1000)'];
     const { backend } = start({ stdio_process, args: silent });
     const body = { id: 1, method: 'initialize', params: initializeParams };
@@ -187,13 +187,13 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(answered.failure?.error.message).toContain('did not answer in time');
   });
 
-  it('answers initialize with a session, under the id of the client', async () => {
+  it('answers initialize with a session, with the id of the client', async () => {
     const { initialized, session } = await common;
     expect(initialized).toMatchObject({ id: 'i', result: { serverInfo: { name: 'fixture' } } });
     expect(session).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('gives each client its own answer where all use the same id and progress token', async () => {
+  it('gives each client its own answer if all use the same id and progress token', async () => {
     const { backend, session } = await common;
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => call(backend, 'slow', { ms: 20 - n, n }, { session, id: 7 })),
@@ -203,14 +203,14 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(echoes.map((one) => returned(one))).toEqual(echoes.map((_, n) => ({ n })));
   });
 
-  it('gives each id back with its type', async () => {
+  it('returns each id with its type', async () => {
     const { backend, session } = await common;
     const ids = [1, '1', 'ö"\\', -5];
     const answers = await Promise.all(ids.map((id) => call(backend, 'echo', {}, { session, id })));
     expect(answers.map(({ text }) => parse(text).id)).toEqual(ids);
   });
 
-  it('passes progress on in the stream of its call, under the token of the client', async () => {
+  it('passes progress to the stream of its call, with the token of the client', async () => {
     const { backend, session } = await common;
     const meta = { _meta: { progressToken: 'mine', other: 1 } };
     const [first, second] = await Promise.all([
@@ -227,7 +227,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(parse(second.events.at(-1)).id).toBe(2);
   });
 
-  it('drops progress, not the answer, while the reader is slow', async () => {
+  it('drops progress, but not the answer, while the client does not read', async () => {
     const { backend, session } = await common;
     const onEvent: Options['onEvent'] = (_, flow) => flow?.pause();
     const { events } = await call(
@@ -241,14 +241,14 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(parse(events[1])).toMatchObject({ id: 1 });
   });
 
-  it('takes a message that is written on many lines', async () => {
+  it('accepts a message that spans many lines', async () => {
     const { backend, session } = await common;
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { a: 'x\ny' } } };
     const text = JSON.stringify(message, null, 2).replaceAll('\n', '\r\n');
     expect(returned(await send(backend, text, { session }))).toEqual({ a: 'x\ny' });
   });
 
-  it('ignores what is no message, second answers and answers for nobody, and counts them', async () => {
+  it('ignores and counts invalid messages, second answers and answers without a call', async () => {
     const { backend, session } = await begin();
     expect(returned(await call(backend, 'garbage', {}, { session }))).toBe('after');
     expect(returned(await call(backend, 'twice', {}, { session }))).toBe('first');
@@ -257,7 +257,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(backend.noise).toEqual({ garbage: 4, stray: 4, oversized: 0 });
   });
 
-  it('refuses an answer above the limit, wherever its id stands, and goes on with the others', async () => {
+  it('refuses only the answer above the limit, wherever its id is', async () => {
     const { backend, session } = await begin();
     const [first, last, beside] = await Promise.all([
       call(backend, 'big', { bytes: 3_000_000 }, { session }),
@@ -271,7 +271,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(backend.noise.oversized).toBe(2);
   });
 
-  it('cuts forged keys and bytes that are no text', async () => {
+  it('removes forged keys and invalid UTF-8', async () => {
     const { backend, session } = await common;
     expect(parse((await call(backend, 'forge', {}, { session })).text).result).toEqual({
       content: [],
@@ -280,7 +280,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(parse((await call(backend, 'bytes', {}, { session })).text).result).toEqual({ x: '\ufffd' });
   });
 
-  it('gives up a call after its deadline and tells the process', async () => {
+  it('gives up a call after its deadline and informs the process', async () => {
     const { backend, session } = await common;
     const { failure } = await call(backend, 'hang', {}, { session, deadline: 150 });
     expect(failure).toMatchObject({ reason: 'timeout', sent: true });
@@ -288,7 +288,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(backend.running).toBe(0);
   });
 
-  it('cancels the call that the client means, under the id that the process knows', async () => {
+  it("cancels the client's call under the id of the process", async () => {
     const { backend, session } = await common;
     const before = listIn(await call(backend, 'cancelled', {}, { session }));
     const hanging = call(backend, 'hang', {}, { session, id: 'same' });
@@ -303,7 +303,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(cancelled.slice(before.length)).toHaveLength(1);
   });
 
-  it('forgets a call whose client has left', async () => {
+  it('drops a call whose client has left', async () => {
     const { backend, session } = await common;
     const strayBefore = backend.noise.stray;
     void call(backend, 'slow', { ms: 1000 }, { session, onSent: (running) => setTimeout(() => running.abort(), 10) });
@@ -312,7 +312,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     await until(() => backend.noise.stray === strayBefore + 1);
   });
 
-  it('fails the calls under way at once when the process dies', async () => {
+  it('fails the calls in flight at once when the process dies', async () => {
     const { backend, session } = await begin();
     const [hanging, dying] = await Promise.all([
       call(backend, 'hang', {}, { session }),
@@ -322,7 +322,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(dying.failure).toMatchObject({ reason: 'ended', sent: true });
   });
 
-  it('refuses more calls than are allowed at once', async () => {
+  it('refuses calls above the limit', async () => {
     const { backend, session } = await begin({}, { concurrency: { perBackend: 1, queue: 1 } });
     const running: RunningCall[] = [];
     for (const id of [1, 2]) void call(backend, 'hang', {}, { session, id, onSent: (one) => running.push(one) });
@@ -331,7 +331,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(returned(await call(backend, 'echo', {}, { session }))).toEqual({});
   });
 
-  it('knows no session that it did not open, and none that was ended', async () => {
+  it('rejects unknown and ended sessions', async () => {
     const { backend, session } = await begin();
     expect((await call(backend, 'echo', {}, { session: 'made-up' })).failure).toMatchObject({
       reason: 'session_lost',
@@ -347,19 +347,19 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(changed).toEqual(['notifications/tools/list_changed']);
   });
 
-  it('starts the process with exactly the environment that it is given', async () => {
+  it('starts the process with exactly the configured environment', async () => {
     const { backend, session } = await begin({}, { env: { ONLY: 'this' } });
     expect(returned(await call(backend, 'environment', {}, { session }))).toEqual({ ONLY: 'this' });
   });
 
-  it('shows standard error in the debug log, without secrets and bounded', async () => {
+  it('writes standard error to the debug log, limited and without secrets', async () => {
     const { backend, session, logged } = await begin({}, { env: { SECRET: 'hunter2' }, secrets: ['hunter2'] });
     await call(backend, 'log', {}, { session });
     await until(() => logged.some((line) => line.includes('[redacted] on stderr')));
     expect(logged.join()).not.toContain('hunter2');
   });
 
-  it('leaves no process behind: the process, what it started, and what ignores SIGTERM', async () => {
+  it('ends the process, its children, and children that ignore SIGTERM', async () => {
     const { backend, session } = await begin();
     const pids = [
       pidIn(await call(backend, 'pid', {}, { session })),
@@ -374,21 +374,21 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     await until(() => !pids.some(isAlive));
   });
 
-  it('ends what a process has started when it dies by itself', async () => {
+  it('ends the children of a process that dies by itself', async () => {
     const { backend, session } = await begin();
     const pid = pidIn(await call(backend, 'offspring', {}, { session }));
     await call(backend, 'exit', {}, { session });
     await until(() => !isAlive(pid));
   });
 
-  it('says that a command cannot be started, and closes', async () => {
+  it('reports a command that cannot be started, and closes', async () => {
     const { backend, logged } = start({ stdio_process, command: '/nowhere/at-all' });
     expect((await initialize(backend)).failure).toMatchObject({ reason: 'unavailable' });
     expect(logged.length).toBeGreaterThan(0);
     expect((await initialize(backend)).failure).toMatchObject({ reason: 'unavailable', sent: false });
   });
 
-  it('tells status why its process is not there, and callers only that it is not', async () => {
+  it('reports why its process is missing in status, but not to callers', async () => {
     const { backend } = start({ stdio_process, command: '/nowhere/at-all' });
     await initialize(backend);
     const message =
@@ -402,7 +402,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
 });
 
 describe('one process for all clients', () => {
-  it('is started once, initialized by the gateway without capabilities, and shared', async () => {
+  it('starts it once, initializes it without capabilities, and shares it', async () => {
     const { backend } = start();
     const sessions = (await Promise.all([1, 2, 3].map(() => initialize(backend)))).map(({ sessionId }) => sessionId);
     expect(new Set(sessions).size).toBe(3);
@@ -416,7 +416,7 @@ describe('one process for all clients', () => {
     ]);
   });
 
-  it('that ends before it serves is logged with its exit and its last words, without secrets', async () => {
+  it('logs the exit and the last lines, without secrets, of a process that ends before it serves', async () => {
     const program = 'console.error("no database: give it KEY=hidden"); setTimeout(() => process.exit(3), 50)';
     const { backend, logged } = start({ args: ['-e', program] }, { secrets: ['hidden'] });
     await initialize(backend);
@@ -436,7 +436,7 @@ describe('one process for all clients', () => {
     expect(listIn(await call(backend, 'received', {}, { session }))).not.toContain('logging/setLevel');
   });
 
-  it('starts again after a crash, with its subscriptions, and keeps the sessions', async () => {
+  it('restarts it after a crash with its subscriptions, and keeps the sessions', async () => {
     const { backend, changed } = start();
     const { sessionId: session } = await initialize(backend);
     await send(backend, { id: 1, method: 'resources/subscribe', params: { uri: 'f://1' } }, { session });
@@ -448,7 +448,7 @@ describe('one process for all clients', () => {
     expect(changed).toContain('notifications/tools/list_changed');
   });
 
-  it('waits longer and longer between starts that fail', async () => {
+  it('waits longer and longer between failing starts', async () => {
     const { backend, logged } = start({}, { env: { REFUSE: '1' } });
     expect((await initialize(backend)).failure?.reason).toBe('unavailable');
     await until(() => logged.filter((line) => line.includes('startsAgainInMs')).length >= 3);
@@ -456,7 +456,7 @@ describe('one process for all clients', () => {
     expect(waits).toEqual([20, 40, 80]);
   });
 
-  it('is not taken for alive when it no longer answers', async () => {
+  it('reports a process that no longer answers as down', async () => {
     const { backend } = start({
       args: [
         '-e',
@@ -471,7 +471,7 @@ describe('one process for all clients', () => {
     expect(failure?.reason).toBe('timeout');
   });
 
-  it('is started again when it goes on leaving pings unanswered', async () => {
+  it('restarts a process that leaves pings unanswered', async () => {
     const deaf =
       'process.stdin.once("data",()=>console.log(JSON.stringify({jsonrpc:"2.0",id:1,result:{capabilities:{}}})))';
     const { backend } = start({ args: ['-e', deaf] }, { startDeadline: 1_000 });
@@ -479,7 +479,7 @@ describe('one process for all clients', () => {
     await until(() => backend.starts === 2);
   });
 
-  it('tells each session of the resources that it subscribed to, and ends a subscription with its last session', async () => {
+  it('notifies each session of its own subscriptions, and unsubscribes with the last session', async () => {
     const { backend } = start();
     const [one, two] = (await Promise.all([initialize(backend), initialize(backend)])).map(
       ({ sessionId }) => sessionId,
@@ -509,7 +509,7 @@ describe('one process for all clients', () => {
     await streams[0];
   });
 
-  it('refuses what the process asks of a client', async () => {
+  it('refuses requests of the process to a client', async () => {
     const { backend } = start();
     const { sessionId: session } = await initialize(backend);
     expect(returned(await call(backend, 'ask', {}, { session }))).toMatchObject({ id: 'q1', error: { code: -32601 } });
@@ -517,7 +517,7 @@ describe('one process for all clients', () => {
 });
 
 describe('one process for each session', () => {
-  it('gives each session its own, initialized by its client, and ends it with the session', async () => {
+  it('starts one per session, initialized by its client, and ends it with the session', async () => {
     const { backend } = start({ stdio_process: 'perSession' });
     const answers = await Promise.all([initialize(backend), initialize(backend)]);
     expect(parse(answers[0].text).result.received).toEqual(initializeParams);
@@ -529,7 +529,7 @@ describe('one process for each session', () => {
     expect(pidIn(await call(backend, 'pid', {}, { session: sessions[1] }))).toBe(pids[1]);
   });
 
-  it('carries requests of the process to its client and the answer back', async () => {
+  it('passes requests of the process to its client, and the answer back', async () => {
     const { backend } = start({ stdio_process: 'perSession' });
     const { sessionId: session } = await initialize(backend);
     const onEvent: Options['onEvent'] = (data) => {
@@ -545,21 +545,21 @@ describe('one process for each session', () => {
     });
   });
 
-  it('starts none once it is closed', async () => {
+  it('starts none after it is closed', async () => {
     const { backend } = start({ stdio_process: 'perSession' });
     await backend.close();
     expect((await initialize(backend)).failure?.reason).toBe('unavailable');
     expect(backend.starts).toBe(0);
   });
 
-  it('ends a session that is idle, with its process', async () => {
+  it('ends an idle session with its process', async () => {
     const { backend } = start({ stdio_process: 'perSession' }, { sessions: { max: 9, maxProcesses: 9, idle: 500 } });
     const { sessionId: session } = await initialize(backend);
     const pid = pidIn(await call(backend, 'pid', {}, { session }));
     await until(() => !isAlive(pid));
   });
 
-  it('loses the session with its process, and opens the next at once', async () => {
+  it('drops the session when its process ends, and opens the next at once', async () => {
     const { backend } = start({ stdio_process: 'perSession' });
     const { sessionId: session } = await initialize(backend);
     await call(backend, 'exit', {}, { session });
@@ -567,7 +567,7 @@ describe('one process for each session', () => {
     expect((await initialize(backend)).sessionId).toBeDefined();
   });
 
-  it('starts no more processes than are allowed', async () => {
+  it('starts no more processes than the limit', async () => {
     const { backend } = start(
       { stdio_process: 'perSession' },
       { sessions: { max: 100, maxProcesses: 1, idle: 60_000 } },
@@ -578,7 +578,7 @@ describe('one process for each session', () => {
 });
 
 describe('a real server', () => {
-  it('keeps what it is told over a restart of its process', async () => {
+  it('keeps its state over a restart of its process', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'memory-'));
     const main = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
     const started = () =>

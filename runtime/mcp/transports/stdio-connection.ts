@@ -14,7 +14,7 @@ export interface ConnectionSettings
   readonly keptBytes: KeptBytes;
 }
 
-/** One process and the calls under way in it. */
+/** One process and its calls in flight. */
 export class StdioConnection implements Channel, Keeper {
   readonly #settings: ConnectionSettings;
   readonly #process: RunningProcess;
@@ -23,7 +23,7 @@ export class StdioConnection implements Channel, Keeper {
   isHeld = false;
   #isOver = false;
   #hasSpoken = false;
-  /** The large line that has begun. */
+  /** The large line that is being read. */
   #large: LargeMessage | undefined;
 
   constructor(settings: ConnectionSettings) {
@@ -44,7 +44,7 @@ export class StdioConnection implements Channel, Keeper {
     });
   }
 
-  /** The process is held back, with all calls in it: only the end of a line says whose it is. */
+  /** Pauses the process with all its calls, since only the end of a line names its call. */
   wait(): void {
     this.isHeld = true;
     this.#process.pause();

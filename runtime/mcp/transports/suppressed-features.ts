@@ -1,9 +1,9 @@
 import { decodeRequest, isJsonObject } from '#runtime/mcp/envelope/decode-request';
 
-/** Capabilities that a server asks its client for. A process for all sessions has no one client, so none are declared to it. */
+/** Capabilities of clients. A process for all sessions has no single client, so the gateway declares none to it. */
 const ASKED = ['elicitation', 'sampling', 'roots'] as const;
 
-/** Remembers what clients of a shared process declare and do not get. */
+/** Records which capabilities the clients of a shared process declare in vain. */
 export class SuppressedFeatures {
   readonly #backend: string;
   readonly #declared = new Set<string>();
@@ -21,7 +21,7 @@ export class SuppressedFeatures {
     for (const name of ASKED) if (capabilities[name] !== undefined) this.#declared.add(name);
   }
 
-  /** What the administrator should know; nothing while no client declares any of it. `hasLogs`: the process would send log messages. */
+  /** Returns warnings for the operator, or none while no client declares any of these. `hasLogs`: the process supports log messages. */
   warnings(hasLogs: boolean): readonly string[] {
     const declared = ASKED.filter((name) => this.#declared.has(name));
     if (declared.length === 0) return [];

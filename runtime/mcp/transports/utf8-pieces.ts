@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 const NOTHING = Buffer.alloc(0);
 const LONGEST = 4;
 
-/** Makes text of bytes that come in pieces: what is no UTF-8 is replaced. A character on a border goes with the later piece. */
+/** Decodes bytes in pieces to text, and replaces invalid UTF-8. A character on a border goes with the later piece. */
 export class Utf8Pieces {
   #rest: Buffer = NOTHING;
 
@@ -16,7 +16,7 @@ export class Utf8Pieces {
   }
 }
 
-/** How many bytes at the end begin a character that is not complete there. */
+/** Returns how many bytes at the end begin an incomplete character. */
 function begunAtEnd(bytes: Buffer): number {
   for (let back = 1; back < LONGEST && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -1,10 +1,11 @@
 import { script } from '#runtime/storage/redis/script';
 
-// A record is a hash: `owner`, `counted_for`, and fields whose values are `version sealed`; one that was ended holds `ended` alone, so that no
-// replica takes it for one that was lost. Each script says its arguments after the prefix → its answer: 0 where there is no
-// such record, 2 where it has ended, 3 where it is another's.
+// A record is a hash: `owner`, `counted_for`, and fields with values `version sealed`. An ended record holds only `ended`, so that no
+// replica restores it as lost. Each script documents its arguments after the prefix → its answer: 0 if the record does not exist, 2 if
+// it
+// has ended, 3 if it belongs to another principal.
 
-/** A record outlives its session by so long, in milliseconds: whoever ends what the session has at backends needs it. */
+/** Milliseconds that a record outlives its session. The process that ends its backend sessions needs it. */
 const KEPT = 120_000;
 
 const RECORDS = `
@@ -49,8 +50,9 @@ end
 `;
 
 /**
- * id, owner, whom it is counted for, idle, most, safe; then fields and values → for each evicted record its id, its fields and the
- * milliseconds since its last use; 1: it is there already; `full` and the milliseconds until one can be evicted.
+ * id, owner, countedFor, idle, most, safe; then fields and values → for each evicted record its id, its fields and the milliseconds
+ * since
+ * its last use; 1: it exists already; `full` and the milliseconds until a record can be evicted.
  */
 export const OPEN_RECORD = script(
   RECORDS,
@@ -78,7 +80,7 @@ use_record(id, owner, idle, now)
 return evicted`,
 );
 
-/** id, owner, idle → its fields and values; it was used. */
+/** id, owner, idle → its fields and values; records a use. */
 export const LOAD_RECORD = script(
   RECORDS,
   `
@@ -90,7 +92,8 @@ return redis.call('HGETALL', record(id))`,
 );
 
 /**
- * id, owner, idle; then for each change field, version that it replaces (\`*\`: any), value (empty: none) → fields that have another
+ * id, owner, idle; then for each change field, version that it replaces (\`*\`: any), value (empty: none) → the fields that have
+ * another
  * version, with their values.
  */
 export const WRITE_RECORD = script(
@@ -143,7 +146,7 @@ end
 return states`,
 );
 
-/** idle → ids and fields of sessions whose time is over, each told once. */
+/** idle → ids and fields of the records whose time is over, each once. */
 export const SWEEP_RECORDS = script(
   RECORDS,
   `

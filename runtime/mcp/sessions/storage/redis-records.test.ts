@@ -12,7 +12,7 @@ import { RedisRecords } from './redis-records.ts';
 const PREFIX = 'vmcp:team/tools:';
 const PASSWORD = 'the password';
 
-/** The user that the documentation tells to make. */
+/** Returns the Redis user that the documentation describes. */
 function documentedUser(): string {
   const page = readFileSync(join(import.meta.dirname, '../../../../docs/storage-schema.md'), 'utf8');
   const rule = /^user vmcp [^`]*?(?=\n```)/m.exec(page)?.[0].replaceAll(/\s*\\?\n\s*/g, ' ') ?? '';

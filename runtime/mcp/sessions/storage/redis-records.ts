@@ -19,10 +19,10 @@ import type {
 const THERE = 1;
 const STATES: Readonly<Record<number, NoRecord>> = { 0: 'missing', 2: 'ended', 3: 'foreign' };
 
-/** Records that are touched with one question: Redis does nothing else meanwhile. */
+/** Records touched by one command. Redis blocks meanwhile. */
 const TOUCHED_AT_ONCE = 200;
 
-/** Records of sessions in Redis, for all replicas. Each operation is one round trip. */
+/** Stores records of sessions in Redis, for all replicas. Each operation is one round trip. */
 export class RedisRecords implements SessionRecords {
   readonly isOwn = false;
   readonly #prefix: string;
@@ -83,7 +83,7 @@ export class RedisRecords implements SessionRecords {
     return recordsOf(await this.#run(scripts.SWEEP_RECORDS, whole(idle)));
   }
 
-  /** Says something to all replicas. */
+  /** Publishes a message to all replicas. */
   async publish(channel: string, message: string): Promise<void> {
     await this.#redis.ask((redis) => redis.publish(channel, message));
   }
@@ -124,7 +124,7 @@ function listOf(answer: unknown): unknown[] {
   return answer;
 }
 
-/** A script gives a hash as a list of names and values. */
+/** Converts a hash that a script returned as a list of names and values. */
 function fieldsOf(answer: unknown): Record<string, string> {
   const list = listOf(answer).map(String);
   const fields: Record<string, string> = {};

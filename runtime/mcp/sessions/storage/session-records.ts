@@ -1,4 +1,4 @@
-/** Under what a session is stored. Neither says who or what it is. */
+/** The keys of a stored session. They reveal neither its id nor its principal. */
 export interface RecordName {
   /** Hash of the session's id. */
   readonly key: string;
@@ -6,7 +6,7 @@ export interface RecordName {
   readonly owner: string;
 }
 
-/** By name, as they are stored: `version sealed`. */
+/** Stored fields by name: `version sealed`. */
 export type StoredFields = Readonly<Record<string, string>>;
 
 export interface StoredRecord extends RecordName {
@@ -14,7 +14,7 @@ export interface StoredRecord extends RecordName {
 }
 
 export interface NewRecord extends StoredRecord {
-  /** Hash of the caller whose number of sessions is bounded. */
+  /** Hash of the caller whose number of sessions is limited. */
   readonly countedFor: string;
 }
 
@@ -23,55 +23,55 @@ export interface EvictedRecord extends StoredRecord {
   readonly unused: number;
 }
 
-/** What a new record has to observe. Times in milliseconds. */
+/** Limits for a new record. Times in milliseconds. */
 export interface RecordBounds {
   readonly idle: number;
-  /** Records that are counted for the same caller. */
+  /** The limit of records for the same caller. */
   readonly most: number;
-  /** After its last use a record is not evicted for so long. Use is told late, so it is longer than that takes. */
+  /** Milliseconds after its last use before which a record is not evicted. Uses are recorded late, so it exceeds that delay. */
   readonly safe: number;
 }
 
 export interface RecordChange {
   readonly field: string;
-  /** The version that it replaces; undefined: whichever is there. */
+  /** The version that it replaces; undefined: any. */
   readonly replaces: number | undefined;
-  /** undefined: the field goes. */
+  /** undefined: the field is removed. */
   readonly value: string | undefined;
 }
 
 export interface RecordUse extends RecordName {
-  /** Milliseconds since its last use; undefined: it is not used, but has an open stream, and so does not end. */
+  /** Milliseconds since its last use; undefined: it has only an open stream, and so does not end. */
   readonly unused: number | undefined;
 }
 
-/** What became of a record that was asked for. `ended` is also one whose time is over; `foreign`: it is another principal's. */
+/** Why a record was not returned. `ended` includes records whose time is over; `foreign`: it belongs to another principal. */
 export type NoRecord = 'missing' | 'ended' | 'foreign';
 
-/** `evicted`: the one idle for longest comes first. `full`: none can be evicted within `wait` milliseconds. */
+/** `evicted`: idle for longest first. `full`: no record can be evicted for `wait` milliseconds. */
 export type Opening =
   | { readonly outcome: 'opened'; readonly evicted: readonly EvictedRecord[] }
   | { readonly outcome: 'full'; readonly wait: number }
   | { readonly outcome: 'there' | Exclude<NoRecord, 'missing'> };
 
-/** Stores sessions outside of the process. Each operation rejects with StorageUnavailable where the store cannot answer. */
+/** Stores sessions outside of the process. Each operation rejects with StorageUnavailable if the store cannot answer. */
 export interface SessionRecords {
-  /** Whether this process alone writes them, so that sessions which it knows need them for a restart only. */
+  /** Whether this process alone writes the records, and so reads them only after a restart. */
   readonly isOwn: boolean;
-  /** Whether a new session can be stored, as far as is known. */
+  /** Whether a new session can be stored, by the last known state. */
   readonly isReady: boolean;
   /** A warning for the operator of the process; undefined: none. */
   readonly problem: string | undefined;
-  /** Stores a new record. Where its caller has its full number, those idle for longest are evicted. */
+  /** Stores a new record. If the quota of its caller is exhausted, evicts those that were idle for longest. */
   open(record: NewRecord, bounds: RecordBounds): Promise<Opening>;
-  /** Reads a record, and notes that it is used now. */
+  /** Reads a record and records a use. */
   load(name: RecordName, idle: number): Promise<StoredFields | NoRecord>;
-  /** @returns what stands where another version was stored; empty: it was written in full */
+  /** Writes fields. @returns the stored fields that have another version; empty: all were written */
   write(name: RecordName, changes: readonly RecordChange[], idle: number): Promise<StoredFields | NoRecord>;
-  /** Ends a record. It is known as ended for as long as it might have been idle. */
+  /** Ends a record. The store remembers that it ended for its remaining idle time. */
   end(name: RecordName, idle: number): Promise<void>;
-  /** Notes when records were used. @returns for each what became of it; undefined: it is there */
+  /** Records when sessions were used. @returns the state of each; undefined: it exists */
   touch(uses: readonly RecordUse[], idle: number): Promise<(NoRecord | undefined)[]>;
-  /** Ends at most 100 records whose time is over; each is told once, to one process. */
+  /** Ends at most 100 records whose time is over. Each is returned once, to one process. */
   sweep(idle: number): Promise<readonly StoredRecord[]>;
 }

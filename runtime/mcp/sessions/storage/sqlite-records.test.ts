@@ -35,7 +35,7 @@ recordsContract('SQLite', async () => {
 });
 
 describe('SqliteRecords', () => {
-  it('keeps records over a restart, in a file that its owner alone reads', async () => {
+  it('keeps records over a restart, in a file that only its owner can read', async () => {
     const file = newFile();
     const before = await open(file);
     await before.open(record, BOUNDS);
@@ -46,7 +46,7 @@ describe('SqliteRecords', () => {
     after.close();
   });
 
-  it('refuses a file that is damaged, locked, or another part of this program made', async () => {
+  it('refuses a file that is damaged, locked, or made by another part of this program', async () => {
     const [damaged, locked] = [newFile(), newFile()];
     for (const file of [damaged, locked]) (await open(file)).close();
     writeFileSync(damaged, 'text '.repeat(1_000));
@@ -59,7 +59,7 @@ describe('SqliteRecords', () => {
     await expect(open(locked)).rejects.toThrow(/database of another program/);
   });
 
-  it('says that it is unavailable while another process keeps it locked, and goes on afterwards', async () => {
+  it('reports that it is unavailable while another process locks it, and works again afterwards', async () => {
     const file = newFile();
     const records = await open(file);
     const other = new DatabaseSync(file);

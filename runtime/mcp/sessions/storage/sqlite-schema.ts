@@ -1,10 +1,10 @@
 import type { DatabaseSchema } from '#runtime/storage/sqlite/schema';
 
-/** Of each table in a sweep, so that none takes long. */
+/** Rows of each table in one sweep, so that no sweep takes long. */
 const SWEEP_ROWS = 500;
 
-// Times are milliseconds since the epoch. A session that has ended keeps its row without fields until `ends_at`, so that it is not
-// taken for one that was lost.
+// Times are milliseconds since the epoch. An ended session keeps its row without fields until `ends_at`, so that it does not count as
+// lost.
 const tables = `
   CREATE TABLE mcp_sessions (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, counted_for TEXT NOT NULL, used REAL NOT NULL, ended INTEGER NOT NULL,
@@ -17,13 +17,13 @@ const tables = `
   ) WITHOUT ROWID, STRICT;
 `;
 
-/** The database of sessions. */
+/** The schema of the sessions database. */
 export const SESSIONS: DatabaseSchema = {
   tables,
   version: 1,
   // "vmcs"
   applicationId: 0x766d6373,
-  // Sessions go on while it cannot be written, and it is written later.
+  // While the file cannot be written, sessions continue and are written later.
   busyTimeout: 20,
   sweeps: [
     `DELETE FROM mcp_sessions WHERE key IN (

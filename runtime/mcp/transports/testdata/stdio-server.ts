@@ -1,4 +1,4 @@
-// A server on standard input and output that does what its tools are told, good and bad.
+// A server on standard input and output. Its tools behave well or badly, as their arguments demand.
 import { spawn } from 'node:child_process';
 import { env } from 'node:process';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,4 @@
-/** Whether there is a process of this id. */
+/** Returns whether a process with this id exists. */
 export const isAlive = (pid: number) => {
   try {
     return process.kill(pid, 0);
@@ -9,7 +9,7 @@ export const isAlive = (pid: number) => {
 
 const DEADLINE = 60_000;
 
-/** Looks again and again until the condition holds. @throws when it does not within a minute */
+/** Polls until the condition holds. @throws if it does not hold within a minute */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (const end = performance.now() + DEADLINE; performance.now() < end;) {
     if (await condition()) return;

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewRecord, Opening, RecordName, SessionRecords } from '../session-records.ts';
 
-/** New, empty records, and their clock. */
+/** New, empty records and their clock. */
 export interface OpenedRecords {
   readonly records: SessionRecords;
-  /** Lets time pass. Some records have the real clock: keep it short. */
+  /** Lets time pass. Some implementations use the real clock: keep it short. */
   readonly pass: (ms: number) => Promise<void>;
   readonly close: () => Promise<void> | void;
 }
 
 const LONG = 600_000;
-/** For what shall end or become evictable: long enough for a busy machine to do something meanwhile. */
+/** Milliseconds until a record ends or becomes evictable. Long enough for the other steps of a test on a busy machine. */
 const SHORT = 1_000;
 const OVER = 1_100;
 const BOUNDS = { idle: LONG, most: 100, safe: SHORT };
@@ -25,7 +25,7 @@ const newRecord = (key: string, owner = 'ann', countedFor = owner): NewRecord =>
 const evictedBy = (opening: Opening) =>
   opening.outcome === 'opened' ? opening.evicted.map(({ key }) => key) : opening.outcome;
 
-/** What every place of records does, proved on a new one for each test. */
+/** Verifies the contract of session records, with new records for each test. */
 export function recordsContract(name: string, open: () => OpenedRecords | Promise<OpenedRecords>): void {
   describe(`session records in ${name}`, () => {
     let opened: OpenedRecords | undefined;
@@ -94,7 +94,7 @@ function endsContract(place: () => OpenedRecords): void {
     expect(await records.write(named('a'), [], LONG)).toBe('ended');
     expect(await records.touch([{ ...named('a'), unused: 0 }], LONG)).toEqual(['ended']);
     expect(await records.open(newRecord('a'), BOUNDS)).toEqual({ outcome: 'ended' });
-    // One that was ended before it was stored is not stored later.
+    // A record that ended before it was stored is not stored later.
     await records.end(named('b'), LONG);
     expect(await records.open(newRecord('b'), BOUNDS)).toEqual({ outcome: 'ended' });
   });
@@ -159,7 +159,7 @@ function evictionContract(place: () => OpenedRecords): void {
     expect(wait).toBeLessThanOrEqual(SHORT);
     expect(await records.load(named('c'), LONG)).toBe('missing');
     await pass(OVER);
-    // Of one with a call under way its use is told again and again.
+    // The use of a session with a call in flight is recorded repeatedly.
     await records.touch([{ ...named('a'), unused: 0 }], LONG);
     expect(evictedBy(await records.open(newRecord('c'), bounds))).toEqual(['b']);
     expect((await records.open(newRecord('d'), bounds)).outcome).toBe('full');
