@@ -56,7 +56,7 @@ function clusterWorld(resources: Resources): World {
   return { ...world, flaws: {}, platform: { mode: 'cluster', keySet, runtimeImage: 'vmcp', allowHostPaths: false } };
 }
 
-/** What the plan gives to the runtimes of a folder. */
+/** Returns the plan's outcome for each runtime of a folder. */
 function plannedOf(world: World): Outcome[] {
   const named = [
     { kind: 'VirtualMCPServer', name: 'server' },
@@ -66,7 +66,7 @@ function plannedOf(world: World): Outcome[] {
   return named.map((key) => plan({ ...key, namespace: 'default' }, world, '2026-01-01T00:00:00Z'));
 }
 
-/** Fields whose files hold no credential, to the key of the Secret with a value that can be used there. */
+/** Maps fields whose files hold no credential to the Secret key whose value is valid there. */
 const USABLE: Record<string, string> = {
   signing_key_file: 'signing',
   fallback_key_files: 'signing',
@@ -77,7 +77,7 @@ const USABLE: Record<string, string> = {
   key_file: 'tls.key',
 };
 
-/** For each file, the keys of the Secret with values that can be used where the document names it. */
+/** Returns, for each file, the Secret keys whose values are valid in the fields that name the file. */
 function usableKeys({ document }: Rendered): Map<string, ReadonlySet<string>> {
   const keys = new Map<string, ReadonlySet<string>>();
   for (const { file, path } of listFiles(document)) {
@@ -87,7 +87,7 @@ function usableKeys({ document }: Rendered): Map<string, ReadonlySet<string>> {
   return keys;
 }
 
-/** In a cluster the planner sees no value, so each is one that can be used at its place. */
+/** Returns a valid value for the field. In a cluster the planner sees no Secret values, so the test supplies them. */
 function usableValue(rendered: Rendered, file: string): string {
   const [key = 'long'] = usableKeys(rendered).get(`${rendered.secretDirectory}/${file}`) ?? [];
   return SECRET[key] ?? '';
@@ -106,7 +106,7 @@ async function refusalOf(rendered: Rendered, mode: World['platform']['mode']): P
   }
 }
 
-/** A value of a Secret that is named as key and as credential can be only one of them. */
+/** Rejects documents that name one Secret value both as a key and as a credential: no value is valid as both. */
 const hasValues = (rendered: Rendered): boolean => [...usableKeys(rendered).values()].every(({ size }) => size === 1);
 
 const folders = fc.record({
@@ -114,9 +114,9 @@ const folders = fc.record({
   resources: arbitraryResources,
 });
 
-describe('a document that the planner accepts', () => {
+describe('the runtime', () => {
   it.each([...SEEDS, { seed: SEED, numRuns: RUNS }])(
-    'is served by the runtime, whatever is written (seed $seed)',
+    'serves every document that the planner accepts (seed $seed)',
     async ({ seed, numRuns, ...rest }) => {
       const count = { folders: 0, accepted: 0 };
       await fc.assert(
@@ -129,7 +129,7 @@ describe('a document that the planner accepts', () => {
         }),
         { seed, numRuns, endOnFailure: true, ...rest },
       );
-      // A generator whose folders are refused proves nothing.
+      // If the planner rejects nearly all generated folders, the test proves nothing.
       if (numRuns >= 500) expect(count.accepted / count.folders).toBeGreaterThan(0.2);
     },
     1_200_000,

@@ -17,7 +17,6 @@ import type { Kind, Manifest } from '#operator/world';
 import { arbitraryValue, type Known } from './arbitrary-value.ts';
 import { AUTHORITY } from '#operator/plan/testdata/authority';
 
-/** One folder of resources. */
 export interface Resources {
   readonly server: unknown;
   readonly group: unknown;
@@ -34,7 +33,7 @@ const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const loopback = (file: string) =>
   readFileSync(new URL(`../../runtime/incoming/testdata/loopback-${file}.pem`, import.meta.url), 'utf8');
 
-/** Keys of the one Secret, for all that a value may be. */
+/** Keys of the only Secret, one for each kind of value. */
 export const SECRET: Readonly<Record<string, string>> = {
   plain: 'sesame',
   long: 'x'.repeat(48),
@@ -142,11 +141,11 @@ const KNOWN: Known = {
       '*.example',
       'a.example:70000',
     ],
-    // Names of tools that look like names of fields with files.
+    // Tool names that look like names of fields with files.
     ...['list_files', 'key_file'],
     ...['30s', '1h30m', '1.5h', '0s', '400d', '1ms', '/mcp', '/', '//a', '/%', '/a?b', '{workload}_', '/tmp/x'],
   ],
-  // Pods are no part of a document, and files of the machine that runs the test no part of the test.
+  // Pods are not in a document, and the test must not depend on files of this machine.
   without: new Set([
     ...['podTemplateSpec', 'resourceOverrides', 'resources', 'volumes', 'autoscaling', 'podDisruptionBudget'],
     ...['envFileDir', 'permissionProfile', 'logFile', 'publish', 'suspend', 'backendReplicas', 'allowedServers'],
@@ -155,7 +154,7 @@ const KNOWN: Known = {
 
 const specs = (schema: Parameters<typeof arbitraryValue>[0]) => arbitraryValue(schema, 'spec', KNOWN);
 
-/** The rules between an authorization server and its endpoint are hardly met by chance. */
+/** Random values rarely satisfy the rules between an authorization server and its endpoint. */
 const serverWithLogins = fc
   .tuple(specs(VirtualMCPServerSpec), specs(AuthServerConfig), specs(UpstreamProvider))
   .map(([server, logins, provider]) => ({
@@ -193,7 +192,7 @@ function manifest(kind: Kind, name: string, spec: unknown): Manifest {
   return { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec };
 }
 
-/** A folder with all of them. `keys`: those of the Secret that there are. */
+/** Returns the snapshot of a folder with all resources. `keys`: the keys that the Secret has. */
 export function snapshotOf(resources: Resources, keys: readonly string[]): Snapshot {
   const { server, group, backends, auth, issuer, configMap } = resources;
   const secret = Object.entries(SECRET).filter(([key]) => keys.includes(key));

@@ -4,20 +4,20 @@ import type { z } from 'zod';
 type Schema = z.core.$ZodType;
 type Arb = fc.Arbitrary<unknown>;
 
-/** Values for fields of a name, and for objects that a schema marks; what the schema refuses is left out. */
+/** Known values by field name and by the mark of a schema. The generator drops values that the schema rejects. */
 export interface Known {
   readonly byField: Readonly<Record<string, readonly unknown[]>>;
-  /** For `meta({ refersTo })`. */
+  /** Values for schemas with `meta({ refersTo })`. */
   readonly byReference: Readonly<Record<string, readonly unknown[]>>;
-  /** Texts that every schema of a text is tried with: usual ones, and ones that are easily accepted by mistake. */
+  /** Texts tried with every string schema: usual ones, and ones that a schema easily accepts by mistake. */
   readonly texts: readonly string[];
-  /** Fields that are never written. */
+  /** Fields that the generator never writes. */
   readonly without: ReadonlySet<string>;
 }
 
 const accepts = (schema: Schema, value: unknown) => (schema as z.ZodType).safeParse(value).success;
 const issuesOf = (schema: Schema, value: unknown) => (schema as z.ZodType).safeParse(value).error?.issues ?? [];
-/** Bounds and patterns, as zod keeps them. */
+/** Returns bounds and patterns in zod's internal form. */
 const checksOf = (schema: Schema) =>
   ((schema as z.core.$ZodTypes)._zod.def.checks ?? []).map(
     (check) => check._zod.def as { readonly minimum?: number; readonly pattern?: RegExp },
@@ -43,7 +43,7 @@ function text(schema: z.core.$ZodString, known: Known): Arb {
   const pattern = checksOf(schema).find((check) => check.pattern !== undefined)?.pattern;
   const free = pattern === undefined ? fc.string({ maxLength: 12 }) : matching(pattern);
   if (fitting.length === 0) return free;
-  // What hardly any text meets is not waited for.
+  // A random text rarely satisfies a refinement, so a known text replaces it.
   const any = free.map((one) => (accepts(schema, one) ? one : fitting[0]));
   return fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...fitting) }, any);
 }
@@ -63,13 +63,13 @@ function number(schema: z.core.$ZodNumber): Arb {
   return fc.oneof(fc.constantFrom(minimum, max), fc.integer({ min: minimum, max }));
 }
 
-/** Fields that a problem names, by its place or in its words. */
+/** Returns the fields that a problem names in its path or in its message. */
 function concerned(issues: readonly z.core.$ZodIssue[], fields: readonly string[]): string[] {
   const words = new Set(issues.flatMap(({ path, message }) => [String(path[0]), ...message.split(/[^A-Za-z0-9]+/)]));
   return fields.filter((field) => words.has(field));
 }
 
-/** Rules between fields are met by taking fields away, and adding others, as long as that leaves fewer problems. */
+/** Satisfies rules between fields: removes or adds fields as long as the number of problems falls. */
 function obey(
   schema: Schema,
   whole: Record<string, unknown>,
@@ -132,7 +132,7 @@ function scalar(schema: Schema, known: Known): Arb {
   }
 }
 
-/** Values of a schema, most of which it accepts. `field` is the name under which it stands. */
+/** Generates values of a schema, most of which it accepts. `field`: the name of the field that holds the value. */
 export function arbitraryValue(schema: Schema, field: string, known: Known): Arb {
   const values = knownValues(schema, field, known);
   if (values.length > 0) return fc.constantFrom(...values);

@@ -12,7 +12,7 @@ import type { Problem } from '#local/resource';
 import type { ClusterFacts } from '#operator/world';
 import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
 
-/** A tenth of what the property of accepted documents runs. */
+/** A tenth of the runs of the property test of accepted documents. */
 const RUNS = Math.ceil(Number(process.env.RUNS ?? 2_000) / 10);
 const SEED = Number(process.env.SEED ?? 20_261_124);
 
@@ -58,7 +58,7 @@ describe('validate', () => {
           found += 1;
           expect(problem).toMatchObject({ file: '-', line: expect.any(Number), path: expect.stringMatching(/./) });
           expect(problem.line).toBeLessThanOrEqual(lines);
-          // A message says what is wrong, and then what to do.
+          // A message says what is wrong, and then how to fix it.
           expect(problem.message).toMatch(/.[;:,?] .|\?$/);
         }
       }),

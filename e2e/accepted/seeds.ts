@@ -1,2 +1,2 @@
-/** Seeds of fast-check with which a hole was found; each stays, with `path` where one case is enough. */
+/** Seeds of fast-check that found a bug. Keep each one, with `path` where one case is enough. */
 export const SEEDS: readonly { readonly seed: number; readonly numRuns: number; readonly path?: string }[] = [];

@@ -26,11 +26,11 @@ import { createMetrics } from '#runtime/telemetry/metrics';
 
 const ignore = () => undefined;
 const quiet = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-/** Making them takes longer than all the rest. */
+/** Shared by all documents, because creating metrics takes longer than all other steps. */
 const metrics = createMetrics({ version: '0', namespace: 'default', server: 'server' });
 const listening = { host: '127.0.0.1', port: 4483 };
 
-/** Where a value of a Secret, or of what the platform makes, comes from. */
+/** Reads a value of a Secret, or a value that the platform generates. */
 export type ReadSource = (source: Rendered['secretFiles'][string], file: string) => string;
 
 function filesOf(rendered: Rendered, read: ReadSource): SecretFiles {
@@ -43,7 +43,7 @@ function filesOf(rendered: Rendered, read: ReadSource): SecretFiles {
     ),
   ]);
   const content = (file: string) => {
-    // A token that the kubelet mounts is named by its path.
+    // The document names a token that the kubelet mounts by its path.
     const found = contents.get(file) ?? (file.startsWith('/var/run/secrets/') ? 'token' : undefined);
     if (found === undefined) throw new Error(`${file} is named and not rendered`);
     return found;
@@ -73,7 +73,7 @@ async function serveAuthServer(config: RunConfig, { files, observer }: GatewayOp
       ...{ sharedLogins: () => [], now: Date.now, random: randomBytes },
     },
   );
-  // The planner has said so already of a provider whose Secret is missing.
+  // The planner has already reported a provider whose Secret is missing.
   const planned = wanted.upstreams.flatMap(({ out_of_service: reason }) => reason ?? []);
   const out = server.warnings.find(
     (warning) => warning.includes('out of service') && !planned.some((reason) => warning.endsWith(reason)),
@@ -83,7 +83,7 @@ async function serveAuthServer(config: RunConfig, { files, observer }: GatewayOp
   throw new Error(out);
 }
 
-/** Logins at remote servers are kept in memory. */
+/** Returns the settings with the logins at remote servers in memory. */
 function withoutStore(settings: RunConfig['backends'][number]): RunConfig['backends'][number] {
   const { auth } = settings;
   if (auth.type !== 'remote_auth') return settings;
@@ -97,7 +97,7 @@ function checkStores({ session_storage: sessions, embedded_auth_server_config: l
   }
 }
 
-/** Makes each backend as the runtime does, without calling it. Processes are not started, and no store is opened. */
+/** Creates each backend as the runtime does, without calling it. Starts no process and opens no store. */
 async function serveBackends(config: RunConfig, options: GatewayOptions, userTokens: object | undefined) {
   const deadlines = new Deadlines(() => performance.now());
   const exchanged = new ExchangedTokens({ now: Date.now });
@@ -114,13 +114,13 @@ async function serveBackends(config: RunConfig, options: GatewayOptions, userTok
   }
 }
 
-/** Opens all that a document asks for, apart from ports, stores and processes. Throws what the runtime would refuse it with. */
+/** Builds all parts that a document requires, except ports, stores and processes. @throws the runtime's error. */
 export async function serveDocument(rendered: Rendered, read: ReadSource, folder: string): Promise<void> {
   const file = join(folder, 'run-config.yaml');
   await writeFile(file, rendered.text);
   const files = filesOf(rendered, read);
   const { config } = await loadRunConfig(file, files.read);
-  // Of a part alone: the runtime would serve the rest.
+  // The runtime would serve the rest without the part that has the problem.
   const problems = findProblems(config).map(({ path, message }) => `${pathText(path)}: ${message}`);
   if (problems.length > 0) throw new Error(problems.join('; '));
   const shared = { files, log: quiet, version: '0', proxy: undefined, environment: {} };

@@ -16,7 +16,7 @@ const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/
 const CALL = { name: 'a_tool_0', arguments: { text: 'x' } };
 const idOf = (message: string) => (JSON.parse(message) as { id: number }).id;
 
-/** A backend that keeps its calls, and a way to answer all of them. */
+/** Starts a backend that holds its calls, with a function that answers all of them. */
 function keepingCalls() {
   const kept: { response: ServerResponse; id: unknown }[] = [];
   return {
@@ -35,8 +35,8 @@ function keepingCalls() {
   };
 }
 
-describe('a call that its client cancels while a webhook looks at it', () => {
-  it('reaches no backend, however late the webhook lets it through', async () => {
+describe('a call that its client cancels during a webhook', () => {
+  it('never reaches the backend, however late the webhook allows it', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const hook = closing(await serveWebhook(allow));
     const webhooks = [{ name: 'slow', url: hook.url }];
@@ -51,7 +51,7 @@ describe('a call that its client cancels while a webhook looks at it', () => {
     const answered = send(client.url, 'POST', client.headers, call);
     await until('the webhook', () => hook.asked.length === 1);
     await client.notify('notifications/cancelled', { requestId: idOf(call) });
-    // Longer than a request may come after its own cancellation.
+    // Longer than the runtime waits for a request that arrives after its own cancellation.
     await sleep(2_500);
     await client.request('ping');
     letThrough();
@@ -61,7 +61,7 @@ describe('a call that its client cancels while a webhook looks at it', () => {
 });
 
 describe('a cancellation', () => {
-  it('ends no request with the same id of another session or another principal', async () => {
+  it('ends no request with the same id in another session or of another principal', async () => {
     const held = keepingCalls();
     const at = await protectedGateway({ backend: { intercept: held.intercept } });
     const owner = await SessionClient.open(at.gateway.url, await at.bearer());
@@ -80,7 +80,7 @@ describe('a cancellation', () => {
     expect((await answered).answer.result).toBeDefined();
   });
 
-  it('leaves a session and its ids usable where it names initialize, an answered request, or nothing', async () => {
+  it('leaves the session and its ids usable if it names initialize, an answered request, or no request', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -92,8 +92,8 @@ describe('a cancellation', () => {
   });
 });
 
-describe('a call of 2026-07-28 whose client leaves while the tools are listed', () => {
-  it('reaches no backend', async () => {
+describe('a call of 2026-07-28 whose client disconnects during tools/list', () => {
+  it('does not reach the backend', async () => {
     let lists: (() => void)[] | undefined = [];
     const held = keepingCalls();
     const { kept } = held;
@@ -130,8 +130,8 @@ describe('a call of 2026-07-28 whose client leaves while the tools are listed', 
   });
 });
 
-describe('a flood of messages to a backend that takes none', () => {
-  it('takes no stream’s place, and few places of its own', async () => {
+describe('a flood of messages to a backend that answers none', () => {
+  it('takes no stream slot, and few message slots', async () => {
     const streams: string[] = [];
     let flooded: number | undefined;
     const intercept: Intercept = (request, _response, body) => {
@@ -160,7 +160,7 @@ describe('a flood of messages to a backend that takes none', () => {
     stream.close();
   });
 
-  it('leaves other sessions the places that one session may not take', async () => {
+  it('leaves the slots beyond the limit of one session to other sessions', async () => {
     let isFlooded = false;
     let waiting = 0;
     const intercept: Intercept = (_request, _response, body) => {

@@ -24,7 +24,7 @@ describe('a client that declares other capabilities with each request', () => {
         (await SessionClient.open(url, {}, capabilities)).request('tools/list'),
     ],
   ])(
-    'makes the runtime keep one list and not hundreds (%s)',
+    'makes the runtime keep one list, not hundreds (%s)',
     async (_, list) => {
       const backend = closing(await servePlain({ tools: 2_000 }));
       const gateway = await startGateway({
@@ -41,7 +41,7 @@ describe('a client that declares other capabilities with each request', () => {
       for (let nr = 1; nr < 40; nr += 1) await ask(nr);
       const before = residentBytes(gateway.pid);
       for (let nr = 40; nr < 240; nr += 1) await ask(nr);
-      // A copy for each would take 200 times the size, at least once.
+      // One copy for each request would take at least 200 times the size.
       expect(200 * size).toBeGreaterThan(80 * MEBIBYTE);
       expect(residentBytes(gateway.pid) - before).toBeLessThan(80 * MEBIBYTE);
     },

@@ -9,7 +9,7 @@ const MEBIBYTE = 1_048_576;
 const LIMIT = 16 * MEBIBYTE;
 const SIZE = 24 * MEBIBYTE;
 
-/** Begins a large answer to each call, and then writes one byte a second without ever ending the line. */
+/** A process that begins a large answer to each call, then writes one byte a second and never ends the line. */
 const NEVER_ENDING = `
   const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
   require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -64,7 +64,7 @@ async function buffered({ privateUrl }: Gateway): Promise<{ bytes: number; waiti
   return ((await response.json()) as { buffered: { bytes: number; waiting: number } }).buffered;
 }
 
-/** Sends a call. @returns its answer, of which nothing was read */
+/** Sends a call. Returns its answer with an unread body. */
 function openCall(client: SessionClient, name: string, args: object): Promise<IncomingMessage> {
   const { url, headers } = client;
   const body = client.message('tools/call', { name, arguments: args });
@@ -83,7 +83,7 @@ function openCall(client: SessionClient, name: string, args: object): Promise<In
   });
 }
 
-/** A call of another backend, whose result is kept as well, comes whole. */
+/** Verifies that a call of another backend, whose result is buffered as well, returns the whole result. */
 async function expectServed(gateway: Gateway, client: SessionClient): Promise<void> {
   const held = openCall(client, 'good_big', { bytes: SIZE });
   await until('the call to wait', async () => (await buffered(gateway)).waiting === 1);
@@ -93,7 +93,7 @@ async function expectServed(gateway: Gateway, client: SessionClient): Promise<vo
 }
 
 describe('the memory for large messages', () => {
-  it('leaves a process that never ends a message, and serves the others', async () => {
+  it('becomes free for other calls if a process never ends its message', async () => {
     const { gateway, client } = await start(['good', 'hostile']);
     openCall(client, 'hostile_endless', {}).catch(() => undefined);
     await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
@@ -101,7 +101,7 @@ describe('the memory for large messages', () => {
     await until('the memory to be given back', async () => (await buffered(gateway)).bytes === 0);
   }, 240_000);
 
-  it('leaves a client that takes its answer byte by byte, and serves the others', async () => {
+  it('becomes free for other calls if a client reads its answer byte by byte', async () => {
     const { gateway, client } = await start(['good', 'other']);
     const slow = await openCall(await SessionClient.open(gateway.url), 'other_big', { bytes: 2 * SIZE });
     const trickle = setInterval(() => void slow.read(65_536), 1_000);

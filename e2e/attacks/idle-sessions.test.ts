@@ -9,7 +9,7 @@ import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 afterEach(closeAll);
 
 const SESSIONS = 10_000;
-/** Sessions that have to go for others. */
+/** Number of sessions that the runtime evicts for new ones. */
 const EVICTED = 10;
 const PARALLEL = 16;
 const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -17,13 +17,13 @@ const HEADERS = { 'content-type': 'application/json', accept: 'application/json,
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Bytes of the heap that live, the test's own and the backend's among them. */
+/** Returns the bytes of the heap in use, including those of the test and of the backend. */
 function heapInUse(): number {
   for (let i = 0; i < 3; i++) collect();
   return process.memoryUsage().heapUsed;
 }
 
-/** A client that sends much in little time and keeps nothing. */
+/** Returns a client that sends many requests quickly and keeps no response. */
 function clientOf(origin: string) {
   const pool = new Pool(origin, { connections: PARALLEL });
   closing({ close: () => pool.destroy() });
@@ -49,8 +49,8 @@ function clientOf(origin: string) {
   };
 }
 
-describe('ten thousand idle sessions', () => {
-  it('are kept in bounded memory; one more ends the one that was idle for longest, and nobody else waits', async () => {
+describe('the session store', () => {
+  it('keeps ten thousand idle sessions in bounded memory, and evicts the longest idle one without delay for other sessions', async () => {
     let [ended, isHeld] = [0, false];
     const held: (() => unknown)[] = [];
     const backend = closing(
@@ -69,7 +69,7 @@ describe('ten thousand idle sessions', () => {
       { a: backend.url },
       {
         limits: { sessions_per_principal: 100_000 },
-        // A probe ends a session of its own.
+        // Each probe opens and ends a session at the backend, which the test would count.
         operational: { failure_handling: { health_check_interval: '1h' } },
       },
       { evictableAfter: 0 },
@@ -97,7 +97,7 @@ describe('ten thousand idle sessions', () => {
     const asked = performance.now();
     const newest: string[] = [];
     while (newest.length < EVICTED) newest.push(await client.open());
-    // Each would wait 2 s for the end of another one at its backend.
+    // Waiting for the evicted session's end at the backend would take 2 s each.
     expect(performance.now() - asked).toBeLessThan(EVICTED * 1_000);
     expect(sessions.size).toBe(SESSIONS);
     for (const session of oldest) expect((await client.ask(session, 'ping')).status).toBe(404);

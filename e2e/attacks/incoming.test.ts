@@ -9,12 +9,12 @@ import { protectedGateway, type ProtectedGateway } from './protected-gateway.ts'
 afterEach(closeAll);
 
 const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-/** Nobody but a client asks this of a backend: probes and looks at lists come by themselves. */
+/** A request that the runtime sends to a backend for clients only, never for probes or list reads. */
 const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'a_tool_0' } });
 const HOUR = 3_600;
 const now = () => Math.floor(Date.now() / 1000);
 
-/** Sends bytes as they are, and reads until the connection ends or the first answer's headers are there. */
+/** Sends raw bytes, and reads until the connection ends or the first answer's headers arrive. */
 function raw(port: number, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let got = '';
@@ -30,7 +30,7 @@ function raw(port: number, text: string): Promise<string> {
 }
 const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]);
 
-describe('a token', () => {
+describe('the token check', () => {
   type Forge = (at: ProtectedGateway) => string | Promise<string>;
   const claimsOf = ({ issuer }: ProtectedGateway) => ({
     iss: issuer.issuer,
@@ -75,7 +75,7 @@ describe('a token', () => {
     ['that is not one', () => 'nonsense'],
   ];
 
-  it.each(forgeries)('%s is refused with a challenge, and reaches no backend', async (_name, forge) => {
+  it.each(forgeries)('refuses a token %s with a challenge, and calls no backend', async (_name, forge) => {
     const at = await protectedGateway();
     const forged = await forge(at);
     const reply = await send(at.gateway.url, 'POST', { authorization: `Bearer ${forged}` }, CALL);
@@ -86,7 +86,7 @@ describe('a token', () => {
     expect(at.backend.counts.get('tools/call')).toBeUndefined();
   });
 
-  it('within the clock skew is taken, beyond it is not', async () => {
+  it('accepts a token within the clock skew, and refuses one beyond it', async () => {
     const at = await protectedGateway();
     const status = async (claims: object) =>
       (await send(at.gateway.url, 'POST', await at.bearer(claims as Record<string, unknown>), LIST)).status;
@@ -95,7 +95,7 @@ describe('a token', () => {
     expect(await status({ exp: now() - 300, iat: now() - 900 })).toBe(401);
   });
 
-  it('in the query or the body counts for nothing', async () => {
+  it('ignores a token in the query or the body', async () => {
     const at = await protectedGateway();
     const token = await at.token();
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -104,7 +104,7 @@ describe('a token', () => {
     expect(at.gateway.log()).not.toContain(token);
   });
 
-  it('in two Authorization headers is refused, even where both are the same', async () => {
+  it('refuses two Authorization headers, even if both are the same', async () => {
     const at = await protectedGateway();
     const line = `Authorization: Bearer ${await at.token()}\r\n`;
     const { port } = at.gateway.runtime.address;
@@ -115,7 +115,7 @@ describe('a token', () => {
   });
 });
 
-describe('a path', () => {
+describe('the endpoint', () => {
   it.each([
     '/mcp/',
     '//mcp',
@@ -128,14 +128,14 @@ describe('a path', () => {
     '/mcp\\',
     'http://127.0.0.1/mcp',
     '*',
-  ])('%s is not the endpoint', async (path) => {
+  ])('does not serve the path %s', async (path) => {
     const at = await protectedGateway();
     const { port } = at.gateway.runtime.address;
     const text = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: ${LIST.length}\r\n\r\n${LIST}`;
     expect([404, 400, 401]).toContain(statusOf(await raw(port, text)));
   });
 
-  it('of the endpoint asks every method for a token, but for the preflight of a browser', async () => {
+  it("asks every method except a browser's preflight for a token", async () => {
     const at = await protectedGateway();
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE']) {
       expect([method, (await send(at.gateway.url, method, {})).status]).toEqual([method, 401]);
@@ -145,13 +145,13 @@ describe('a path', () => {
     expect((await send(at.gateway.url, 'PUT', await at.bearer())).status).toBe(405);
   });
 
-  it('may have a query, which counts for nothing', async () => {
+  it('ignores the query of its path', async () => {
     const at = await protectedGateway();
     expect((await send(`${at.gateway.url}?a=/b`, 'POST', {}, LIST)).status).toBe(401);
   });
 });
 
-describe('a request by way of another name', () => {
+describe('the Host and Origin check', () => {
   const cases: [name: string, headers: Headers][] = [
     ['a rebound name', { host: 'evil.example' }],
     ['a foreign port', { host: '127.0.0.1:1' }],
@@ -160,14 +160,14 @@ describe('a request by way of another name', () => {
     ['a page without an origin of its own', { origin: 'null' }],
     ['a page of the same host and another scheme', { origin: 'https://127.0.0.1' }],
   ];
-  it.each(cases)('(%s) is refused before anything else', async (_name, headers) => {
+  it.each(cases)('refuses a foreign name (%s) before all other checks', async (_name, headers) => {
     const at = await protectedGateway();
     const reply = await send(at.gateway.url, 'POST', { ...(await at.bearer()), ...headers }, LIST);
     expect(reply.status).toBe(403);
     expect(reply.headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('does not change the addresses that the endpoint tells of itself', async () => {
+  it("does not take the endpoint's announced addresses from forwarding headers", async () => {
     const at = await protectedGateway();
     const poisoned = {
       'x-forwarded-host': 'evil.example',
@@ -181,8 +181,8 @@ describe('a request by way of another name', () => {
   });
 });
 
-describe('keys', () => {
-  it('that are unknown are fetched for once, and not again until the cool-down is over', async () => {
+describe('the key source', () => {
+  it('fetches the keys once for unknown key ids, and not again until the cool-down ends', async () => {
     const at = await protectedGateway();
     await send(at.gateway.url, 'POST', await at.bearer(), LIST);
     const before = at.issuer.count('/jwks');
@@ -195,20 +195,20 @@ describe('keys', () => {
     expect(at.issuer.count('/jwks') - before).toBeLessThanOrEqual(1);
   });
 
-  it('at a private address are not fetched unless that is allowed', async () => {
+  it('fetches no keys from a private address unless the configuration allows it', async () => {
     await expect(protectedGateway({ incoming: { jwks_allow_private_ip: false } })).rejects.toThrow(
       'incoming.issuer: 127.0.0.1 is a private address; set jwksAllowPrivateIP to allow it',
     );
   });
 
-  it('are not fetched by way of a redirect', async () => {
+  it('follows no redirect to the keys', async () => {
     const at = await protectedGateway();
     at.issuer.routes.set('/jwks', (_req, res) => res.writeHead(302, { location: '/elsewhere' }).end());
     expect((await send(at.gateway.url, 'POST', await at.bearer(), LIST)).status).toBe(503);
     expect(at.issuer.count('/elsewhere')).toBe(0);
   });
 
-  it('that cannot be had are a 503 that says nothing of the reason, and all is well when they are back', async () => {
+  it('answers 503 without the reason while the keys are unavailable, and serves again when they are back', async () => {
     const at = await protectedGateway({ config: { limits: { jwks_cooldown: '1s' } } });
     const keys = at.issuer.routes.get('/jwks');
     at.issuer.routes.set('/jwks', (_req, res) => res.writeHead(500).end('s3cret trace'));
@@ -225,7 +225,7 @@ describe('keys', () => {
   });
 });
 
-describe('introspection', () => {
+describe('token introspection', () => {
   const incoming = { client_id: 'vmcp', client_secret_file: 'secret', protected_resource_allow_private_ip: true };
   const opaque = (at: ProtectedGateway) => send(at.gateway.url, 'POST', { authorization: 'Bearer opaque' }, LIST);
   const answers: [name: string, status: number, claims: Record<string, unknown>][] = [
@@ -250,7 +250,7 @@ describe('introspection', () => {
     ['fails', 500, '{}'],
     ['answers with a page', 200, '<h1>no</h1>'],
     ['redirects', 302, ''],
-  ])('that %s is a 503', async (_how, status, body) => {
+  ])('answers 503 if the introspection endpoint %s', async (_how, status, body) => {
     const at = await protectedGateway({ incoming, files: { secret: 'client-s3cret' } });
     at.issuer.routes.set('/introspect', (_req, res) => res.writeHead(status, { location: '/elsewhere' }).end(body));
     expect((await opaque(at)).status).toBe(503);
@@ -259,7 +259,7 @@ describe('introspection', () => {
   });
 });
 
-describe('a body', () => {
+describe('the request body check', () => {
   const open = async (limit?: number) => {
     const at = await protectedGateway({
       config: { incoming: { type: 'anonymous' }, ...(limit ? { limits: { max_request_bytes: limit } } : {}) },
@@ -284,20 +284,20 @@ describe('a body', () => {
     ['with an id that is an object', 400, -32600, '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
     ['with params that are a list', 400, -32600, '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}'],
   ];
-  it.each(bodies)('%s is refused, and reaches no backend', async (_name, status, code, body) => {
+  it.each(bodies)('refuses a body %s, and calls no backend', async (_name, status, code, body) => {
     const { at, client } = await open();
     const reply = await send(at.gateway.url, 'POST', client.headers, body);
     expect([reply.status, (JSON.parse(reply.text) as { error: { code: number } }).error.code]).toEqual([status, code]);
     expect(at.backend.counts.get('tools/call')).toBeUndefined();
   });
 
-  it('of another type than JSON is refused', async () => {
+  it('refuses a content type other than JSON', async () => {
     const { at, client } = await open();
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonp'])
       expect((await send(at.gateway.url, 'POST', { ...client.headers, 'content-type': type }, LIST)).status).toBe(415);
   });
 
-  it('of 100 MB is refused by its announced length, without being read', async () => {
+  it('refuses 100 MB by the announced length, without reading the body', async () => {
     const { at, client } = await open();
     const { port } = at.gateway.runtime.address;
     const headers = Object.entries(client.headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -305,7 +305,7 @@ describe('a body', () => {
     expect(statusOf(await raw(port, head))).toBe(413);
   });
 
-  it('of 100 MB in chunks is refused at the limit, with bounded memory', async () => {
+  it('refuses 100 MB in chunks at the limit, with bounded memory', async () => {
     const { at, client } = await open(65_536);
     const before = process.memoryUsage.rss();
     const { port } = at.gateway.runtime.address;

@@ -9,7 +9,7 @@ import { protectedGateway } from './protected-gateway.ts';
 
 afterEach(closeAll);
 
-/** The URL of an SDK server with these instructions. */
+/** Starts an SDK server with these instructions. Returns its URL. */
 async function serveInstructions(instructions: string): Promise<string> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'sdk', version: '1' }, { instructions });
@@ -20,8 +20,8 @@ async function serveInstructions(instructions: string): Promise<string> {
   return `http://127.0.0.1:${port}/mcp`;
 }
 
-describe('instructions', () => {
-  it('reach one caller alone where the backend sees callers, and all callers where it does not', async () => {
+describe('backend instructions', () => {
+  it('reach only one caller if the backend sees callers, and all callers otherwise', async () => {
     const { url: token_url } = closing(await serveTokens());
     const auth = {
       type: 'token_exchange' as const,

@@ -15,7 +15,7 @@ let huge: MisbehavingBackend;
 let odd: PlainBackend;
 let gateway: Gateway;
 let client: SessionClient;
-/** How the odd backend writes its next answer. */
+/** Content type of the odd backend's next answer. */
 let oddType = 'application/json';
 let writeOdd: (response: ServerResponse, id: unknown) => void;
 
@@ -57,7 +57,7 @@ interface Received {
 const ERAS = ['with sessions', 'without sessions'] as const;
 type Era = (typeof ERAS)[number];
 
-/** Sends a call, and hands over the answer while it is still to be read. */
+/** Sends a call. Returns its answer with an unread body. */
 function open(era: Era, name: string): Promise<IncomingMessage> {
   const { body, headers }: { body: string; headers: Headers } =
     era === 'with sessions'
@@ -78,7 +78,7 @@ async function read(response: IncomingMessage): Promise<Received> {
       received.tail = (received.tail + chunk.toString()).slice(-200);
     }
   } catch {
-    // Cut off.
+    // The runtime cut the answer off.
   }
   received.complete = response.complete;
   return received;
@@ -89,25 +89,25 @@ async function readAll(response: IncomingMessage): Promise<{ text: string; compl
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
   } catch {
-    // Cut off.
+    // The runtime cut the answer off.
   }
   return { text: Buffer.concat(chunks).toString(), complete: response.complete };
 }
 
 describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
-  it('passes through whole, and none of it is kept', async () => {
-    // What the first one leaves is code that was compiled for it, and the room that any traffic takes.
+  it('passes through whole, and leaves nothing in memory', async () => {
+    // The first answer leaves compiled code and the memory that any traffic takes.
     await read(await open(era, 'huge_tool_0'));
     const before = residentBytes(gateway.pid);
     const { bytes, tail, complete } = await read(await open(era, 'huge_tool_0'));
     expect(complete).toBe(true);
     expect(bytes).toBeGreaterThan(48 * MEBIBYTE);
     expect(tail).toMatch(/x"}]}}$/);
-    // Pages of what passed through become free a moment later.
+    // The system frees the pages a moment later.
     await until('memory as before', () => residentBytes(gateway.pid) - before < 25 * MEBIBYTE);
   });
 
-  it('waits for readers that are slow, and is not piled up for them', async () => {
+  it('waits for slow readers, and does not pile up in memory', async () => {
     const before = residentBytes(gateway.pid);
     const answers = await Promise.all(Array.from({ length: 8 }, () => open(era, 'huge_tool_0')));
     await sleep(1_500);
@@ -117,7 +117,7 @@ describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
     expect(first && (await read(first))).toMatchObject({ complete: true });
   });
 
-  it('is cut off where it goes beyond the limit, so that nobody takes it for the whole', async () => {
+  it('breaks off at the size limit, so that no client takes it for the whole', async () => {
     writeOdd = (response, id) => {
       response.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["`);
       const more = () => {
@@ -131,7 +131,7 @@ describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
     expect(bytes).toBeLessThanOrEqual(LIMIT);
   });
 
-  it('with another id at its end is cut off', async () => {
+  it('breaks off if it has another id at its end', async () => {
     writeOdd = (response) => {
       response.write(`{"jsonrpc":"2.0","result":{"content":["${'y'.repeat(4 * MEBIBYTE)}"]},"id":`);
       response.end('"somebody-elses"}');
@@ -139,7 +139,7 @@ describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
     expect(await read(await open(era, 'odd_tool_0'))).toMatchObject({ complete: false });
   });
 
-  it('with another id at its beginning is an error, and nothing of it passes', async () => {
+  it('becomes an error without any of its content if it has another id at its beginning', async () => {
     writeOdd = (response) => {
       response.end(`{"jsonrpc":"2.0","id":"somebody-elses","result":{"content":["${'y'.repeat(4 * MEBIBYTE)}"]}}`);
     };
@@ -148,7 +148,7 @@ describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
     expect(JSON.parse(head)).toMatchObject({ error: { data: { backend: 'odd', reason: 'protocol' } } });
   });
 
-  it('that breaks in the middle is cut off', async () => {
+  it('breaks off if the backend breaks it off', async () => {
     writeOdd = (response, id) => {
       const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["${'y'.repeat(4 * MEBIBYTE)}`;
       response.write(text, () => response.destroy());
@@ -156,7 +156,7 @@ describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
     expect(await read(await open(era, 'odd_tool_0'))).toMatchObject({ complete: false });
   });
 
-  it('loses the keys of _meta that its backend may not set, wherever they stand', async () => {
+  it('loses the _meta keys that its backend may not set, at any position', async () => {
     writeOdd = (response, id) => {
       response.write(
         `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["${'y'.repeat(2 * MEBIBYTE)}"],`,
@@ -183,7 +183,7 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
     oddType = 'application/json';
   });
 
-  it('passes whole, after the events before it and without what its backend may not set', async () => {
+  it('passes whole after the events before it, without the keys that its backend may not set', async () => {
     const progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}';
     const meta = '"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"forged"},"mine":1}';
     writeEvents((id) => {
@@ -203,7 +203,7 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
   it.each([
     ['the answer to another request', () => response('another').replace(/^\{(.*),"id":(.*)\}$/, '{"id":$2,$1}')],
     ['no message', () => `{"jsonrpc":"2.0","id":1,"result":[${'['.repeat(300)}"${text}"]}`],
-  ])('stays out of the answer where it is %s, and later events arrive', async (_what, odd) => {
+  ])('stays out of the answer if it is %s, and later events arrive', async (_what, odd) => {
     writeEvents((id) => `data: ${odd()}\n\ndata: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"mine":1}}\n\n`);
     const { text: received, complete } = await readAll(await open(era, 'odd_tool_0'));
     expect(complete).toBe(true);
@@ -214,13 +214,13 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
   it.each([
     ['with another id at its end', () => `data: ${response('another')}\n\n`],
     ['that breaks in the middle', (id: unknown) => `data: ${response(id).slice(0, 2 * MEBIBYTE)}`],
-  ])('%s never reaches the client whole', async (_what, write) => {
+  ])('never reaches the client whole if it is one %s', async (_what, write) => {
     writeEvents(write);
     const { text: received } = await readAll(await open(era, 'odd_tool_0'));
     expect(received.split('\n\n').filter((event) => event.includes(text))).toEqual([]);
   });
 
-  it('counts and arrives whole where it is a request or a notification', async () => {
+  it('counts and arrives whole if it is a request or a notification', async () => {
     const message = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"${text}"}}`;
     writeEvents((id) => `data: ${message}\n\ndata: ${response(id)}\n\n`);
     const { text: received, complete } = await readAll(await open(era, 'odd_tool_0'));
@@ -230,8 +230,8 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
   });
 });
 
-describe('events of many megabytes', () => {
-  it('pass as they come, many at a time, and nothing of them is kept', async () => {
+describe('parallel events of many megabytes', () => {
+  it('pass as they arrive, and leave nothing in memory', async () => {
     oddType = 'text/event-stream';
     writeOdd = (response, id) => {
       response.write(`id: 7\ndata: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["`);
@@ -262,7 +262,7 @@ describe('events of many megabytes', () => {
 });
 
 describe('an answer', () => {
-  it('that says beforehand that it is beyond the limit is an error, and nothing of it passes', async () => {
+  it('becomes an error without any of its content if its announced length exceeds the limit', async () => {
     const size = LIMIT + 1;
     const told = await servePlain({
       tools: 1,

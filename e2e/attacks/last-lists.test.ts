@@ -11,7 +11,7 @@ import type { Page } from '../robot/page.ts';
 import { Robot } from '../robot/robot.ts';
 import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
 
-/** A list waits for a hanging backend no longer than its last list allows. */
+/** With these limits, a list waits for a hanging backend only as long as the last list is valid. */
 const PATIENT = {
   limits: { list_deadline: '1h', connect_timeout: '1h' },
   operational: { timeouts: { default: '1h' } },
@@ -38,13 +38,13 @@ async function start(): Promise<SdkServer> {
   return server;
 }
 
-/** The kernel takes connections for it, and nothing answers. */
+/** Stops the server's process: the kernel still accepts connections, but the server does not answer. */
 function hang(server: SdkServer): void {
   process.kill(server.pid, 'SIGSTOP');
   stopped.add(server);
 }
 
-/** As if the backend had said that its list changed. */
+/** Expires the backend's list as a list-changed notification does. */
 function expire({ runtime }: ServedGateway, backend: string): void {
   runtime.gateway.rooms.announcer.listChanged(backend, ['tools']);
 }
@@ -61,7 +61,7 @@ const ERAS = Object.keys(REVISIONS) as (keyof typeof REVISIONS)[];
 describe.each(ERAS)('the last list of a hanging backend, for a client of %s', (era) => {
   const list = REVISIONS[era];
 
-  it('goes when the file with its credential changes', async () => {
+  it('disappears when the file with its credential changes', async () => {
     const [good, bad] = [await start(), await start()];
     const header_forward = { add_header_files: { 'x-key': 'key' } };
     const backends = { good: good.url, bad: { url: bad.url, header_forward } };
@@ -77,7 +77,7 @@ describe.each(ERAS)('the last list of a hanging backend, for a client of %s', (e
     expect(names).not.toContain('bad_echo');
   });
 
-  it('belongs to its user alone, and goes when that user unlinks the provider', async () => {
+  it('appears for its user only, and disappears when that user unlinks the provider', async () => {
     const own = await start();
     const world = await arrangeBefore(own);
     const { gateway } = world;
@@ -95,7 +95,7 @@ describe.each(ERAS)('the last list of a hanging backend, for a client of %s', (e
   });
 });
 
-/** Users, in front of a backend that takes the user's own token at github. */
+/** Arranges users in front of a backend that takes the user's own GitHub token. */
 async function arrangeBefore({ url }: SdkServer) {
   const options: ArrangementOptions = {
     providers: [OKTA, GITHUB],
@@ -116,7 +116,7 @@ async function arrangeBefore({ url }: SdkServer) {
   };
 }
 
-/** At the connections page, which asks once more. */
+/** Unlinks GitHub at the connections page, which asks for confirmation. */
 async function unlink(origin: string, robot: Robot): Promise<void> {
   const has = (value: string) => (form: Page['forms'][number]) => form.fields.some((field) => field.value === value);
   const page = await robot.open(`${origin}/connections`);

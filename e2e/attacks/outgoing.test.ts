@@ -20,7 +20,7 @@ const good = () => ({
   expires_in: 300,
 });
 
-/** A server on loopback that counts its requests. */
+/** Starts a server on loopback that counts its requests. */
 async function listening(handle: Parameters<typeof createServer>[1]): Promise<{ url: string; hits: () => number }> {
   let hits = 0;
   const server: Server = createServer((req, res) => {
@@ -55,7 +55,7 @@ describe('a request to a backend', () => {
   };
 
   it.each(['with sessions', 'without sessions'])(
-    'carries no credential, forwarding or connection header of the client (%s), but those that are configured',
+    "carries none of the client's credential, forwarding or connection headers (%s), except configured ones",
     async (era) => {
       const seen: IncomingHttpHeaders[] = [];
       const at = await protectedGateway({
@@ -90,8 +90,8 @@ describe('a request to a backend', () => {
   );
 });
 
-describe('a backend that redirects', () => {
-  it('is not followed, and its address is not told', async () => {
+describe('the backend client', () => {
+  it('follows no redirect of a backend, and does not disclose its address', async () => {
     const inside = await listening((_req, res) => res.end('metadata'));
     const backend = closing(await serveMisbehaving('redirect', { tools: 1, redirectTo: `${inside.url}/latest` }));
     const gateway = await gatewayTo({ a: backend.url });
@@ -104,8 +104,8 @@ describe('a backend that redirects', () => {
   });
 });
 
-describe('a token exchange', () => {
-  /** A gateway whose backend `a` takes exchanged tokens, beside an open one `b`. */
+describe('the token exchange', () => {
+  /** Starts a gateway whose backend `a` takes exchanged tokens; its backend `b` is open. */
   async function exchanging(handle: Parameters<typeof createServer>[1], refuse = 0) {
     const service = await listening(handle);
     const seen: unknown[] = [];
@@ -162,29 +162,32 @@ describe('a token exchange', () => {
     ['that gives no token', answering({ token_type: 'Bearer' })],
     ['that gives a token that breaks out of its header', answering({ ...good(), access_token: 'x\r\nx-evil: 1' })],
   ];
-  it.each(faults)('%s costs its own backend only, with a clear error, and is not remembered', async (_name, handle) => {
-    let broken = true;
-    const { at, service, seen, call } = await exchanging((req, res) => {
-      if (broken) handle?.(req, res);
-      else answering(good())?.(req, res);
-    });
-    expect((await call('b_tool_0')).answer.result).toBeDefined();
-    const reply = await call('a_tool_0');
-    expect(reply.answer.error).toBeDefined();
-    expect(reply.status).toBe(200);
-    expect(reply.text + at.gateway.log()).not.toContain('cl1ent-s3cret');
-    expect(seen).toEqual([]);
-    broken = false;
-    let healed = reply;
-    for (let i = 0; i < 40 && !healed.answer.result; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      healed = await call('a_tool_0');
-    }
-    expect(healed.answer.result).toBeDefined();
-    expect(service.hits()).toBeGreaterThan(1);
-  });
+  it.each(faults)(
+    "fails its own backend's calls only, with a clear error, at a token service %s, and does not cache the failure",
+    async (_name, handle) => {
+      let broken = true;
+      const { at, service, seen, call } = await exchanging((req, res) => {
+        if (broken) handle?.(req, res);
+        else answering(good())?.(req, res);
+      });
+      expect((await call('b_tool_0')).answer.result).toBeDefined();
+      const reply = await call('a_tool_0');
+      expect(reply.answer.error).toBeDefined();
+      expect(reply.status).toBe(200);
+      expect(reply.text + at.gateway.log()).not.toContain('cl1ent-s3cret');
+      expect(seen).toEqual([]);
+      broken = false;
+      let healed = reply;
+      for (let i = 0; i < 40 && !healed.answer.result; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        healed = await call('a_tool_0');
+      }
+      expect(healed.answer.result).toBeDefined();
+      expect(service.hits()).toBeGreaterThan(1);
+    },
+  );
 
-  it('that takes forever keeps no call waiting forever, and no other call at all', async () => {
+  it('times out at a token service that never answers, and delays no other call', async () => {
     const { call } = await exchanging(() => undefined);
     const started = performance.now();
     let isStuck = true;
@@ -195,7 +198,7 @@ describe('a token exchange', () => {
     expect(performance.now() - started).toBeLessThan(40_000);
   });
 
-  it('is done once for many calls at a time, and each caller has a token of their own', async () => {
+  it('happens once for many parallel calls, and gives each caller a separate token', async () => {
     const { at, service, seen } = await exchanging((req, res) => {
       let form = '';
       req.on('data', (chunk: Buffer) => (form += chunk.toString()));
@@ -214,7 +217,7 @@ describe('a token exchange', () => {
     expect(new Set(seen).size).toBe(2);
   });
 
-  it('is done anew once where the backend refuses its token, and the call is repeated once', async () => {
+  it('happens once more if the backend refuses the token, and the runtime repeats the call once', async () => {
     let round = 0;
     const answer: Parameters<typeof createServer>[1] = (req, res) =>
       answering({ ...good(), access_token: jwtFor('files', { round: round++ }) })?.(req, res);

@@ -4,17 +4,17 @@ import { serveGateway, type ServedGateway, type ServeOptions } from '../gateway/
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { closing } from '../relay/gateway-to.ts';
 
-/** A gateway that asks for tokens of an issuer on loopback, in front of one backend `a` unless told otherwise. */
+/** A gateway that requires tokens of an issuer on loopback. By default it has one backend, `a`. */
 export interface ProtectedGateway {
   readonly issuer: FakeIssuer;
   readonly key: SigningKey;
   readonly gateway: ServedGateway;
   readonly backend: PlainBackend;
-  /** What the configuration says about boundary 1. */
+  /** Configuration of boundary 1. */
   readonly incoming: GatewayConfig['incoming'];
-  /** A good token, with other claims or header members where they are given. */
+  /** Makes a valid token, with other claims or header members if given. */
   token(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
-  /** The header of that token. */
+  /** Makes the header of such a token. */
   readonly bearer: (claims?: Record<string, unknown>) => Promise<{ authorization: string }>;
 }
 

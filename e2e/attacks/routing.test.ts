@@ -9,19 +9,19 @@ import { protectedGateway } from './protected-gateway.ts';
 afterEach(closeAll);
 
 const toolNames = ({ answer }: Reply) => ((answer.result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
-/** All of an answer that a client can see, without what differs by time and connection. */
+/** Returns the parts of an answer that a client sees, without those that differ by time and connection. */
 const visible = ({ status, headers, text }: Reply, name: string) => {
   const differing = ['date', 'x-request-id', 'content-length'];
   const others = Object.entries(headers).filter(([header]) => !differing.includes(header));
   return { status, headers: others, text: text.replaceAll(name, 'NAME') };
 };
 
-describe('what a caller may not see', () => {
+describe('an item that a policy hides from the caller', () => {
   const policies = [
     'permit(principal, action, resource) unless { resource.name like "*simple*" || resource.name like "test://static-t*" };',
   ];
 
-  it('is answered as what does not exist, byte for byte: tools, prompts, resources, completion, in both eras', async () => {
+  it('gets the same bytes as an unknown item: tools, prompts, resources, completion, in all revisions', async () => {
     const backend = closing(await serveEverything());
     const gateway = await gatewayTo({ a: backend.url }, { authz: { policies } });
     const pairs: [method: string, hidden: object, unknown: object][] = [
@@ -58,7 +58,7 @@ describe('what a caller may not see', () => {
     expect(await session.toolNames()).toContain('a_test_error_handling');
   });
 
-  it('cannot be subscribed to', async () => {
+  it('allows no subscription', async () => {
     const backend = closing(await serveEverything());
     const gateway = await gatewayTo({ a: backend.url }, { authz: { policies } });
     const session = await SessionClient.open(gateway.url);
@@ -66,7 +66,7 @@ describe('what a caller may not see', () => {
     expect(answer.error?.code).toBe(-32002);
   });
 
-  it('is hidden from one caller and shown to another at the same time, whoever asks first', async () => {
+  it('stays hidden from one caller while another sees it, in any order of requests', async () => {
     const at = await protectedGateway({
       config: {
         authz: {
@@ -90,7 +90,7 @@ describe('what a caller may not see', () => {
     expect(toolNames(listed)).toEqual(['a_tool_0']);
   });
 
-  it('follows the groups of the token that is shown, not those of an older one of the same caller', async () => {
+  it('depends on the groups in the current token, not in an older token of the same caller', async () => {
     const at = await protectedGateway({
       config: { authz: { policies: ['permit(principal in Group::"writers", action, resource);'] } },
     });
@@ -102,8 +102,8 @@ describe('what a caller may not see', () => {
   });
 });
 
-describe('policies', () => {
-  it('normalise claims of any shape, and a policy that fails on them denies', async () => {
+describe('the policies', () => {
+  it('normalise claims of any shape, and deny if evaluation fails', async () => {
     const at = await protectedGateway({
       config: {
         authz: {
@@ -120,7 +120,7 @@ describe('policies', () => {
     };
     expect(await ask({ level: 5, tenant: 'good' })).toBe('allowed');
     expect(await ask({ level: 5, tenant: 'evil' })).toBe('refused');
-    // The forbid reads a claim that is not there: it fails, and so it denies.
+    // The forbid policy reads a missing claim: its evaluation fails, so the runtime denies.
     expect(await ask({ level: 5 })).toBe('refused');
     for (const odd of [
       { __entity: { type: 'Group', id: 'admins' } },
@@ -136,7 +136,7 @@ describe('policies', () => {
     expect(await ask({ level: 5, tenant: 'good', extra: large })).toBe('refused');
   });
 
-  it('that read arguments and the backend see the same arguments', async () => {
+  it('read the same arguments as the backend', async () => {
     const bodies: string[] = [];
     const backend = closing(
       await servePlain({
@@ -167,7 +167,7 @@ describe('policies', () => {
     expect(bodies.join()).not.toContain('evil');
   });
 
-  it('say in a denial which of them denied, and what they advise', async () => {
+  it('name in a denial the policy that denied, and its advice', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const policies = [
       'permit(principal, action, resource);',
@@ -181,7 +181,7 @@ describe('policies', () => {
   });
 });
 
-describe('headers of revision 2026-07-28', () => {
+describe('the header check of revision 2026-07-28', () => {
   const cases: [name: string, headers: Record<string, string>, code: number][] = [
     ['a name that is not the body’s', { 'mcp-name': 'a_tool_1' }, -32020],
     ['a name in another case', { 'mcp-name': 'A_TOOL_0' }, -32020],
@@ -190,7 +190,7 @@ describe('headers of revision 2026-07-28', () => {
     ['another method', { 'mcp-method': 'tools/list' }, -32020],
     ['another version', { 'mcp-protocol-version': '2025-11-25' }, -32020],
   ];
-  it.each(cases)('with %s are refused, before any policy or backend', async (_name, headers, code) => {
+  it.each(cases)('refuses %s before any policy or backend', async (_name, headers, code) => {
     const backend = closing(await servePlain({ tools: 2 }));
     const gateway = await gatewayTo({ a: backend.url });
     const reply = await sendStateless(
@@ -203,7 +203,7 @@ describe('headers of revision 2026-07-28', () => {
     expect(backend.counts.get('tools/call')).toBeUndefined();
   });
 
-  it('may carry the name in Base64, and reach the backend with its own name', async () => {
+  it('accepts the name in Base64, and sends the backend its own name', async () => {
     const seen: unknown[] = [];
     const backend = closing(
       await servePlain({
@@ -221,7 +221,7 @@ describe('headers of revision 2026-07-28', () => {
     expect(seen).toEqual([['tool_0', 'tools/call']]);
   });
 
-  it('that are missing, or a version that nobody serves, are refused as the revision says', async () => {
+  it('refuses missing headers and unsupported versions as the revision requires', async () => {
     const gateway = await gatewayTo({ a: closing(await servePlain({ tools: 1 })).url });
     const { body, headers } = statelessRequest('tools/call', { name: 'a_tool_0' });
     for (const missing of ['mcp-name', 'mcp-method', 'mcp-protocol-version']) {
@@ -244,7 +244,7 @@ describe('headers of revision 2026-07-28', () => {
   });
 });
 
-describe('names', () => {
+describe('the names of tools', () => {
   const named = async (...names: string[]) =>
     closing(
       await serveFake({
@@ -254,7 +254,7 @@ describe('names', () => {
       }),
     ).url;
 
-  it('of two backends that compose to the same are both dropped, and status and log say so', async () => {
+  it('drop out on both sides if two backends compose the same one, and status and log report it', async () => {
     const gateway = await gatewayTo({ a_b: await named('c', 'own'), a: await named('b_c', 'own') });
     const client = await SessionClient.open(gateway.url);
     expect(await client.toolNames()).toEqual(['a_b_own', 'a_own']);
@@ -265,7 +265,7 @@ describe('names', () => {
     expect(gateway.log()).toContain('names collide');
   });
 
-  it('of a backend do not depend on what else there is', async () => {
+  it('do not depend on other backends', async () => {
     const [one, two] = [await named('x'), await named('x')];
     const alone = await SessionClient.open((await gatewayTo({ one })).url);
     const together = await SessionClient.open((await gatewayTo({ one, two })).url);
@@ -273,7 +273,7 @@ describe('names', () => {
     expect(await together.toolNames()).toEqual(['one_x', 'two_x']);
   });
 
-  it('that are too long are shortened, lead to their tool, and stay what they are', async () => {
+  it('become short if they are too long, lead to their tool, and stay the same', async () => {
     const long = 'x'.repeat(100);
     const url = await named(long);
     const names = [];

@@ -11,8 +11,8 @@ import { protectedGateway } from './protected-gateway.ts';
 
 afterEach(closeAll);
 
-describe('a session of somebody else', () => {
-  it('does not exist, for any method, and its owner notices nothing', async () => {
+describe('a session of another caller', () => {
+  it('answers 404 to any method, without any effect for its owner', async () => {
     const at = await protectedGateway();
     const owner = await SessionClient.open(at.gateway.url, await at.bearer());
     const stream = await owner.stream();
@@ -39,21 +39,21 @@ describe('a session of somebody else', () => {
     stream.close();
   });
 
-  it('is not the same person of another issuer', async () => {
+  it('refuses the same subject of another issuer', async () => {
     const [one, other] = [await protectedGateway(), await protectedGateway()];
     const owner = await SessionClient.open(one.gateway.url, await one.bearer());
     const foreign = { ...owner.headers, ...(await other.bearer()) };
     expect((await send(one.gateway.url, 'POST', foreign, owner.message('ping'))).status).toBe(401);
   });
 
-  it('goes on for its owner with a fresh token', async () => {
+  it("accepts its owner's fresh token", async () => {
     const at = await protectedGateway();
     const owner = await SessionClient.open(at.gateway.url, await at.bearer());
     const fresh = { ...owner.headers, ...(await at.bearer({ jti: 'fresh' })) };
     expect((await send(at.gateway.url, 'POST', fresh, owner.message('ping'))).status).toBe(200);
   });
 
-  it('has an id that tells nothing of the sessions behind it', async () => {
+  it('has an id that discloses nothing about its backend sessions', async () => {
     const sessions: string[] = [];
     const at = await protectedGateway({
       backend: {
@@ -74,7 +74,7 @@ describe('a session of somebody else', () => {
 });
 
 describe('a client that does not read', () => {
-  it('holds back the backend that floods it, and nobody else', async () => {
+  it('slows down only the backend that floods it', async () => {
     const flood = closing(await serveMisbehaving('flood', { tools: 1, bytes: 200 * 1024 * 1024 }));
     const good = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ flood: flood.url, good: good.url });
@@ -94,15 +94,15 @@ describe('a client that does not read', () => {
       return socket;
     });
     await sleep(1_000);
-    // Backend, gateway and clients are all in this process.
+    // Backend, gateway and clients all run in this process.
     expect(process.memoryUsage.rss() - before).toBeLessThan(150 * 1024 * 1024);
     expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
     for (const socket of sockets) socket.destroy();
   });
 });
 
-describe('floods', () => {
-  it('of subscriptions are refused beyond the limit of one caller, and room comes back', async () => {
+describe('the limits', () => {
+  it('refuse subscriptions beyond the limit of one caller, until one of them ends', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 3 } });
     const { body, headers } = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
@@ -121,7 +121,7 @@ describe('floods', () => {
     for (const stream of streams) stream.close();
   });
 
-  it('of streams of one session leave one open', async () => {
+  it('leave one stream of a session open', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -134,7 +134,7 @@ describe('floods', () => {
     for (const stream of streams) stream.close();
   });
 
-  it('of sessions keep their number, whoever opens them, and go quickly', async () => {
+  it('bound the number of sessions of all callers, without delay', async () => {
     const limits = { sessions_per_replica: 500, sessions_per_principal: 100_000 };
     const gateway = await gatewayTo({}, { limits }, { evictableAfter: 0 });
     const started = performance.now();
@@ -146,7 +146,7 @@ describe('floods', () => {
     expect(performance.now() - started).toBeLessThan(60_000);
   });
 
-  it('of large profiles are refused', async () => {
+  it('refuse large client capabilities', async () => {
     const gateway = await gatewayTo({});
     const capabilities = { experimental: { x: 'y'.repeat(70_000) } };
     await expect(SessionClient.open(gateway.url, {}, capabilities)).rejects.toThrow(/too large/);
@@ -155,8 +155,8 @@ describe('floods', () => {
   });
 });
 
-describe('ids that a client makes up', () => {
-  it('name no request of a backend, and no stream', async () => {
+describe('an id that a client invents', () => {
+  it('matches no request of a backend, and no stream', async () => {
     const backend = closing(await serveEverything());
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -174,8 +174,8 @@ describe('ids that a client makes up', () => {
   });
 });
 
-describe('a Last-Event-ID that a client makes up', () => {
-  it('brings nothing of its own into what the backend is told when the stream falls silent', async () => {
+describe('a Last-Event-ID that a client invents', () => {
+  it('adds nothing to the messages for the backend when the stream falls silent', async () => {
     const told: string[] = [];
     const backend = closing(
       await servePlain({
@@ -191,7 +191,7 @@ describe('a Last-Event-ID that a client makes up', () => {
     const gateway = await gatewayTo({ a: backend.url }, { operational: { timeouts: { default: '300ms' } } });
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
-    // The last of two equal keys counts for most readers of JSON.
+    // Most JSON readers take the last of two equal keys.
     const forged = '1},"id":5,"method":"tools/call","params":{"name":"tool_0","arguments":{"text":"forged"}';
     const id = encodeEventId({ backend: 'a', stream: forged, original: '1' }) ?? '';
     const accept = { accept: 'text/event-stream' };
@@ -201,8 +201,8 @@ describe('a Last-Event-ID that a client makes up', () => {
   });
 });
 
-describe('what a backend makes up', () => {
-  it('to answer another’s request goes nowhere', async () => {
+describe('a forgery by a backend', () => {
+  it('cannot answer another request', async () => {
     const liar = closing(
       await servePlain({
         tools: 1,
@@ -229,7 +229,7 @@ describe('what a backend makes up', () => {
     expect(JSON.stringify((await honest).messages)).not.toContain('liar');
   });
 
-  it('as keys of _meta that belong to the protocol is stripped, in answers, notifications and requests', async () => {
+  it('loses its protocol-owned _meta keys, in answers, notifications and requests', async () => {
     const forged = { 'io.modelcontextprotocol/subscriptionId': 'forged', mine: 1 };
     const liar = closing(
       await servePlain({
@@ -256,7 +256,7 @@ describe('what a backend makes up', () => {
     expect(text).not.toContain('forged');
     expect(text.match(/"mine":1/g)).toHaveLength(3);
     const stateless = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' });
-    // That revision knows no requests of servers.
+    // Revision 2026-07-28 has no requests from servers.
     expect(stateless.messages).toHaveLength(2);
     expect(stateless.text).not.toContain('forged');
   });

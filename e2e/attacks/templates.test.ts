@@ -5,7 +5,7 @@ import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 
 afterEach(closeAll);
 
-/** A backend that has these resource templates, and no resources. */
+/** Starts a backend with these resource templates and no resources. */
 async function serveTemplates(templates: readonly string[]): Promise<string> {
   const resourceTemplates = templates.map((uriTemplate, at) => ({ uriTemplate, name: `t${at}` }));
   const results: Record<string, object> = {
@@ -27,7 +27,7 @@ async function serveTemplates(templates: readonly string[]): Promise<string> {
   return closing(served).url;
 }
 
-it('a backend whose templates match in a great many ways stops nobody', async () => {
+it("resources/read answers although a backend's templates match in a great many ways", async () => {
   const evil = ['{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}!', 'x://{a}{b}{c}{d}!', '{a}-{b}-{c}-{d}!'];
   const backends = { evil: await serveTemplates(evil), honest: await serveTemplates(['note://{id}']) };
   const client = await SessionClient.open((await gatewayTo(backends)).url);

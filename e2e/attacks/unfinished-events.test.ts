@@ -11,11 +11,11 @@ afterEach(closeAll);
 
 const MEBIBYTE = 1_048_576;
 const SESSIONS = 200;
-/** Below what a call may keep without being counted. */
+/** Fewer bytes than a call may hold before the runtime counts them. */
 const UNFINISHED = `data: ${'x'.repeat(1_000_000)}`;
 
 describe('a backend that begins a large event on the stream of each session', () => {
-  it('fills no more memory than large messages may take', async () => {
+  it('fills no more memory than the limit for large messages', async () => {
     let streams = 0;
     const intercept: Intercept = (request, response) => {
       if (request.method !== 'GET') return false;

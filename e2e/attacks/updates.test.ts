@@ -16,7 +16,10 @@ afterEach(closeAll);
 const UPDATED = 'notifications/resources/updated';
 const CAPABILITIES = { tools: {}, resources: { subscribe: true } };
 
-/** A backend with one resource, which may be subscribed to, and a way to say that any has changed. */
+/**
+ * Starts a backend with one resource that clients may subscribe to, and a function that reports an update of any
+ * resource.
+ */
 async function serveResource(resource: string) {
   const streams = new Set<ServerResponse>();
   const subscribed: unknown[] = [];
@@ -77,11 +80,11 @@ const updatesOf = (stream: OpenStream) =>
   stream.messages().flatMap(({ method, params }) => (method === UPDATED ? [params?.uri] : []));
 const arrived = (stream: OpenStream, uri: string) => stream.waitFor(({ params }) => params?.uri === uri);
 
-/** What a backend may say of resources, after which comes the last of them. */
+/** Resources whose update the lying backend reports. The last report shows that all earlier ones were handled. */
 const CLAIMS = ['x://mine', 'x://never', 'y://onemore', 'y://one/part', 'y://one'];
 
-describe('that a resource was updated', () => {
-  it('is told by the backend where it was subscribed to, and by no other: sessions', async () => {
+describe('the notification of an updated resource', () => {
+  it('arrives only from the backend that has the subscription: sessions', async () => {
     const [mine, liar] = [await serveResource('x://mine'), await serveResource('y://one')];
     const gateway = await gatewayTo({ mine: mine.url, liar: liar.url });
     const client = await SessionClient.open(gateway.url);
@@ -103,7 +106,7 @@ describe('that a resource was updated', () => {
     stream.close();
   });
 
-  it('is told by the backend where it was subscribed to, and by no other: without sessions', async () => {
+  it('arrives only from the backend that has the subscription: without sessions', async () => {
     const [mine, liar] = [await serveResource('x://mine'), await serveResource('y://one')];
     const gateway = await gatewayTo({ mine: mine.url, liar: liar.url });
     const { body, headers } = statelessRequest('subscriptions/listen', {
@@ -120,8 +123,8 @@ describe('that a resource was updated', () => {
   });
 });
 
-describe('subscriptions of one session', () => {
-  it('beyond a thousand are refused, and those that are there may be renewed', async () => {
+describe('the subscriptions of one session', () => {
+  it('stop at a thousand, and existing ones may be renewed', async () => {
     const backend = await serveResource('x://mine');
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -132,12 +135,12 @@ describe('subscriptions of one session', () => {
     expect(backend.subscribed).toHaveLength(1_001);
   });
 
-  it('whose URIs together are too long to be kept are refused', async () => {
+  it('stop at a total length of their URIs', async () => {
     const backend = await serveResource('x://mine');
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
     const subscribe = (uri: string) => client.request('resources/subscribe', { uri });
-    // Sixteen of 8,192 characters, the longest that no list needs to have.
+    // Sixteen URIs of 8,192 characters, the longest that a subscription needs no listed resource for.
     const longest = Array.from({ length: 16 }, (_, nr) => `x://${String(nr).padStart(8_188, 'u')}`);
     for (const uri of longest) expect((await subscribe(uri)).answer.result).toEqual({});
     expect((await subscribe('y')).answer.error).toMatchObject({
@@ -149,7 +152,7 @@ describe('subscriptions of one session', () => {
     expect(backend.subscribed).toHaveLength(17);
   });
 
-  it('in a request that is too large to be kept are refused', async () => {
+  it('reject a request that is too large to keep', async () => {
     const gateway = await gatewayTo({ a: (await serveResource('x://mine')).url });
     const uris = Array.from({ length: 100 }, (_, nr) => `x://${nr}/${'u'.repeat(2_700)}`);
     const { status, answer } = await sendStateless(gateway.url, 'subscriptions/listen', {
@@ -159,8 +162,8 @@ describe('subscriptions of one session', () => {
   });
 });
 
-describe('a level of the log', () => {
-  it('that there is not is refused, and not kept', async () => {
+describe('logging/setLevel', () => {
+  it('refuses an unknown level, and does not store it', async () => {
     const gateway = await gatewayTo({ a: (await serveResource('x://mine')).url });
     const client = await SessionClient.open(gateway.url);
     for (const level of ['loud', 'DEBUG', '', 'x'.repeat(1_000_000), 7]) {

@@ -34,7 +34,7 @@ const sh = (program: string, script: string): string =>
     env: environment,
   }).trim();
 
-/** Whether this machine has the shell; bash it always has. */
+/** Returns whether this machine has the shell. Every machine has bash. */
 function has(shell: string): boolean {
   try {
     execFileSync(shell, ['-c', 'true'], { stdio: 'ignore' });
@@ -53,7 +53,7 @@ COMP_WORDS=(${line.endsWith(' ') ? `${line}""` : line}); COMP_CWORD=$((\${#COMP_
     .split('\n')
     .sort();
 
-/** The function of the script, with what zsh's own functions would be told printed. */
+/** Returns the words that the script offers in zsh: stubs of zsh's own functions print their arguments. */
 const inZsh = (line: string): string[] =>
   sh(
     'zsh',
@@ -71,12 +71,12 @@ const inFish = (line: string): string[] =>
     .map((word) => word.split('\t')[0] ?? '')
     .sort();
 
-/** Names that are asked are given up after 300 ms, and are there at the next press of the key. */
+/** Waits for the word: completion gives up asking for names after 300 ms, and offers them at the next key press. */
 const offers = (complete: () => string[], word: string) =>
   eventually(complete, (words) => words.includes(word), 60_000);
 
 describe('completion in bash', () => {
-  it('knows commands, options, choices, and what an option takes', () => {
+  it('offers commands, options, choices, and arguments of options', () => {
     expect(inBash('vmcp va')).toEqual(['validate']);
     expect(inBash('vmcp up --de')).toEqual(['--detach']);
     expect(inBash('vmcp status -o ')).toEqual(['json', 'name', 'table', 'yaml']);
@@ -84,33 +84,33 @@ describe('completion in bash', () => {
     expect(inBash('vmcp up m')).toEqual(['manifests']);
   });
 
-  it('asks what runs for names', () => {
+  it('offers the names of running servers', () => {
     expect(inBash('vmcp status ')).toContain('demo');
     expect(inBash('vmcp token --server ')).toEqual(['demo']);
   });
 
-  it('knows commands below commands, and asks for what each of them takes', async () => {
+  it('offers subcommands, and the names that each of them takes', async () => {
     expect(inBash('vmcp secret s')).toEqual(['set', 'setup']);
     expect(inBash('vmcp client register cu')).toEqual(['cursor']);
     await offers(() => inBash('vmcp group get '), 'demo');
     await offers(() => inBash('vmcp list --group '), 'demo');
   });
 
-  it('asks for entries of registries, and for what was made meanwhile', async () => {
+  it('offers registry entries and newly created names', async () => {
     await offers(() => inBash('vmcp registry info gith'), 'github-remote');
     await offers(() => inBash('vmcp run tim'), 'time');
     await place.run(['group', 'create', 'second']);
     await offers(() => inBash('vmcp group rm s'), 'second');
   });
 
-  it('asks the state folder that is named, and is silent where nothing runs', () => {
+  it('reads the given state folder, and offers nothing if nothing runs', () => {
     expect(inBash('vmcp token --state nowhere --server ')).toEqual(['']);
     expect(inBash('vmcp token --state .vmcp --server ')).toEqual(['demo']);
   });
 });
 
 (has('zsh') ? describe : describe.skip)('completion in zsh', () => {
-  it('knows commands, options, choices, and asks for names', async () => {
+  it('offers commands, options, choices, and names', async () => {
     expect(inZsh('vmcp ').some((line) => line.startsWith('validate:'))).toBe(true);
     expect(inZsh('vmcp up ')).toEqual(expect.arrayContaining(['--detach', 'folders']));
     expect(inZsh('vmcp status -o ')).toEqual(['json', 'name', 'table', 'yaml']);
@@ -122,14 +122,14 @@ describe('completion in bash', () => {
 });
 
 (has('fish') ? describe : describe.skip)('completion in fish', () => {
-  it('knows commands, options, choices, and asks for names', async () => {
+  it('offers commands, options, choices, and names', async () => {
     expect(inFish('vmcp va')).toEqual(['validate']);
     expect(inFish('vmcp up --de')).toEqual(['--detach']);
     expect(inFish('vmcp status -o ')).toEqual(['json', 'name', 'table', 'yaml']);
     expect(inFish('vmcp token --server ')).toEqual(['demo']);
     expect(inFish('vmcp token --state nowhere --server ')).toEqual(['']);
     expect(inFish('vmcp secret s')).toEqual(['set', 'setup']);
-    // What is below a command is offered once, and where another command has its name, nothing of that one.
+    // Completion offers subcommands once, and no subcommands of another command with the same name.
     expect(inFish('vmcp secret rm l')).toEqual(['']);
     expect(inFish('vmcp group list --')).not.toContain('--all');
     expect(inFish('vmcp rm --g')).toEqual(['--group']);

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeWorkplace, PROGRAM, ROOT, type Workplace } from '../local/run-vmcp.ts';
 
-/** What a registry says of the package. */
+/** The registry entry of the package. */
 const REGISTRY = {
   servers: {
     'tell-secret': {
@@ -19,11 +19,14 @@ const REGISTRY = {
   },
 };
 
-/** A directory in which nothing of vmcp ever was, with an npm package on stdio that needs a secret, and a registry that has it. */
+/**
+ * A directory without any file of vmcp. It has an npm package on stdio that needs a secret, and a registry that lists
+ * the package.
+ */
 export interface FirstPlace extends Workplace {
-  /** Runs a command, with a home of its own. */
+  /** Runs a command with its own home directory. */
   vmcp(...args: string[]): ReturnType<Workplace['run']>;
-  /** Runs a command on a terminal, and types an answer to each question when it is asked. Gives all that the terminal shows. */
+  /** Runs a command on a terminal, and types an answer to each question. Returns all terminal output. */
   onTerminal(args: string[], answers: readonly (readonly [question: string, answer: string])[]): Promise<string>;
 }
 
@@ -41,7 +44,7 @@ export function makeFirstPlace(): FirstPlace {
   };
 }
 
-/** As `npm install` leaves it. */
+/** Adds the package as `npm install` does. */
 function addPackage(path: string): void {
   const folder = join(path, 'node_modules', 'tell-secret');
   const bin = join(path, 'node_modules', '.bin');

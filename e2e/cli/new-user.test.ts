@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => place.close());
 
-/** Texts of all files below a folder. */
+/** Returns the texts of all files below a folder. */
 function textsBelow(folder: string): string {
   return readdirSync(join(place.path, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -24,8 +24,8 @@ function textsBelow(folder: string): string {
     .join('\n');
 }
 
-describe('somebody who has only --help, and starts from nothing', () => {
-  it('is told what there is, with examples', async () => {
+describe('a new user with --help only', () => {
+  it('reads all commands, with examples', async () => {
     const { stdout } = await place.vmcp('--help');
     for (const command of ['registry', 'run', 'secret', 'list', 'connect']) expect(stdout).toMatch(`  ${command} `);
     const { stdout: help } = await place.vmcp('run', '--help');
@@ -33,13 +33,13 @@ describe('somebody who has only --help, and starts from nothing', () => {
     expect(help).toContain('vmcp registry search');
   });
 
-  it('finds a server, and what it takes', async () => {
+  it('finds a server, and the values that it takes', async () => {
     expect((await place.vmcp('registry', 'set', 'servers.json')).code).toBe(0);
     expect((await place.vmcp('registry', 'search', 'secret', '-o', 'name')).stdout).toBe('tell-secret\n');
     expect((await place.vmcp('registry', 'info', 'tell-secret')).stdout).toMatch(/TOKEN +needed, secret +Any word/);
   });
 
-  it('is told what is missing where nobody can be asked, and what is misspelt runs nothing; both leave nothing behind', async () => {
+  it('reads what is missing without a terminal, runs nothing by a misspelt name, and leaves no file behind in both cases', async () => {
     const { code, stderr } = await place.vmcp('run', 'tell-secret');
     expect([code, stderr]).toEqual([2, expect.stringContaining('TOKEN: --secret TOKEN=@file  (Any word)')]);
     const misspelt = await place.vmcp('run', 'tel-secret');
@@ -50,7 +50,7 @@ describe('somebody who has only --help, and starts from nothing', () => {
     expect((await place.vmcp('secret', 'list', '-o', 'name')).stdout).toBe('');
   });
 
-  it('starts it in one command that asks for its secret, and calls a tool that has it', async () => {
+  it('starts the server with one command that asks for its secret, and calls a tool that uses the secret', async () => {
     const shown = await place.onTerminal(
       ['run', 'tell-secret', '--timeout', '100s', '--', '--quietly'],
       [['TOKEN (Any word): ', SECRET]],
@@ -65,7 +65,7 @@ describe('somebody who has only --help, and starts from nothing', () => {
     expect(shown).toMatch(/connect cursor --write/);
   }, 120_000);
 
-  it('has the secret nowhere but where it belongs: not in manifests, logs or lists of processes', async () => {
+  it('finds the secret in no manifest, log or process list', async () => {
     expect(textsBelow('vmcp')).toContain('key: tell-secret.TOKEN');
     const all =
       textsBelow('vmcp') + textsBelow('.vmcp/logs') + execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
@@ -74,7 +74,7 @@ describe('somebody who has only --help, and starts from nothing', () => {
     expect((await place.vmcp('secret', 'list', '-o', 'name')).stdout).toBe('tell-secret.TOKEN\n');
   });
 
-  it('stops it, and has it again with its secret by the next up', async () => {
+  it('stops the server, and starts it again with its secret by the next up', async () => {
     expect((await place.vmcp('down')).code).toBe(0);
     expect((await place.vmcp('list')).stderr).toMatch(/list --all/);
     expect((await place.vmcp('list', '--all', '-o', 'name')).stdout).toBe('tell-secret\n');
@@ -83,7 +83,7 @@ describe('somebody who has only --help, and starts from nothing', () => {
     expect([code, await callTool(url, 'tell-secret_tell')]).toEqual([0, expect.objectContaining({ digest: DIGEST })]);
   }, 120_000);
 
-  it('is not told that all is well where the first server does not start, but why and what to do', async () => {
+  it('reads why the first server does not start, and how to fix it', async () => {
     const other = makeFirstPlace();
     try {
       const { code, stdout, stderr } = await other.vmcp('run', 'npx://tell-nothing', '--timeout', '100s');

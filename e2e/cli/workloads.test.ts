@@ -31,7 +31,7 @@ async function toolsNow(): Promise<string[]> {
   }
 }
 
-/** An editor that does one thing to the text. */
+/** Returns the environment for an editor that makes one change to the text. */
 function editor(line: string): NodeJS.ProcessEnv {
   const path = join(place.path, 'editor');
   writeFileSync(path, `#!/bin/sh\n${line}\n`);
@@ -39,9 +39,9 @@ function editor(line: string): NodeJS.ProcessEnv {
   return { HOME: join(place.path, 'home'), VISUAL: '', EDITOR: path };
 }
 
-describe('workloads where vmcp runs', () => {
+describe('the workload commands', () => {
   it(
-    'are run beside others, from an npm package, without a restart of anything',
+    'run an npm package beside other workloads, without restarting any',
     async () => {
       const { code, stdout, stderr } = await vmcp('run', 'npx://tell-secret', '--name', 'second', ...PATIENCE);
       expect(stderr).toContain('second is running, with 1 tool\n');
@@ -57,7 +57,7 @@ describe('workloads where vmcp runs', () => {
   );
 
   it(
-    'are listed in every form, and by group',
+    'list workloads in every format, and by group',
     async () => {
       const { stdout } = await vmcp('list');
       expect(stdout).toMatch(
@@ -78,7 +78,7 @@ describe('workloads where vmcp runs', () => {
   );
 
   it(
-    'are stopped and started, which is waited for and can be watched',
+    'stop and start workloads, wait for the result, and watch it',
     async () => {
       const watching = place.start(['list', '--all', '--watch', '-o', 'json']);
       await eventually(watching.output, (text) => text.includes('"second"'), 60_000);
@@ -107,7 +107,7 @@ describe('workloads where vmcp runs', () => {
   );
 
   it(
-    'are edited in an editor; a line that is removed is gone; what is wrong is refused',
+    'edit workloads in an editor, apply a removed line, and refuse an invalid edit',
     async () => {
       const louder = await place.run(['edit', 'first'], editor(`sed -i 's/MODE: first/MODE: second/' "$1"`));
       expect([louder.code, louder.stderr]).toEqual([0, 'first is changed\n']);
@@ -138,7 +138,7 @@ describe('workloads where vmcp runs', () => {
   );
 
   it(
-    'are started anew, which is waited for, and have a log, though they speak inside of their server',
+    'restart workloads, wait for the result, and show the log of one workload inside a server',
     async () => {
       const before = (await vmcp('logs', 'second')).stdout.split('\n').length;
       expect(await vmcp('restart', 'second', 'nowhere', ...PATIENCE)).toMatchObject({ code: 6 });
@@ -157,13 +157,13 @@ describe('workloads where vmcp runs', () => {
     MINUTES,
   );
 
-  it('are exported without their secrets', async () => {
+  it('export workloads without their secrets', async () => {
     const { stdout } = await vmcp('export', 'first');
     expect(JSON.parse(stdout)).toMatchObject({ name: 'first', secrets: expect.anything() });
     expect(stdout).not.toContain('a word');
   });
 
-  it('put themselves into groups that are made for them, and keep a group from being deleted', async () => {
+  it('create groups for workloads, and refuse to delete a group in use', async () => {
     expect((await vmcp('group', 'create', 'empty', '--description', 'Nothing yet')).code).toBe(0);
     expect((await vmcp('group', 'edit', 'empty', '--description', 'Still nothing')).code).toBe(0);
     expect(parse((await vmcp('group', 'get', 'empty')).stdout)).toMatchObject({ description: 'Still nothing' });
@@ -173,7 +173,7 @@ describe('workloads where vmcp runs', () => {
   });
 
   it(
-    'are deleted when that is confirmed, those that are there though another is not',
+    'delete workloads after confirmation, even if another named one does not exist',
     async () => {
       expect(await vmcp('rm', 'second')).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
       const shown = await place.onTerminal(['rm', 'second'], [['delete second? [y/N] ', 'n']]);
@@ -186,7 +186,7 @@ describe('workloads where vmcp runs', () => {
   );
 
   it(
-    'that cannot be started are told with the reason, and stay to be looked at',
+    'report why a workload cannot be started, and keep it for inspection',
     async () => {
       const { code, stderr } = await vmcp('run', 'npx://tell-nothing', '--name', 'broken', '--timeout', '8s');
       expect([code, stderr]).toEqual([

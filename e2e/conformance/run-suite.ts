@@ -11,12 +11,12 @@ const DEADLINE_MS = 8 * 60_000;
 interface SuiteResult {
   /** Scenarios that the revision requires. */
   required: string[];
-  /** Scenarios of the revision that came later or that the suite does not score yet; extensions are not among them. */
+  /** Later scenarios of the revision and those that the suite does not score yet, without extensions. */
   further: string[];
   passed: string[];
-  /** Failed, or not reported. */
+  /** Scenarios that failed or that the suite did not report. */
   failed: string[];
-  /** What failed, as the suite said it. */
+  /** The suite's messages for the failures. */
   details: string[];
 }
 
@@ -34,9 +34,8 @@ async function readRequirements(revision: string): Promise<Pick<SuiteResult, 're
 
 /**
  * Runs the official suite against a URL.
- *
  * @param revision a revision with a requirement set, e.g. `2026-07-28`
- * @param onScenario told when a scenario begins
+ * @param onScenario called when a scenario begins
  */
 export async function runSuite(
   url: string,
@@ -76,7 +75,7 @@ interface Check {
   errorMessage?: string;
 }
 
-/** One line for each check that failed, from the files that the suite leaves. */
+/** Returns one line for each failed check, from the files that the suite writes. */
 async function failedChecks(folder: string, scenario: string): Promise<string[]> {
   const runs = (await readdir(folder)).filter((name) => name.startsWith(`server-${scenario}-20`));
   const lines: string[] = [];

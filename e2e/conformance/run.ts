@@ -6,7 +6,7 @@ import { runSuite } from './run-suite.ts';
 
 const REVISIONS = ['2025-11-25', '2026-07-28'];
 
-/** Something that has a URL to test, and what to close afterwards. */
+/** A URL to test, with a function that stops its server. */
 interface Target {
   url: string;
   output: () => string;
@@ -49,7 +49,7 @@ const ARRANGEMENTS: Record<string, () => Promise<Target>> = {
   direct,
   'one backend': async () =>
     throughGateway([await serveEverything()], { conflict_resolution: 'prefix', prefix_format: '' }),
-  // The second has the same names and refuses every call: a call that goes astray fails its scenario.
+  // The second backend has the same names and refuses every call: a misrouted call fails its scenario.
   'two backends, every name collides': async () =>
     throughGateway([await serveEverything(), await serveEverything({ refusesCalls: true })], {
       conflict_resolution: 'priority',

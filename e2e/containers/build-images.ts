@@ -13,7 +13,7 @@ export const REVISION = 'a1b2c3d4';
 export const VERSION = '9.8.7';
 export const nameOf = (image: 'operator' | 'runtime') => `vmcp.test/vmcp-${image}:built`;
 
-/** Settings of npm on this machine, and what it has fetched before: `[from, to]`, for the time of the build alone. */
+/** Returns npm's settings and cache of this machine as mounts `[from, to]`, for the build only. */
 async function npmOf(folder: string, secret: string): Promise<[string, string][]> {
   const names = ['userconfig', 'globalconfig', 'cafile', 'cache'];
   const said = (await run('npm', ['config', 'get', ...names])).split('\n');
@@ -46,18 +46,18 @@ export async function loadBase({ folder, load }: Containers): Promise<string> {
 }
 
 /**
- * Builds the two images by their Dockerfiles, on that base; packages come from where npm of this machine has them. `secret` stands
- * in the settings of npm, and in the environment of the build.
+ * Builds both images from their Dockerfiles on that base. Packages come from this machine's npm registry and cache.
+ * The npm settings and the environment of the build contain `secret`.
  */
 export async function buildImages({ buildah, folder }: Containers, secret: string): Promise<void> {
-  // In no layer of the build, whose files would all be compared and stored: no image has them.
+  // A bind mount, because buildah would compare and store all these files if they were in a layer.
   const packages = join(folder, 'packages');
   mkdirSync(packages);
   const outside: [string, string][] = [...(await npmOf(folder, secret)), [packages, '/src/node_modules']];
   const mounted = outside.flatMap(([from, to]) => ['--volume', `${from}:${to}`]);
   const values = { NODE_IMAGE: BASE, REVISION, VERSION };
   const args = Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-  // One after the other: what both begin with is made once.
+  // Builds one after the other, so that both share their first layers.
   for (const image of ['operator', 'runtime'] as const) {
     const how = ['--layers', '--isolation', 'chroot', '--network', 'host', '--pull-never'];
     const what = ['--file', `${image}/Dockerfile`, '--tag', nameOf(image), '.'];

@@ -11,13 +11,15 @@ import { buildImages, loadBase, nameOf, REVISION, VERSION } from './build-images
 import { type Containers, describeWithContainers, openContainers } from './open-containers.ts';
 
 const IMAGES = ['operator', 'runtime'] as const;
-/** Both return memory; the runtime keeps small buffers, which calls would wait for. */
+/**
+ * Both programs return memory to the system. The runtime keeps small buffers, because calls would wait for new ones.
+ */
 const MALLOC_SETTINGS = {
   operator: ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072'],
   runtime: ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=1048576', 'MALLOC_TRIM_THRESHOLD_=8388608'],
 };
 const SECRET = randomBytes(16).toString('hex');
-/** What no process of a workload needs, and no file of an image may be written by. */
+/** Options that remove rights no process of a workload needs, and make the image's files read-only. */
 const CONFINED = ['--read-only', '--read-only-tmpfs=false', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 
 interface Settings {
@@ -50,7 +52,7 @@ async function settingsOf(image: (typeof IMAGES)[number]): Promise<Settings> {
   return found!.Config;
 }
 
-/** The folder with the files of an image, as long as it is looked at. */
+/** Mounts the files of an image while the callback runs. */
 async function withFiles<T>(image: (typeof IMAGES)[number], look: (root: string) => T): Promise<T> {
   const root = (await containers.podman(['image', 'mount', nameOf(image)])).trim();
   try {
@@ -60,7 +62,7 @@ async function withFiles<T>(image: (typeof IMAGES)[number], look: (root: string)
   }
 }
 
-/** Paths of all files and links, without those of folders. */
+/** Returns the paths of all files and links, without folders. */
 function filesBelow(root: string): string[] {
   const entries = readdirSync(root, { recursive: true, withFileTypes: true });
   return entries
@@ -78,7 +80,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
   it.each([
     ['operator', '/app/dist/operator.js', '/work'],
     ['runtime', '/app/runtime.js', '/app'],
-  ] as const)('say what the %s is, how it is started and as whom', async (image, program, folder) => {
+  ] as const)('name the program, start command and user of the %s', async (image, program, folder) => {
     const settings = await settingsOf(image);
     expect(settings).toMatchObject({ User: '65532:65532', StopSignal: 'SIGTERM', WorkingDir: folder });
     expect([settings.Entrypoint[0], settings.Entrypoint.at(-1)]).toEqual(['node', program]);
@@ -95,7 +97,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
     });
   });
 
-  it.each(IMAGES)('hold of the %s what it runs on and its programs, which nobody in it may change', async (image) => {
+  it.each(IMAGES)('hold only the base and programs of the %s, and its user cannot change them', async (image) => {
     const [added, writable] = await withFiles(image, (root) => {
       const before = new Set(filesBelow(base));
       const own = filesBelow(root).filter((path) => !before.has(path));
@@ -118,7 +120,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
     if (image === 'runtime') expect(added.filter((path) => /\/(operator|management|vmcp)\.js$/.test(path))).toEqual([]);
   });
 
-  it.each(IMAGES)('hold nothing of what the build of the %s was given: no setting, no password', async (image) => {
+  it.each(IMAGES)('hold no setting or password of the build of the %s', async (image) => {
     const said = await containers.podman(['image', 'inspect', nameOf(image)]);
     expect(said + (await containers.podman(['history', '--no-trunc', nameOf(image)]))).not.toContain(SECRET);
     const found = await withFiles(image, (root) =>
@@ -130,7 +132,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
     expect(found.filter((path) => !path.startsWith('/usr/local/lib/node_modules/npm/'))).toEqual([]);
   });
 
-  it('run the programs of the operator without rights, network, or a folder to write to', async () => {
+  it("run the operator's programs without rights, network or a writable folder", async () => {
     const runs = (...args: string[]) => containers.podman(['run', '--rm', '--network', 'none', ...CONFINED, ...args]);
     expect(await runs(nameOf('operator'))).toContain('vmcp-operator');
     const management = ['--entrypoint', 'node', nameOf('operator'), '/app/dist/management.js', '--help'];
@@ -141,7 +143,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
     expect(await runs(...validate, 'validate', '.')).toMatch(/valid/);
   });
 
-  it('serve calls without rights or a folder to write to, and let those under way finish at SIGTERM', async () => {
+  it('serve calls without rights or a writable folder, and finish running calls at SIGTERM', async () => {
     const backend = await serveMisbehaving('slow', { tools: 1, delayMs: 2000 });
     const [port, privatePort] = [await findFreePort(), await findFreePort()];
     const folder = join(containers.folder, 'config');

@@ -5,7 +5,7 @@ import { describe } from '@jest/globals';
 import { run } from '../cluster/run-program.ts';
 import { isInstalled } from '../redis/is-installed.ts';
 
-/** A program, and the package of Debian that has it. */
+/** Maps each program to the Debian package that contains it. */
 const PROGRAMS: Record<string, string> = {
   podman: 'podman',
   buildah: 'buildah',
@@ -16,7 +16,7 @@ const PROGRAMS: Record<string, string> = {
 };
 const MINUTE = 60_000;
 
-// Limits that root needs no further capability to set; control groups as every kernel has them.
+// Limits that root can set without a further capability, and control groups that every kernel has.
 const CONTAINERS = `[containers]
 default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
 [engine]
@@ -27,15 +27,15 @@ init_path = "/usr/bin/catatonit"
 `;
 const POLICY = '{"default": [{"type": "insecureAcceptAnything"}]}';
 
-/** Podman and buildah of this machine, with images and containers that nobody else sees. Nothing is pulled. */
+/** Podman and buildah of this machine, with separate images and containers. They pull no image. */
 export interface Containers {
-  /** Temporary, and gone with the rest. */
+  /** Temporary: closing the containers removes it. */
   readonly folder: string;
-  /** By which they find these images and containers. */
+  /** Variables that point podman and buildah to these images and containers. */
   readonly env: Record<string, string>;
-  /** Runs podman, which must succeed. @returns its output */
+  /** Runs podman. Returns its output. @throws if podman fails */
   readonly podman: (args: readonly string[]) => Promise<string>;
-  /** The same of buildah. */
+  /** Runs buildah. Returns its output. @throws if buildah fails */
   readonly buildah: (args: readonly string[], how?: { cwd?: string; deadline?: number }) => Promise<string>;
   /** Loads an archive of images. */
   readonly load: (archive: string) => Promise<void>;
@@ -51,7 +51,9 @@ function whyNone(more: Record<string, string>): string | undefined {
   return packages.length === 0 ? undefined : `apt-get install ${packages.join(' ')}`;
 }
 
-/** Tests that need containers, and `more` programs. Where there can be none they are skipped, and say why. */
+/**
+ * Declares tests that need containers and the programs of `more`. Skips them with the reason if the machine has none.
+ */
 export function describeWithContainers(name: string, tests: () => void, more: Record<string, string> = {}): void {
   const missing = whyNone(more);
   if (missing === undefined) {

@@ -5,19 +5,19 @@ import type { Containers } from './open-containers.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAME = 'vmcp-test';
-/** Of the user and its group, and the first of the numbers that its containers have. */
+/** Id of the user and its group, and the first id of its containers. */
 const ID = 23_456;
 const CONTAINED = '1000000:65536';
 const CONFIGURED = ['containers.conf', 'storage.conf', 'policy.json'];
 
-/** A user of this machine without rights, who is known to what is started by `as` and to nobody else. */
+/** A user without rights on this machine. Only commands that `as` starts know this user. */
 export interface OrdinaryUser {
   readonly id: number;
-  /** A program with its arguments, after which a command follows: makes it one of this user. */
+  /** A program with its arguments that runs the command after it as this user. */
   readonly as: readonly [string, ...string[]];
-  /** The same files as in the checkout, where this user can read them. */
+  /** A folder with the files of the checkout that this user can read. */
   readonly checkout: string;
-  /** A folder of this user. */
+  /** Home folder of this user. */
   readonly home: string;
   readonly podman: (args: readonly string[]) => Promise<string>;
   readonly load: (archive: string) => Promise<void>;
@@ -25,8 +25,9 @@ export interface OrdinaryUser {
 }
 
 /**
- * Makes a user with podman of its own, beside that of root. No file of this machine is changed: those of its users are others only
- * within the mount namespace of each command.
+ * Creates a user with a podman separate from root's. Changes no file of this machine: the mount namespace of each
+ * command
+ * replaces the user and group files.
  */
 export function openOrdinaryUser({ folder }: Containers): OrdinaryUser {
   const inside = (name: string) => join(folder, 'user', name);
@@ -69,7 +70,7 @@ export function openOrdinaryUser({ folder }: Containers): OrdinaryUser {
     },
     async close() {
       await podman(['rm', '--all', '--force', '--time', '0']);
-      // Ends the process that keeps the user's namespaces.
+      // Ends the process that holds the user's namespaces.
       await podman(['system', 'migrate']);
     },
   };

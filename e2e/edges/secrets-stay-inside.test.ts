@@ -150,7 +150,7 @@ describe('boundary 2', () => {
     for (const name of Object.keys(stripped)) expect(seen.none?.at(-1)).not.toHaveProperty(name);
   });
 
-  it('exchanges anew and repeats the call once after a backend’s 401, and relays no challenge of it', async () => {
+  it('exchanges anew and repeats the call once after a backend’s 401, and relays no challenge', async () => {
     await start({ refuse: 1 });
     const { client } = await connect('alice');
     const reply = await client.call('files_tool_0', { text: 'x' });
@@ -159,7 +159,7 @@ describe('boundary 2', () => {
     expect(exchanges).toHaveLength(2);
   });
 
-  it('fails a call whose token cannot be exchanged, clearly, and no other', async () => {
+  it('fails only the calls whose token cannot be exchanged, with a clear error', async () => {
     await start();
     answer = () => ({ status: 400, body: { error: 'invalid_target', error_description: 'no s3cret' } });
     const { client } = await connect('bob');
@@ -170,7 +170,7 @@ describe('boundary 2', () => {
   });
 });
 
-describe('what the runtime says', () => {
+describe('the output of the runtime', () => {
   it('holds no token, key or secret: answers, log, audit, status, metrics', async () => {
     await start();
     const { token, client } = await connect('alice');
@@ -211,7 +211,7 @@ describe('what the runtime says', () => {
 });
 
 describe('the private port of a running runtime', () => {
-  it('tells the document in force, each backend, and fingerprints of the files, to whom has the token', async () => {
+  it('shows the active document, each backend, and fingerprints of the files to callers with the token', async () => {
     await start();
     const { client } = await connect('alice');
     await client.toolNames();
@@ -227,7 +227,7 @@ describe('the private port of a running runtime', () => {
     expect(Object.keys(status.secret_files as object).sort()).toEqual(['api-key', 'client-secret', 'status-token']);
   });
 
-  it('counts what went through', async () => {
+  it('counts requests, backend requests and token exchanges', async () => {
     await start();
     const { client } = await connect('alice');
     await callAll(client);
@@ -240,7 +240,7 @@ describe('the private port of a running runtime', () => {
     expect(text).toMatch(/^vmcp_sessions 1$/m);
   });
 
-  it('keeps serving the document in force when a bad one comes, and says so', async () => {
+  it('reports an invalid document while the runtime serves the active one', async () => {
     await start();
     const { client } = await connect('alice');
     await gateway.reconfigure({ incoming: { type: 'anonymous' }, backends: [], status_token_file: 'missing' });

@@ -1,4 +1,4 @@
-// Fuzzes what reads bytes of strangers, for a bounded time: node e2e/fuzz/run.ts [seconds for each target] [seed]
+// Fuzzes the parsers of untrusted bytes for a bounded time: node e2e/fuzz/run.ts [seconds for each target] [seed]
 import { targets } from './targets.ts';
 
 const seconds = Number(process.argv[2] ?? 10);

@@ -9,7 +9,7 @@ import type { Span, Spans } from '#runtime/mcp/envelope/scan-envelope';
 import { decodeEventId, encodeEventId } from '#runtime/mcp/sse/event-id';
 import { createSseParser, SseEventTooLarge, type SseEvent } from '#runtime/mcp/sse/parse-sse';
 
-/** Pieces of JSON, good and bad, so that much of what they make up comes close to a message. */
+/** Valid and invalid pieces of JSON, so that many combinations come close to a message. */
 const piece = fc.oneof(
   fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', ' ', '\n', '0', '-1', '1e9', 'null', 'true', '\\u0069', 'é'),
   fc.constantFrom('"jsonrpc":"2.0"', '"id":1', '"id":"a"', '"method":"tools/call"', '"params":{', '"name":"x"'),
@@ -19,7 +19,7 @@ const piece = fc.oneof(
 );
 const soup = fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(''));
 const framed = soup.map((inside) => `{"jsonrpc":"2.0","id":1,"method":"m","params":{${inside}}}`);
-/** Strings longer than what is read by hand, full of what ends a string and what does not. */
+/** Strings longer than the parser scans byte by byte, full of escapes and quotes. */
 const quoted = fc
   .array(fc.constantFrom('"', '\\', '}', ',', 'xxxxxxxx'), { maxLength: 40 })
   .map((parts) => parts.join(''));
@@ -56,7 +56,7 @@ function parsed(body: Buffer): unknown {
 function at(body: Buffer, span: Span): unknown {
   return JSON.parse(body.toString('utf8', span.start, span.end));
 }
-/** The value at a path such as `params.name`. */
+/** Returns the value at a path such as `params.name`. */
 function valueAt(message: unknown, path: string): unknown {
   return path
     .split('.')
@@ -88,7 +88,7 @@ const requests = fc.property(input, (body) => {
   }
 });
 
-/** What is valid is accepted, and every range is found. */
+/** Verifies that valid requests are accepted and all their ranges found. */
 const validRequests = fc.property(valid, (text) => {
   const body = Buffer.from(text);
   const { spans } = decodeRequest(body);
@@ -124,7 +124,10 @@ const sse = fc.constantFrom(
 const stream = fc.array(fc.oneof(sse, fc.string({ maxLength: 6 })), { maxLength: 60 }).map((parts) => parts.join(''));
 const LIMIT = 120;
 
-/** The events, and whether the limit was met. Where it was depends on the chunks only in when it is noticed. */
+/**
+ * Returns the events, and whether the parser reached its limit. The chunks decide only when the parser notices the
+ * limit.
+ */
 function parseEvents(chunks: Buffer[]): { events: SseEvent[]; isTooLarge: boolean } {
   const events: SseEvent[] = [];
   const parser = createSseParser({ maxEventBytes: LIMIT, onEvent: (event) => void events.push(event) });
@@ -166,7 +169,7 @@ interface FuzzSettings {
 }
 interface FuzzOutcome {
   readonly inputs: number;
-  /** What failed and how to repeat it; undefined: nothing. */
+  /** Failure and how to repeat it; undefined: no failure. */
   readonly failure: string | undefined;
 }
 
@@ -182,7 +185,7 @@ const fuzz =
     return { inputs: outcome.numRuns, failure: outcome.failed ? fc.defaultReportMessage(outcome) : undefined };
   };
 
-/** What is fuzzed, by name. */
+/** Fuzz targets by name. */
 export const targets = {
   requests: fuzz(requests),
   validRequests: fuzz(validRequests),

@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below those that systems give to whoever asks for any port, so that nobody is given it before it is used. */
+/** Below the ephemeral range, so that the system gives none of these ports to another program. */
 const RANGE = [12_000, 30_000] as const;
 const TRIES = 100;
-/** None is given twice: it may not be listened on yet. */
+/** Ports that were returned already. Their programs may not listen yet. */
 const given = new Set<number>();
 
-/** Whether nobody listens there. */
+/** Returns whether no program listens on the port. */
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {
@@ -16,7 +16,10 @@ async function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** A port of this machine that is to be named before it is listened on. Throws when there is none. */
+/**
+ * Returns a free port of this machine, for a document that names it before a program listens. @throws when none is
+ * free.
+ */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(...RANGE);

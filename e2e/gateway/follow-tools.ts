@@ -4,12 +4,13 @@ import type { OpenStream, Rpc } from './session-client.ts';
 
 const isChange = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
 
-/** Waits until the client knows these tools and no others, in any order. */
+/** Waits until the client knows exactly these tools, in any order. */
 type Knows = (...names: string[]) => Promise<void>;
 
 /**
- * Follows what a client knows that lists the tools when it hears on its stream that they changed, and at no other time. One list after
- * one notification would prove less: the notification may be late news of an earlier change. `patience` in milliseconds.
+ * Follows the tools of a client that lists them only after list-changed notifications on its stream. It lists after
+ * every notification,
+ * because a late one may report an earlier change. `patience`: milliseconds.
  */
 export async function followTools(stream: OpenStream, list: () => Promise<string[]>, patience: number): Promise<Knows> {
   const news = () => stream.messages().filter(isChange).length;

@@ -17,11 +17,11 @@ export interface ServedGateway {
   readonly url: string;
   readonly origin: string;
   readonly runtime: RunningRuntime;
-  /** Folder of the run configuration; relative file names in it are taken from here. */
+  /** Folder of the run configuration, and base of its relative file names. */
   readonly folder: string;
-  /** The log so far, as text. */
+  /** Returns the log so far. */
   log(): string;
-  /** Writes the run configuration anew and waits until it is taken over or refused. */
+  /** Writes a new run configuration and waits until the runtime applies or refuses it. */
   reconfigure(config: GatewayConfig): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,17 +29,17 @@ export interface ServedGateway {
 export interface ServeOptions {
   /** Files of the folder: name to content. */
   readonly files?: Record<string, string>;
-  /** Addresses of names; absent: as this machine knows them. */
+  /** Resolves host names; absent: the resolver of this machine. */
   readonly lookUp?: LookUp;
   /** Milliseconds after its opening before which a session is not evicted; absent: a minute. */
   readonly evictableAfter?: number;
-  /** Milliseconds that calls under way get at the end. */
+  /** Milliseconds for running calls at the end. */
   readonly drain?: number;
-  /** False: it returns before every backend has been asked. */
+  /** False: returns before the first probe of every backend. */
   readonly probed?: boolean;
-  /** As the variables of the environment name it. */
+  /** Proxy settings, as in the environment variables. */
   readonly proxy?: ProxySettings;
-  /** What the runtime reads in place of its first configuration, such as a recording of each access. */
+  /** Replaces the first configuration of the runtime, for example by a copy that records each access. */
   readonly observe?: (config: RunConfig) => RunConfig;
 }
 
@@ -54,7 +54,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
   return document;
 }
 
-/** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
+/** Starts the runtime with this configuration on free ports. Returns after the first probe of every backend. */
 export async function serveGateway(
   config: GatewayConfig,
   { files = {}, lookUp, drain = 500, proxy, evictableAfter, probed = true, observe }: ServeOptions = {},

@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 
-/** A JSON-RPC message as a test looks at it. */
+/** A JSON-RPC message with the members that tests read. */
 export interface Rpc {
   readonly id?: string | number | null;
   readonly method?: string;
@@ -13,9 +13,9 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
-  /** The messages of the answer: one of JSON, all of a stream. */
+  /** The messages of the answer: one for JSON, all for a stream. */
   readonly messages: Rpc[];
-  /** The response among them. */
+  /** The response among the messages. */
   readonly answer: Rpc;
 }
 
@@ -23,7 +23,7 @@ export type Headers = Record<string, string>;
 
 const JSON_HEADERS: Headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
-/** Sends one HTTP request by node:http, which sends what it is told and nothing else. */
+/** Sends one HTTP request by node:http, which adds no headers of its own. */
 export function send(url: string, method: string, headers: Headers, body?: string | Buffer): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -71,19 +71,19 @@ function readEvents(text: string): Event[] {
   });
 }
 
-/** A stream that stays open: what came so far, and a way to wait for more. */
+/** An open stream, with the messages so far and a function that waits for more. */
 export interface OpenStream {
   readonly status: number;
-  /** Neither side has ended it. */
+  /** Returns whether neither side has ended the stream. */
   isOpen(): boolean;
   messages(): Rpc[];
   events(): Event[];
-  /** The first message for which this holds, as soon as it is there. */
+  /** Waits for the first message that matches. */
   waitFor(matches: (message: Rpc) => boolean): Promise<Rpc>;
   close(): void;
 }
 
-/** Opens a stream with GET, or with POST where there is a body. */
+/** Opens a stream with GET, or with POST if there is a body. */
 export function openStream(url: string, headers: Headers, body?: string): Promise<OpenStream> {
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST';
@@ -162,7 +162,7 @@ export class SessionClient {
     return send(this.url, 'POST', this.headers, this.message(method, params));
   }
 
-  /** JSON text of a request with a fresh id. */
+  /** Returns the JSON text of a request with a fresh id. */
   message(method: string, params?: object): string {
     return JSON.stringify({ jsonrpc: '2.0', id: this.#nextId++, method, params });
   }
@@ -198,7 +198,7 @@ export function sendStateless(
   return send(url, 'POST', { ...own, ...headers }, body);
 }
 
-/** Body and headers of one request of revision 2026-07-28. */
+/** Returns body and headers of one request of revision 2026-07-28. */
 export function statelessRequest(method: string, params: Record<string, unknown>): { body: string; headers: Headers } {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': STATELESS,

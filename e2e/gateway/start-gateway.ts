@@ -9,7 +9,7 @@ import { findFreePort } from './find-free-port.ts';
 import { startProgram } from './start-program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** Also on a machine that is slow and busy. */
+/** Milliseconds, long enough for a slow and busy machine. */
 const READY_MS = 60_000;
 
 export interface Gateway {
@@ -20,22 +20,22 @@ export interface Gateway {
   /** Milliseconds from the start of the process until it was ready. */
   readyAfterMs: number;
   output: () => string;
-  /** Resolves with the exit code when it has ended. */
+  /** Resolves with the exit code when the process has ended. */
   ended: Promise<number | null>;
   stop: () => Promise<void>;
 }
 
-/** What a test says about a gateway; names, ports and versions are filled in. */
+/** The configuration of a test. The helper adds names, ports and versions. */
 export type GatewayConfig = Pick<RunConfigDocument, 'backends' | 'incoming'> & Partial<RunConfigDocument>;
 
 export interface GatewayOptions {
-  /** Put in front of the command, e.g. `['taskset', '-c', '0']`. */
+  /** Words before the command, e.g. `['taskset', '-c', '0']`. */
   prefix?: string[];
   nodeOptions?: string[];
   env?: Record<string, string>;
 }
 
-/** The program that serves: what VMCP_RUNTIME names, or the build when there is one, else the sources. */
+/** Returns the runtime's program: VMCP_RUNTIME, else the build, else the sources. */
 export function runtimeProgram(): string {
   const named = process.env.VMCP_RUNTIME;
   if (named !== undefined) return named;
@@ -43,7 +43,7 @@ export function runtimeProgram(): string {
   return existsSync(built) ? built : join(ROOT, 'runtime', 'main.ts');
 }
 
-/** With free ports where it names none. */
+/** Returns the document with free ports for those that the configuration omits. */
 async function completed(
   config: GatewayConfig,
 ): Promise<{ document: RunConfigDocument; port: number; privatePort: number }> {
@@ -57,7 +57,7 @@ async function completed(
   return { document, port, privatePort };
 }
 
-/** Starts the runtime with this configuration, and waits until it says that it is ready. */
+/** Starts the runtime with this configuration, and waits until it reports that it is ready. */
 export async function startGateway(config: GatewayConfig, options: GatewayOptions = {}): Promise<Gateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const { document, port, privatePort } = await completed(config);

@@ -4,17 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const OUTPUT_LIMIT = 64 * 1024;
 const STOP_DEADLINE_MS = 5_000;
 
-/** A running child process, and what it wrote last. */
+/** A running child process with its latest output. */
 export interface Program {
   pid: number;
-  /** The last 64 KiB of both outputs. */
+  /** Returns the last 64 KiB of both outputs. */
   output: () => string;
-  /** The first 64 KiB of both outputs, for what a program says once when it starts. */
+  /** Returns the first 64 KiB of both outputs, which hold the messages of the start. */
   beginning: () => string;
   exited(): boolean;
-  /** Resolves with the exit code when it has ended; null where a signal ended it. */
+  /** Resolves with the exit code when the process has ended; null if a signal ended it. */
   ended: Promise<number | null>;
-  /** Resolves with the first line of standard output that is a JSON object; rejects when there is none in time. */
+  /** Resolves with the first line of standard output that is a JSON object. Rejects at the deadline. */
   firstJson(deadlineMs: number): Promise<Record<string, unknown>>;
   stop: () => Promise<void>;
 }
@@ -34,7 +34,7 @@ export function startProgram(command: string, args: string[], env: NodeJS.Proces
     keep(chunk);
   });
   child.stderr.setEncoding('utf8').on('data', keep);
-  // Whoever started it may end without stopping it: no orphan.
+  // The test's process may end without stopping the child, which would leave an orphan.
   const endWithUs = () => child.kill('SIGKILL');
   process.once('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));

@@ -4,8 +4,8 @@ const DEADLINE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
 /**
- * Asks again until it holds. Errors count as no. `hopeless`: it never will.
- * @throws where it does not within a minute
+ * Polls until the condition holds. Errors count as false. `hopeless`: returns true if the condition can never hold.
+ * @throws if it does not hold within a minute
  */
 export async function until(
   what: string,

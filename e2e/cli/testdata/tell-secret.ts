@@ -1,4 +1,4 @@
-// An MCP server on stdio that proves which secret it was started with, without telling it.
+// An MCP server on stdio that proves which secret it was started with, without disclosing it.
 import { createHash } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
