@@ -16,10 +16,7 @@ afterEach(closeAll);
 const UPDATED = 'notifications/resources/updated';
 const CAPABILITIES = { tools: {}, resources: { subscribe: true } };
 
-/**
- * Starts a backend with one resource that clients may subscribe to, and a function that reports an update of any
- * resource.
- */
+/** Starts a backend with one resource that clients may subscribe to, and a function that reports an update of any resource. */
 async function serveResource(resource: string) {
   const streams = new Set<ServerResponse>();
   const subscribed: unknown[] = [];

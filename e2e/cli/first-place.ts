@@ -19,10 +19,7 @@ const REGISTRY = {
   },
 };
 
-/**
- * A directory without any file of vmcp. It has an npm package on stdio that needs a secret, and a registry that lists
- * the package.
- */
+/** A directory without any file of vmcp. It has an npm package on stdio that needs a secret, and a registry that lists the package. */
 export interface FirstPlace extends Workplace {
   /** Runs a command with its own home directory. */
   vmcp(...args: string[]): ReturnType<Workplace['run']>;

@@ -7,14 +7,14 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const ROBOT = join(ROOT, 'e2e', 'robot', 'main.ts');
 const DEADLINE_MS = 25_000;
 
-/** A home folder with a browser, for programs as people run them. */
+/** A home folder with a browser, for programs run as users run them. */
 export interface Desk {
   readonly home: string;
-  /** Runs a command to its end, without input. @throws where it does not end in time */
+  /** Runs a command to its end, without input. @throws if it does not end in time */
   run(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
-  /** Starts a command that speaks JSON-RPC by lines. */
+  /** Starts a command that speaks JSON-RPC with one message a line. */
   start(command: readonly string[]): LineClient;
-  /** How often a browser was opened. */
+  /** Returns how often a program opened the browser. */
   opened(): Promise<number>;
   close(): Promise<void>;
 }
@@ -34,22 +34,22 @@ interface Rpc {
 export interface LineClient {
   request(method: string, params: object): Promise<Rpc>;
   notify(method: string): void;
-  /** What the program sent without being asked, as JSON by lines. */
+  /** Returns the program's notifications as JSON, one a line. */
   readonly notifications: () => string;
   readonly stderr: () => string;
   stop(): Promise<void>;
 }
 
-/** The beginning of the command of a program that is installed by npm in a folder. */
+/** Returns the first words of the command of an npm program that a folder has installed. */
 export const npmProgram = (name: string, folder = ROOT): readonly string[] => [
   process.execPath,
   join(folder, 'node_modules', '.bin', name),
 ];
 
-/** `user` is who logs in with its browser. */
+/** Opens a desk. `user`: the account that logs in with its browser. */
 export async function openDesk(user: string): Promise<Desk> {
   const home = await mkdtemp(join(tmpdir(), 'vmcp-desk-'));
-  // It comes back at once, as one does that is running already.
+  // The browser command returns at once, as it does for a browser that already runs.
   const [browser, log] = [join(home, 'xdg-open'), join(home, 'opened')];
   await writeFile(log, '');
   await writeFile(

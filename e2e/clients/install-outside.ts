@@ -1,4 +1,4 @@
-// Installs the clients of `make test-clients`; those that are there already stay.
+// Installs the clients of `make test-clients`. Existing installations stay.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -16,7 +16,7 @@ import { closeAll, closing } from '../relay/gateway-to.ts';
 import { PersonAuth } from './person-auth.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
-/** Seconds that an access token lives. */
+/** Lifespan of an access token, in seconds. */
 const LIFESPAN = 2;
 
 afterEach(async () => {
@@ -24,11 +24,11 @@ afterEach(async () => {
   await closeAll();
 });
 
-/** Connects, calls `okta_whoami` and leaves. Rejects where somebody has to log in, who then is back with an answer. */
+/** Connects, calls `okta_whoami` and closes. Rejects if a login is needed; then the person has already returned with an answer. */
 type Call = (url: URL, person: PersonAuth) => Promise<unknown>;
 interface Library {
   readonly call: Call;
-  /** Redeems what the login brought. */
+  /** Redeems the answer of the login. */
   readonly finish: (url: URL, person: PersonAuth) => Promise<unknown>;
 }
 
@@ -81,7 +81,7 @@ const libraries: Readonly<Record<string, Library>> = {
   },
 };
 
-/** Calls, after a login where one is needed. @returns who the caller was at the backend */
+/** Calls the tool, after a login if one is needed. Returns the caller's account at the backend. */
 async function callAs(library: Library, world: Arrangement, person: PersonAuth): Promise<string | undefined> {
   const url = new URL(world.resource);
   const before = person.logins;
@@ -101,7 +101,7 @@ const start = async (storage?: 'sqlite'): Promise<Arrangement> => {
 describe.each(Object.keys(libraries))('%s', (name) => {
   const library = libraries[name]!;
 
-  it('logs in once: restarts of the server and ends of access tokens ask nobody; after a revocation it logs in again', async () => {
+  it('logs in once, survives restarts and token expiry, and logs in again after a revocation', async () => {
     const clock = setWallClock();
     const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
     expect(await callAs(library, world, person)).toBe('alice');
@@ -120,7 +120,7 @@ describe.each(Object.keys(libraries))('%s', (name) => {
     expect(person).toMatchObject({ logins: 2, registrations: 1 });
   });
 
-  it('that the server has forgotten registers again, and logs in', async () => {
+  it('registers and logs in again if the server has lost its registration', async () => {
     const [world, person] = [await start(), new PersonAuth('alice')];
     expect(await callAs(library, world, person)).toBe('alice');
     await world.restart();
@@ -128,7 +128,7 @@ describe.each(Object.keys(libraries))('%s', (name) => {
     expect(person).toMatchObject({ logins: 2, registrations: 2 });
   });
 
-  it('opens a login with its old tokens after keys and logins of the server were deleted', async () => {
+  it('opens a login with its old tokens after the server lost its keys and logins', async () => {
     const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
     expect(await callAs(library, world, person)).toBe('alice');
     await world.restartWithoutState();

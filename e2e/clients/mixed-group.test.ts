@@ -9,7 +9,7 @@ import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { npmProgram, openDesk } from './desk.ts';
 
-/** `old` speaks 2025-11-25 only, `new` both revisions. */
+/** `old` speaks only 2025-11-25, `new` both revisions. */
 let servers: { old: SdkServer; new: SdkServer };
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ async function start(names: readonly ('old' | 'new')[]): Promise<ServedGateway> 
   return gateway;
 }
 
-/** The first part of each tool name is the backend. */
+/** Returns the backends: the first part of each tool name. */
 const backendsOf = (tools: readonly { readonly name: string }[]) =>
   [...new Set(tools.map(({ name }) => name.split('_')[0] ?? ''))].sort();
 
@@ -64,7 +64,7 @@ async function inspect(url: string, era: string): Promise<Seen> {
   return { backends: backendsOf((JSON.parse(stdout) as { result: { tools: { name: string }[] } }).result.tools) };
 }
 
-/** Each connects with its defaults, or as its name says. */
+/** Clients with their defaults, or with the setting in their name. */
 const clients: Readonly<Record<string, (url: string) => Promise<Seen>>> = {
   async 'the SDK client of the 1.x line'(url) {
     const client = await connectOldClient(new URL(url));
@@ -109,22 +109,22 @@ describe.each(Object.keys(clients))('%s', (name) => {
   });
 });
 
-describe('a client that speaks 2026-07-28 only', () => {
+describe('a client that speaks only 2026-07-28', () => {
   const pin = { pin: '2026-07-28' } as const;
 
-  it('connects to a group whose backends all speak it', async () => {
+  it('connects to a group if all its backends speak that revision', async () => {
     const { url } = await start(['new']);
     expect(await connectSdk(url, pin)).toEqual({ backends: ['new'], revision: '2026-07-28' });
     expect((await inspect(url, 'modern')).backends).toEqual(['new']);
   });
 
-  it('learns at once that a group with a backend of older revisions does not offer it', async () => {
+  it('fails at once for a group with a backend of older revisions', async () => {
     const { url } = await start(['old', 'new']);
     await expect(connectSdk(url, pin)).rejects.toThrow('did not offer pinned protocol version 2026-07-28');
     await expect(inspect(url, 'modern')).rejects.toThrow('did not offer pinned protocol version 2026-07-28');
   });
 
-  it('lists and calls the tools of the backends that speak it where it needs no server/discover', async () => {
+  it('lists and calls the tools of the backends that speak it, without server/discover', async () => {
     const { url } = await start(['new']);
     const first = new Client({ name: 'new', version: '1' }, { versionNegotiation: { mode: pin } });
     await first.connect(new StreamableHTTPClientTransport(new URL(url)));

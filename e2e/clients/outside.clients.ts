@@ -1,4 +1,4 @@
-// Run by `make test-clients`, which installs them.
+// `make test-clients` installs the clients and runs this file.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -13,7 +13,7 @@ import { npmProgram, openDesk, type Desk } from './desk.ts';
 import { OUTSIDE_FOLDER, PYTHON } from './outside-versions.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
-/** Seconds that an access token lives: longer than a program takes to start. */
+/** Lifespan of an access token, in seconds: longer than a program takes to start. */
 const LIFESPAN = 10;
 
 afterEach(closeAll);
@@ -31,7 +31,7 @@ async function run({ desk }: Opened, command: readonly string[]): Promise<string
 
 const accountOf = ({ world }: Opened, json: string) => accountAt(world.providers.okta!, JSON.parse(json) as Caller);
 
-/** Each uses the login that it has or gets one, and returns the caller's account; Codex and Claude Code only list the tools. */
+/** Each client uses its login or gets a new one, and returns the caller's account. Codex and Claude Code only list the tools. */
 const clients: Readonly<Record<string, (opened: Opened) => Promise<string | undefined>>> = {
   async mcporter(opened) {
     const about = ['--http-url', opened.world.resource, '--allow-http', '--tool', 'okta_whoami', '--output', 'json'];
@@ -49,7 +49,7 @@ const clients: Readonly<Record<string, (opened: Opened) => Promise<string | unde
   async Codex({ world, desk }) {
     const codex = npmProgram('codex', OUTSIDE_FOLDER);
     const { stdout } = await desk.run([...codex, 'mcp', 'list', '--json']);
-    // Adding a server logs in there.
+    // `mcp add` includes a login.
     if (!stdout.includes(world.resource)) await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', world.resource]);
     if (!(await toolsOf(desk, codex)).includes('okta_whoami')) await desk.run([...codex, 'mcp', 'login', 'vmcp']);
     return (await toolsOf(desk, codex)).includes('okta_whoami') ? 'alice' : undefined;
@@ -65,7 +65,7 @@ const clients: Readonly<Record<string, (opened: Opened) => Promise<string | unde
 };
 
 const CLAUDE = [join(OUTSIDE_FOLDER, 'node_modules', '.bin', 'claude')];
-/** It connects to MCP servers before it asks for a model, which no test has. */
+/** Claude Code connects to MCP servers before it asks for a model. No test has a model. */
 const CLAUDE_ENV = {
   ANTHROPIC_API_KEY: 'not-a-key',
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
@@ -78,17 +78,17 @@ const CONNECTED = '{"name":"vmcp","status":"connected"}';
 const addToClaude = (desk: Desk, url: string) =>
   desk.run([...CLAUDE, 'mcp', 'add', '--transport', 'http', '--scope', 'user', 'vmcp', url], CLAUDE_ENV);
 
-/** It logs in at a terminal only. */
+/** Logs in on a terminal, because Claude Code needs one. */
 const logInWithClaude = (desk: Desk) =>
   desk.run(['script', '-qec', `${CLAUDE.join(' ')} mcp login vmcp`, '/dev/null'], CLAUDE_ENV);
 
-/** Begins a conversation. Returns the events of it, the first of which names the servers and the tools. */
+/** Begins a conversation. Returns its events; the first one names the servers and the tools. */
 async function startClaude(desk: Desk): Promise<string> {
   const prompt = ['-p', 'hello', '--output-format', 'stream-json', '--verbose'];
   return (await desk.run([...CLAUDE, ...prompt], CLAUDE_ENV)).stdout;
 }
 
-/** What Codex finds at the server with the login that it has. */
+/** Returns the tools that Codex lists with its current login. */
 async function toolsOf(desk: Desk, codex: readonly string[]): Promise<string> {
   const server = desk.start([...codex, 'app-server']);
   try {
@@ -118,7 +118,7 @@ describe('fastmcp in front of a group with a backend of older revisions', () => 
 });
 
 describe('Codex whose session was revoked', () => {
-  it('says that the server requires a login, and how to do it', async () => {
+  it('says that the server requires a login, and how to log in', async () => {
     const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
     const desk = closing(await openDesk('alice'));
     const codex = npmProgram('codex', OUTSIDE_FOLDER);
@@ -139,7 +139,7 @@ describe('Codex whose session was revoked', () => {
 });
 
 describe('Claude Code whose session was revoked', () => {
-  it('says that the server needs a login, in its list and when a conversation starts', async () => {
+  it('says that the server needs a login, in its list and at the start of a conversation', async () => {
     const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
     const desk = closing(await openDesk('alice'));
     await addToClaude(desk, world.resource);
@@ -152,7 +152,7 @@ describe('Claude Code whose session was revoked', () => {
 });
 
 describe.each(Object.keys(clients))('%s', (name) => {
-  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+  it('logs in once by a browser, survives a restart and token refreshes, and logs in again after sign-out', async () => {
     const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
     const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
     const opened = { world, desk: closing(await openDesk('alice')) };
@@ -162,7 +162,7 @@ describe.each(Object.keys(clients))('%s', (name) => {
     expect(await opened.desk.opened()).toBe(1);
     await world.restart();
     expect(await call()).toBe('alice');
-    // By their own clocks, too: some clients log in anew where a server refuses what they think is good.
+    // The tokens have to expire by the client's clock, too: some clients log in again if a server refuses an unexpired token.
     await until('the end of the first access token', () => Date.now() >= ends);
     expect(await call()).toBe('alice');
     expect(await opened.desk.opened()).toBe(1);

@@ -11,8 +11,8 @@ interface SavedTokens {
 }
 
 /**
- * What a library's client keeps of an authorization, with a person who logs in by the robot browser. It has the members that the
- * OAuth client providers of all these libraries have in common.
+ * OAuth client state of a library, with a person who logs in by the robot browser. It has the members that the OAuth client providers of
+ * all these libraries share.
  */
 export class PersonAuth {
   readonly redirectUrl = 'http://127.0.0.1:1/callback';
@@ -23,12 +23,12 @@ export class PersonAuth {
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
   };
-  /** How often the person had to do something. */
+  /** How often the person acted. */
   logins = 0;
-  /** How often it registered. */
+  /** How often the client registered. */
   registrations = 0;
   saved: SavedTokens | undefined;
-  /** What the last redirect brought back. */
+  /** Parameters of the last redirect back to the client. */
   answer = new URLSearchParams();
   readonly #user: string;
   readonly #robot = new Robot();

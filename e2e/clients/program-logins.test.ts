@@ -9,7 +9,7 @@ import { closeAll, closing } from '../relay/gateway-to.ts';
 import { npmProgram, openDesk, type Desk, type LineClient } from './desk.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
-/** Seconds that an access token lives. */
+/** Lifespan of an access token, in seconds. */
 const LIFESPAN = 2;
 
 afterEach(async () => {
@@ -24,7 +24,7 @@ async function start(): Promise<{ world: Arrangement; desk: Desk; clock: WallClo
   return { world, desk: closing(await openDesk('alice')), clock };
 }
 
-/** Who the caller was at the backend, in the result of `okta_whoami`. */
+/** Returns the caller's account at the backend, from the result of `okta_whoami`. */
 const accountIn = ({ providers }: Arrangement, result: unknown) =>
   accountAt(providers.okta!, (result as { structuredContent: Caller }).structuredContent);
 
@@ -41,7 +41,7 @@ describe('the MCP Inspector on a command line', () => {
     };
   }
 
-  it('opens a login with its old tokens after keys and logins of the server were deleted', async () => {
+  it('opens a login with its old tokens after the server lost its keys and logins', async () => {
     const { world, desk } = await start();
     const call = await prepare(world, desk);
     expect(await call()).toBe('alice');
@@ -50,7 +50,7 @@ describe('the MCP Inspector on a command line', () => {
     expect(await desk.opened()).toBe(2);
   });
 
-  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+  it('logs in once by a browser, survives a restart and token refreshes, and logs in again after sign-out', async () => {
     const { world, desk, clock } = await start();
     const call = await prepare(world, desk);
     expect(await call()).toBe('alice');
@@ -83,7 +83,7 @@ describe('mcp-remote', () => {
   const ask = async (client: LineClient, world: Arrangement) =>
     accountIn(world, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
 
-  it('opens a login with its old tokens after keys and logins of the server were deleted', async () => {
+  it('opens a login with its old tokens after the server lost its keys and logins', async () => {
     const { world, desk } = await start();
     const first = await connect(desk, world);
     expect(await ask(first, world)).toBe('alice');
@@ -93,7 +93,7 @@ describe('mcp-remote', () => {
     expect(await desk.opened()).toBe(2);
   });
 
-  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+  it('logs in once by a browser, survives a restart and token refreshes, and logs in again after sign-out', async () => {
     const { world, desk, clock } = await start();
     const call = (client: LineClient) => ask(client, world);
     const first = await connect(desk, world);

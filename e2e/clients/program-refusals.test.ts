@@ -17,7 +17,7 @@ interface Called {
 /** Calls `picky_tool_0` once. */
 type Caller = (desk: Desk, world: Arrangement) => Promise<Called>;
 
-/** A backend that refuses the tokens of so many calls. */
+/** Starts a backend that refuses the tokens of this many calls. */
 async function start(refusals: number): Promise<{ world: Arrangement; desk: Desk; calls: () => number }> {
   let calls = 0;
   const backend = closing(
@@ -60,17 +60,17 @@ const programs: Readonly<Record<string, Caller>> = {
   },
 };
 
-describe.each(Object.keys(programs))('%s, where a backend answers 401 to the token of a provider', (name) => {
+describe.each(Object.keys(programs))("%s, if a backend answers 401 to a provider's token", (name) => {
   const call = programs[name]!;
 
-  it('gets the result of the same call, made again with a renewed token', async () => {
+  it('gets the result of the same call, repeated with a renewed token', async () => {
     const { world, desk, calls } = await start(1);
     expect(await call(desk, world)).toMatchObject({ content: [{ type: 'text' }] });
     expect(calls()).toBe(2);
     expect(await desk.opened()).toBe(1);
   });
 
-  it('gets the link as a result where that is refused too, and does not log in again and again', async () => {
+  it('gets the link as a result if the backend refuses the renewed token, and does not log in repeatedly', async () => {
     const { world, desk, calls } = await start(Infinity);
     const { isError, content } = await call(desk, world);
     expect(isError).toBe(true);

@@ -19,7 +19,7 @@ afterAll(async () => {
   await backend.close();
 });
 
-/** What both lines of the SDK's client have in common. */
+/** The members that the clients of both SDK lines share. */
 interface SdkClient {
   listTools(): Promise<{ tools: { name: string }[] }>;
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;

@@ -24,7 +24,7 @@ afterAll(() => world.close());
 const accountOf = async (token: string) => accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'));
 
 describe('openid-client', () => {
-  it.each(['oauth2', 'oidc'] as const)('finds, registers, logs in, refreshes and revokes (%s)', async (algorithm) => {
+  it.each(['oauth2', 'oidc'] as const)('discovers, registers, logs in, refreshes, revokes (%s)', async (algorithm) => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     const execute = [oidc.allowInsecureRequests];
     const registered = await oidc.dynamicClientRegistration(new URL(world.origin), METADATA, oidc.None(), {

@@ -46,8 +46,8 @@ export async function loadBase({ folder, load }: Containers): Promise<string> {
 }
 
 /**
- * Builds both images from their Dockerfiles on that base. Packages come from this machine's npm registry and cache.
- * The npm settings and the environment of the build contain `secret`.
+ * Builds both images from their Dockerfiles on that base. Packages come from this machine's npm registry and cache. The npm settings and
+ * the environment of the build contain `secret`.
  */
 export async function buildImages({ buildah, folder }: Containers, secret: string): Promise<void> {
   // A bind mount, because buildah would compare and store all these files if they were in a layer.

@@ -11,9 +11,7 @@ import { buildImages, loadBase, nameOf, REVISION, VERSION } from './build-images
 import { type Containers, describeWithContainers, openContainers } from './open-containers.ts';
 
 const IMAGES = ['operator', 'runtime'] as const;
-/**
- * Both programs return memory to the system. The runtime keeps small buffers, because calls would wait for new ones.
- */
+/** Both programs return memory to the system. The runtime keeps small buffers, because calls would wait for new ones. */
 const MALLOC_SETTINGS = {
   operator: ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072'],
   runtime: ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=1048576', 'MALLOC_TRIM_THRESHOLD_=8388608'],

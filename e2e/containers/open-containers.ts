@@ -51,9 +51,7 @@ function whyNone(more: Record<string, string>): string | undefined {
   return packages.length === 0 ? undefined : `apt-get install ${packages.join(' ')}`;
 }
 
-/**
- * Declares tests that need containers and the programs of `more`. Skips them with the reason if the machine has none.
- */
+/** Declares tests that need containers and the programs of `more`. Skips them with the reason if the machine has none. */
 export function describeWithContainers(name: string, tests: () => void, more: Record<string, string> = {}): void {
   const missing = whyNone(more);
   if (missing === undefined) {

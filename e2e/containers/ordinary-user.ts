@@ -25,9 +25,8 @@ export interface OrdinaryUser {
 }
 
 /**
- * Creates a user with a podman separate from root's. Changes no file of this machine: the mount namespace of each
- * command
- * replaces the user and group files.
+ * Creates a user with a podman separate from root's. Changes no file of this machine: the mount namespace of each command replaces the user
+ * and group files.
  */
 export function openOrdinaryUser({ folder }: Containers): OrdinaryUser {
   const inside = (name: string) => join(folder, 'user', name);

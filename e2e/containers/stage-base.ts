@@ -3,10 +3,7 @@ import { dirname, join } from 'node:path';
 import { run } from '../cluster/run-program.ts';
 import { stageNode } from '../cluster/kit/stage-node.ts';
 
-/**
- * Writes the files of the base image, on which the project's images are built and run: Node, npm and a shell of this
- * machine.
- */
+/** Writes the files of the base image, on which the project's images are built and run: Node, npm and a shell of this machine. */
 export async function stageBase(root: string): Promise<void> {
   stageNode(root);
   const program = realpathSync((await run('sh', ['-c', 'command -v npm'])).trim());

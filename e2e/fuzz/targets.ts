@@ -124,10 +124,7 @@ const sse = fc.constantFrom(
 const stream = fc.array(fc.oneof(sse, fc.string({ maxLength: 6 })), { maxLength: 60 }).map((parts) => parts.join(''));
 const LIMIT = 120;
 
-/**
- * Returns the events, and whether the parser reached its limit. The chunks decide only when the parser notices the
- * limit.
- */
+/** Returns the events, and whether the parser reached its limit. The chunks decide only when the parser notices the limit. */
 function parseEvents(chunks: Buffer[]): { events: SseEvent[]; isTooLarge: boolean } {
   const events: SseEvent[] = [];
   const parser = createSseParser({ maxEventBytes: LIMIT, onEvent: (event) => void events.push(event) });

@@ -16,10 +16,7 @@ async function isFree(port: number): Promise<boolean> {
   });
 }
 
-/**
- * Returns a free port of this machine, for a document that names it before a program listens. @throws when none is
- * free.
- */
+/** Returns a free port of this machine, for a document that names it before a program listens. @throws when none is free. */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(...RANGE);

@@ -8,8 +8,7 @@ const isChange = ({ method }: Rpc) => method === 'notifications/tools/list_chang
 type Knows = (...names: string[]) => Promise<void>;
 
 /**
- * Follows the tools of a client that lists them only after list-changed notifications on its stream. It lists after
- * every notification,
+ * Follows the tools of a client that lists them only after list-changed notifications on its stream. It lists after every notification,
  * because a late one may report an earlier change. `patience`: milliseconds.
  */
 export async function followTools(stream: OpenStream, list: () => Promise<string[]>, patience: number): Promise<Knows> {

@@ -28,7 +28,7 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-/** What the server says to these bytes until it closes the connection. */
+/** Sends raw bytes. Returns all text until the server closes the connection. */
 async function send(bytes: string): Promise<string> {
   const socket = await open();
   socket.write(bytes, 'latin1');
@@ -42,14 +42,14 @@ const SMUGGLED = 'DELETE /api/v1beta/clients/cursor HTTP/1.1\r\n';
 
 const OWN = /\/(logs|run|generated)\/|\/(status|children|allotments)\.json$|\/sessions\.sqlite/;
 
-/** Every file below a folder with its time of change, but what the server itself goes on writing. */
+/** Returns the files below a folder with their modification times, without those that the server writes all the time. */
 function filesBelow(folder: string): Map<string, number> {
   const all = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = all.map(({ parentPath, name }) => join(parentPath, name)).filter((path) => !OWN.test(path));
   return new Map(paths.map((path) => [path, statSync(path).mtimeMs]));
 }
 
-/** Status and text of an answer. The path goes out as it is written, where a browser would shorten it. */
+/** Returns status and text of an answer. Sends the path unchanged, which a browser would shorten. */
 async function asWritten(method: string, path: string, body?: unknown): Promise<[number, string]> {
   const asking = request({
     host: '127.0.0.1',
@@ -70,7 +70,7 @@ async function asWritten(method: string, path: string, body?: unknown): Promise<
 }
 
 describe('a name that leads out of its folder', () => {
-  it.each(OUTSIDE)('reads nothing, writes nothing and is told so: %j', async (name) => {
+  it.each(OUTSIDE)('gets a refusal, and neither reads nor writes a file: %j', async (name) => {
     const before = filesBelow(api.place.path);
     for (const [method, path, body] of requestsWith(name)) {
       const [status, said] = await asWritten(method, path, body);
@@ -80,7 +80,7 @@ describe('a name that leads out of its folder', () => {
     expect(filesBelow(api.place.path)).toEqual(before);
   });
 
-  it('is no way to another path of the server', async () => {
+  it('reaches no other path of the server', async () => {
     for (const path of NO_PATHS)
       expect([path, statuses(await send(head(`GET ${path} HTTP/1.1`, 'Connection: close')))]).toEqual([path, [404]]);
     const elsewhere = `GET http://evil.example/api/v1beta/version HTTP/1.1`;
@@ -88,7 +88,7 @@ describe('a name that leads out of its folder', () => {
   });
 });
 
-describe('a request inside of another one', () => {
+describe('a request inside another one', () => {
   const body = `${SMUGGLED}X: y\r\n\r\n`;
   it.each<[string, string[], string]>([
     ['with two lengths', ['Content-Length: 0', `Content-Length: ${body.length}`], body],
@@ -105,14 +105,14 @@ describe('a request inside of another one', () => {
       `0x5\r\n{}\r\n0\r\n\r\n${body}`,
     ],
     ['with a NUL in a header', ['X: a\0b'], body],
-  ])('%s is refused whole, and the connection ends', async (_what, headers, sent) => {
+  ])('%s ends in one refusal, and the connection ends', async (_what, headers, sent) => {
     const said = await send(head('POST /api/v1beta/clients HTTP/1.1', ...headers) + sent);
     expect(statuses(said).length).toBeLessThanOrEqual(1);
     expect(statuses(said).every((status) => status >= 400)).toBe(true);
     expect(statuses(said)).not.toContain(204);
   });
 
-  it('is refused in the form of every other problem', async () => {
+  it('gets the same problem form as other refusals', async () => {
     const said = await send(`GET /api/v1beta/version HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(70_000)}\r\n\r\n`);
     expect(statuses(said)).toEqual([431]);
     expect(said).toMatch(/content-type: application\/problem\+json/i);
@@ -121,7 +121,7 @@ describe('a request inside of another one', () => {
     expect(JSON.parse(nonsense.slice(nonsense.indexOf('{')))).toMatchObject({ status: 400, code: 'bad_request' });
   });
 
-  it('is refused so on a connection that has carried a whole answer, too, as clients keep theirs', async () => {
+  it('gets the same problem form on a kept connection after a whole answer', async () => {
     const socket = await open();
     const told = text(socket);
     socket.write(head('GET /api/v1beta/version HTTP/1.1'));
@@ -130,11 +130,11 @@ describe('a request inside of another one', () => {
       (bytes) => bytes > 0,
     );
     socket.write(`GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(70_000)}\r\n\r\n`);
-    // The first answer ends without a line break.
+    // The first answer does not end with a line break.
     expect([...(await told).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '431']);
   });
 
-  it('with two hosts, tokens or origins is refused', async () => {
+  it('with two hosts, tokens or origins gets a refusal', async () => {
     const twice = async (...headers: string[]) =>
       statuses(await send(['GET /api/v1beta/version HTTP/1.1', ...headers, 'Connection: close', '', ''].join('\r\n')));
     const [host, token] = [`Host: 127.0.0.1:${port()}`, `Authorization: Bearer ${api.token}`];
@@ -149,8 +149,8 @@ describe('a request inside of another one', () => {
   });
 });
 
-describe('a caller that is slow', () => {
-  it('with its headers or its body is not waited for without an end, and holds up nobody', async () => {
+describe('a slow caller', () => {
+  it('with its headers or its body gets 408 in bounded time, and delays no other caller', async () => {
     const startedAt = performance.now();
     const slowly = async (first: string): Promise<[number[], number]> => {
       const socket = await open();
@@ -167,12 +167,12 @@ describe('a caller that is slow', () => {
     const [headers, body] = await Promise.all(slow);
     expect(headers?.[0]).toEqual([408]);
     expect(body?.[0]).toEqual([408]);
-    // Limits of 10 and 30 s; whoever is slow by nature is given time.
+    // The limits are 10 and 30 s, so that callers with a slow network can finish.
     expect(headers?.[1]).toBeGreaterThan(8);
     expect(body?.[1]).toBeGreaterThan(25);
   }, 90_000);
 
-  it('cannot open connections without end', async () => {
+  it('opens only a bounded number of connections', async () => {
     const sockets = await Promise.all(Array.from({ length: 400 }, open));
     const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
     for (const socket of sockets) socket.resume();

@@ -8,7 +8,7 @@ import { findFreePort } from '../gateway/find-free-port.ts';
 import { server } from '../local/manifests.ts';
 import { eventually, makeWorkplace } from '../local/run-vmcp.ts';
 
-/** Enough that it takes a while to delete them. */
+/** Enough workloads that their deletion takes a while. */
 const MANY = 80;
 const names = Array.from({ length: MANY }, (_, index) => `far-${index}`);
 const far = (name: string): string => `apiVersion: vmcp.dev/v1alpha1
@@ -25,9 +25,9 @@ const Kept = z.object({
   value: z.object({ status: z.string(), workloads: z.array(z.object({ status: z.string() })) }),
 });
 
-it('a deletion of many that kill -9 ends leaves each workload as it was or gone, and is done by the next vmcp', async () => {
+it('a deletion of many workloads that kill -9 ends leaves each as it was or gone, and the next vmcp finishes it', async () => {
   const place = makeWorkplace();
-  // Several in a file: a deletion edits it.
+  // Several manifests in a file, so that the deletion has to edit it.
   place.manifest('server.yaml', server('demo', await findFreePort()));
   for (let at = 0; at < MANY; at += 10)
     place.manifest(
@@ -40,7 +40,7 @@ it('a deletion of many that kill -9 ends leaves each workload as it was or gone,
   place.manifest('kept.yaml', far('kept'));
   const manifests = join(place.path, 'manifests');
   const left = (): string[] =>
-    // As vmcp reads it: a write that was killed leaves an unfinished file of another name beside the manifest.
+    // vmcp ignores other names: a killed write leaves an unfinished file beside the manifest.
     readdirSync(manifests)
       .filter(isManifest)
       .flatMap((file) => {
@@ -77,12 +77,12 @@ it('a deletion of many that kill -9 ends leaves each workload as it was or gone,
     await eventually(done, (count) => count >= 5, 60_000);
     first.running.signal('SIGKILL');
     await first.running.ended;
-    // Killed in the middle of it, or this proves nothing.
+    // Unless the kill interrupts the deletion, the test proves nothing.
     expect(kept().status).toBe('running');
     const now = left();
     expect(now).toContain('kept');
     expect(now.length).toBeGreaterThan(1);
-    // What is noted to be done is gone; of the one that was being worked on either may be so.
+    // Workloads recorded as done are gone. The workload in work at the kill may be either.
     expect([MANY + 1 - done(), MANY - done()]).toContain(now.length);
     for (const name of ['management-address', 'management-token']) expect(existsSync(file(name))).toBe(true);
 

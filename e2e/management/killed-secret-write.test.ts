@@ -12,12 +12,12 @@ import { eventually, makeWorkplace } from '../local/run-vmcp.ts';
 import { callApi } from './use-api.ts';
 
 const ENVIRONMENT = { VMCP_SECRETS_PASSWORD: 'correct horse' };
-/** So that most of a change is the writing of the file: it is found in the middle of it at once. */
+/** Makes the file write the longest part of a change, so that the test can stop the process during the write. */
 const FILLING = 'x'.repeat(60_000);
 const MANY = 12;
 const Keys = z.object({ keys: z.array(z.object({ key: z.string() })) });
 
-it('secrets are those of before or after a write that kill -9 of the operator ends', async () => {
+it('secrets stay those of before or after a write of the operator that kill -9 ends', async () => {
   const place = makeWorkplace();
   place.manifest('server.yaml', server('demo', await findFreePort()));
   const address = join(place.path, '.vmcp/management-address');
@@ -47,7 +47,7 @@ it('secrets are those of before or after a write that kill -9 of the operator en
         answered += 1;
       }
     })();
-    // Held still with half of a file on the disk, or this proves nothing.
+    // Unless the process stops with half a file on the disk, the test proves nothing.
     const until = Date.now() + 60_000;
     while (halves().length === 0 && Date.now() < until) {
       first.signal('SIGCONT');

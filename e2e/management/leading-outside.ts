@@ -1,4 +1,4 @@
-/** Names that lead out of where they stand, where somebody takes them for paths or options. */
+/** Names that lead out of their folder if a program takes them for paths or options. */
 export const OUTSIDE = [
   '..',
   '../../etc/passwd',
@@ -16,7 +16,7 @@ export const OUTSIDE = [
   'C:\\x',
 ];
 
-/** Paths, as they are written, by which nothing is reached. */
+/** Paths that reach no route, sent unchanged. */
 export const NO_PATHS = [
   '/api/v1beta/../../etc/passwd',
   '/api/v1beta/clients/../version',
@@ -24,10 +24,10 @@ export const NO_PATHS = [
   '/./api/v1beta/version',
 ];
 
-/** As a part of a path. Dots are encoded, too: a server that decoded them before it looks for the route would take them away. */
+/** Encodes a path part. It encodes dots, too, because a server that decodes them before routing would remove them. */
 const part = (name: string) => encodeURIComponent(name).replaceAll('.', '%2e');
 
-/** Every request that takes a name, with this one: in its path, its query or its body. */
+/** Returns every request that takes a name, with this name in its path, query or body. */
 export function requestsWith(name: string): [method: string, path: string, body?: object][] {
   const encoded = part(name);
   return [

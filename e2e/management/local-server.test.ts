@@ -40,7 +40,7 @@ describe('vmcp up', () => {
     expect((await api.call('GET', '/version')).status).toBe(200);
   });
 
-  it('takes them away when it ends', async () => {
+  it('removes the files when it ends', async () => {
     const place = makeWorkplace();
     for (const [name, text] of Object.entries(await manifests())) place.manifest(name, text);
     expect((await place.run(['up', 'manifests', '--detach', '--timeout', '60s'])).code).toBe(0);

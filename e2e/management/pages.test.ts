@@ -9,7 +9,7 @@ import { server, whoami } from '../local/manifests.ts';
 import { NO_CHROMIUM, openChromium } from '../pages/chromium.ts';
 import { type RunningApi, useApi } from './use-api.ts';
 
-/** A name of somebody else that leads to this machine, as one does whose owner rebinds it. */
+/** A foreign name that resolves to this machine, as after DNS rebinding. */
 const REBOUND = 'evil.example';
 const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 
@@ -40,7 +40,7 @@ afterAll(async () => {
   await api.close();
 }, 30_000);
 
-/** As a script of the page sends it. */
+/** The request options that a script of the page sends. */
 interface Sent {
   method?: string;
   body?: string;
@@ -49,7 +49,7 @@ interface Sent {
   credentials?: 'include';
 }
 
-/** What a script of the page can learn of an answer. */
+/** The parts of an answer that a script of the page can read. */
 interface Learned {
   type: string;
   status: number;
@@ -80,7 +80,7 @@ inChromium(
       ['a name that leads here', `http://${REBOUND}:${portOf(site.address() as AddressInfo)}/`],
     ];
 
-    it('learns nothing and changes nothing, though it knew the token', async () => {
+    it('learns nothing and changes nothing, even with the token', async () => {
       const authorization = `Bearer ${api.token}`;
       const inits: Sent[] = [
         { method: 'GET' },
@@ -112,7 +112,7 @@ inChromium(
         const sent = page.waitForRequest(`${api.url}/clients?image`);
         await page.setContent(`<script>${beacon}</script><img src="${api.url}/clients?image">`);
         await sent;
-        // A form's text that is JSON as well.
+        // The text of the form is also valid JSON.
         await page.setContent(
           `<form method="post" enctype="text/plain" action="${api.url}/clients"><input name='{"name":"cursor","x":"' value='"}'><button>go</button></form>`,
         );
@@ -124,18 +124,18 @@ inChromium(
         expect(followed.status()).toBe(403);
       }
       expect(await clients()).toEqual([]);
-      // Nor can it fill the log of what was done.
+      // The page cannot fill the audit log either.
       expect(existsSync(join(api.place.path, '.vmcp/logs/management-audit.log'))).toBe(false);
     });
 
-    it('is no page of the server by a name that leads to it', async () => {
+    it('gets 403 under a name that resolves to the server', async () => {
       const rebound = api.url.replace('127.0.0.1', REBOUND);
       const answer = await page.goto(`${rebound}/version`);
       expect([answer?.status(), await answer?.json()]).toEqual([
         403,
         expect.objectContaining({ code: 'foreign_host' }),
       ]);
-      // Its own origin now, so no other rule of the browser holds it back.
+      // The page's own origin now, so that no other browser rule blocks the request.
       const init = { method: 'POST', body, headers: { ...json, authorization: `Bearer ${api.token}` } };
       expect(await ask(`${rebound}/clients`, init)).toMatchObject({ status: 403 });
       expect(await ask(`${rebound}/clients`, { headers: { authorization: `Bearer ${api.token}` } })).toMatchObject({
@@ -144,7 +144,7 @@ inChromium(
       expect(await clients()).toEqual([]);
     });
 
-    it('gets nothing that a browser would keep, frame or guess the type of', async () => {
+    it('gets headers that forbid caching, sharing between origins and guessing the type', async () => {
       const { headers } = await api.call('GET', '/version');
       expect(headers.get('cache-control')).toBe('no-store');
       expect(headers.get('x-content-type-options')).toBe('nosniff');

@@ -37,7 +37,7 @@ const runs = (name: string) =>
   );
 const urlOf = (port: number) => `http://127.0.0.1:${port}/mcp`;
 
-it('a program is started, asked and shown as its record says', async () => {
+it('vmcp starts, calls and shows a program as its record says', async () => {
   await done('POST', '/workloads', {
     ...{ name: 'near', group: 'apart', command: ['node', WHOAMI], cmd_arguments: ['--port', String(program)] },
     ...{ transport: 'streamable-http', target_port: program, proxy_port: own, proxy_mode: 'sse' },
@@ -68,7 +68,7 @@ it('a program is started, asked and shown as its record says', async () => {
   expect(await fetch(urlOf(program)).catch(() => 'nobody')).toBe('nobody');
 }, 120_000);
 
-it('a remote server gets the headers and the token of its record, whose values no answer has', async () => {
+it('a remote server gets the headers and the token of its record, and no answer contains their values', async () => {
   await done('POST', '/workloads', {
     ...{ name: 'far', url: urlOf(moved), transport: 'streamable-http', proxy_port: far },
     oauth_config: { bearer_token: { name: 'vmcp-secrets/token' } },

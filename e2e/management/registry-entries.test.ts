@@ -8,7 +8,7 @@ import { server } from '../local/manifests.ts';
 import { eventually, ROOT } from '../local/run-vmcp.ts';
 import { type RunningApi, useApi } from './use-api.ts';
 
-// What somebody writes who wants an image to get more than whoever runs it gives it.
+// An attacker's entry: its image would get more rights than a user gives it.
 
 const IMAGE = 'ghcr.io/example/useful:1';
 const MINUTES = 240_000;
@@ -21,7 +21,7 @@ const DECIDING = {
   CONTAINERS_CONF: '/tmp/evil.conf',
 };
 
-/** As files and URLs have it, with fields that are ours and fields that are none. */
+/** The entry in the form of files and URLs, with our fields and unknown ones. */
 const ENTRY = {
   image: IMAGE,
   transport: 'stdio',
@@ -44,7 +44,7 @@ const ENTRY = {
   publish: ['0.0.0.0:22:22'],
 };
 
-/** The same as an API of the official form has it. */
+/** The same entry in the form of the official registry API. */
 const API_ENTRY = {
   server: {
     name: 'io.example/useful',
@@ -81,7 +81,7 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-engine-'));
   engine = join(folder, 'calls');
   const program = join(ROOT, 'e2e/cli/testdata/tell-secret.ts');
-  // In place of a container engine: it notes how it was started, and is the server. There are no containers that it could tell of.
+  // Replaces a container engine: records how it was started, and is the server. It has no containers to list.
   const script = `#!/bin/sh\n[ "$1" = run ] || exit 0\n{ for word in "$@"; do echo "$word"; done; echo; env; echo ---; } >>'${engine}'\nexec '${process.execPath}' '${program}'\n`;
   writeFileSync(join(folder, 'podman'), script);
   chmodSync(join(folder, 'podman'), 0o755);
@@ -103,7 +103,7 @@ async function setRegistry(settings: object): Promise<void> {
   if (answer.status !== 200) throw new Error(await answer.text());
 }
 
-/** Starts of the engine: its arguments, and its environment. */
+/** Returns the recorded starts of the engine: arguments and environment. */
 function starts(): { args: string[]; env: string[] }[] {
   return readFileSync(engine, 'utf8')
     .split('---\n')
@@ -115,7 +115,7 @@ function starts(): { args: string[]; env: string[] }[] {
 }
 
 const RUN = ['run', '--rm', '--init', '--interactive', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
-/** How `vmcp` finds the containers of a workload again. */
+/** Returns the labels by which `vmcp` finds the containers of a workload. */
 const labelsOf = (name: string) =>
   [`folder=${join(api.place.path, '.vmcp/run/default')}`, `server=mcp-${name}`].flatMap((label) => [
     '--label',
@@ -143,9 +143,9 @@ const SOURCES: [string, string, () => object, () => Record<string, string>][] = 
   ],
 ];
 
-describe('an entry of a registry', () => {
+describe('a registry entry', () => {
   it.each(SOURCES)(
-    'of a %s sets no mount, privilege, command, or variable that decides what runs; where it came from is recorded',
+    'from a %s sets no mount, privilege, command or deciding variable, and the workload records its origin',
     async (kind, entry, settings, origin) => {
       const content = { version: '1', servers: { useful: ENTRY } };
       writeFileSync(join(api.place.path, 'servers.json'), JSON.stringify(content));
@@ -164,7 +164,7 @@ describe('an entry of a registry', () => {
       expect(detail).toEqual({
         ...{ name, image: IMAGE, group: 'demo', transport: 'stdio', env_vars: { MODE: 'quiet' }, host: '127.0.0.1' },
         ...{ proxy_mode: 'streamable-http', trust_proxy_headers: false, network_isolation: false, ...origin() },
-        // The official form has no word for it.
+        // The official form has no such field.
         ...(kind === 'api' ? {} : { stdio_process: 'perSession' }),
       });
       const exported = await read(`/workloads/${name}/export`);
@@ -179,7 +179,7 @@ describe('an entry of a registry', () => {
     MINUTES,
   );
 
-  it('whose image is an option is not run', async () => {
+  it('does not run if its image is an option', async () => {
     const image = '--privileged';
     const content = { version: '1', servers: { useful: { ...ENTRY, image } } };
     writeFileSync(join(api.place.path, 'servers.json'), JSON.stringify(content));
@@ -190,7 +190,7 @@ describe('an entry of a registry', () => {
     expect([starts(), (await api.call('GET', '/workloads/refused')).status]).toEqual([[], 404]);
   });
 
-  it('puts no control characters on a terminal', async () => {
+  it('prints no control characters on a terminal', async () => {
     const escape = '\u001b]0;evil\u0007\u001b[2J';
     const content = {
       servers: { useful: { ...ENTRY, args: [escape], env_vars: [{ name: 'A', required: true, description: escape }] } },
@@ -203,9 +203,9 @@ describe('an entry of a registry', () => {
   });
 });
 
-describe('annotations and labels', () => {
+describe('the annotations and labels of a workload', () => {
   it(
-    'of a workload set no mount, privilege or command, whatever they say',
+    'set no mount, privilege or command, whatever their values',
     async () => {
       const hostile = { volumes: ['/:/host'], privileged: true, command: ['sh'], publish: ['22:22'] };
       const texts = {

@@ -1,4 +1,4 @@
-/** A request of each operation that is refused for nothing that stands in it: path, query and body. */
+/** A request of an operation with valid content: path, query and body. */
 export interface Sample {
   path: string;
   body?: unknown;
@@ -7,7 +7,7 @@ export interface Sample {
 const CLIENT = { name: 'cursor', groups: [] };
 const WORKLOAD = { name: 'sample', url: 'https://mcp.example.com/mcp', transport: 'streamable-http' };
 
-/** By operationId, in an order in which what one needs was made by those before. */
+/** Requests by operationId. Requests that create objects come before those that need them. */
 export const SAMPLES: Record<string, Sample> = {
   getVersion: { path: '/version' },
   getOpenApi: { path: '/openapi.json' },

@@ -6,12 +6,12 @@ import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { type RunningApi, useApi } from './use-api.ts';
 
-/** Stands in every value that is a secret, and nowhere else. */
+/** Part of every secret value, and of no other text. */
 const CANARY = 'canary-7f3a91';
 const MINUTES = 120_000;
 const secret = (what: string): string => `${CANARY}-${what}`;
 
-/** Requests with a secret where it belongs, where it does not, and where nobody would look for it. */
+/** Requests with a secret in its own field, in a wrong field, and in an unexpected place. */
 const REQUESTS: [method: string, path: string, body: unknown][] = [
   ['POST', '/secrets', { provider_type: 'encrypted' }],
   ['POST', '/secrets/default/keys', { key: 'TOKEN', value: secret('stored') }],
@@ -69,9 +69,9 @@ const filesBelow = (folder: string): string[] =>
     return statSync(path).isFile() ? [path] : [];
   });
 
-describe('secrets that are sent to the management API', () => {
+describe('secrets sent to the management API', () => {
   it(
-    'are in no answer, no header, no log, no manifest, no argument, and nothing that is printed',
+    'appear in no answer, header, log, manifest, argument or output',
     async () => {
       const file = join(api.place.path, 'someone');
       writeFileSync(file, secret('in a file that is no registry'));
@@ -82,14 +82,14 @@ describe('secrets that are sent to the management API', () => {
         statuses.push(answer.status);
         answers.push(`${method} ${path}: ${JSON.stringify([...answer.headers])} ${await answer.text()}`);
       }
-      // Some were stored and used, most were refused, none broke anything.
+      // The server stored some secrets, refused most, and survived all.
       expect(statuses.filter((status) => status < 300)).toHaveLength(11);
       expect(statuses.filter((status) => status >= 500)).toEqual([]);
       expect(answers.filter((text) => text.includes(CANARY))).toEqual([]);
       expect(api.output()).not.toContain(CANARY);
       const logs = filesBelow(join(api.place.path, '.vmcp', 'logs'));
       expect(logs.map((path) => readFileSync(path, 'utf8')).join('\n')).toContain('management_secret_created');
-      // What reads it reads it from a file of its own.
+      // Programs read a secret from its own file.
       const others = filesBelow(api.place.path).filter((path) => path !== file && !path.includes('/.vmcp/run/'));
       expect(others.filter((path) => readFileSync(path, 'latin1').includes(CANARY))).toEqual([]);
       expect(execFileSync('ps', ['axww', '-o', 'args'], { encoding: 'utf8' })).not.toContain(CANARY);

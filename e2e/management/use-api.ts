@@ -2,19 +2,19 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
 
-/** What `vmcp up` runs in a workplace, and its management API. */
+/** A running `vmcp up` in a workplace, with its management API. */
 export interface RunningApi {
   place: Workplace;
-  /** With the base path. */
+  /** URL with the base path. */
   url: string;
   token: string;
-  /** What the command printed so far. */
+  /** Returns the output of the command so far. */
   output(): string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
 }
 
-/** Asks the management API of what runs in a workplace, with its token, and a body in JSON where one is given. */
+/** Calls the management API of a workplace with its token, and with a JSON body if given. */
 export function callApi(
   place: Pick<Workplace, 'read'>,
   method: string,
@@ -33,7 +33,7 @@ export function callApi(
   });
 }
 
-/** Runs manifests (file name to text) by the command itself; clients that are registered are those of a home of its own. */
+/** Runs manifests (file name to text) with the command itself, and with a home folder of its own for registered clients. */
 export async function useApi(
   manifests: Record<string, string>,
   environment: NodeJS.ProcessEnv = {},

@@ -33,21 +33,21 @@ const answers = (): Promise<boolean> =>
     () => false,
   );
 
-describe('a workload that runs', () => {
-  it('is told to run, and has a log', async () => {
+describe('a running workload', () => {
+  it('appears as running, and has a log', async () => {
     expect((await becomes('whoami', 'running')).status_context).toBe('');
     const listed = async () => {
       const { workloads } = (await (await api.call('GET', '/workloads')).json()) as { workloads: { name: string }[] };
       return workloads.map(({ name }) => name);
     };
-    // The list has what runs, and this one starts again when the server has probed it.
+    // The list contains running workloads only, so this one after the server's probe.
     await eventually(listed, (names) => names.includes('whoami'), 60_000);
     expect(await listed()).toEqual(['whoami']);
     const { status, headers } = await api.call('GET', '/workloads/whoami/logs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
   });
 
-  it('ends when it is stopped, and is there again when it is started, as its manifest was', async () => {
+  it('ends when stopped, and comes back from the same manifest when started', async () => {
     const before = api.place.read('manifests/whoami.yaml');
     expect((await api.call('POST', '/workloads/whoami/stop')).status).toBe(202);
     await becomes('whoami', 'stopped');
@@ -58,7 +58,7 @@ describe('a workload that runs', () => {
     expect(api.place.read('manifests/whoami.yaml')).toBe(before);
   });
 
-  it('is another process after a restart', async () => {
+  it('becomes another process after a restart', async () => {
     const pid = async () =>
       (await api.place.status()).processes.find(({ name }) => name === 'mcp-whoami')?.identity?.pid;
     const before = await pid();
@@ -70,13 +70,13 @@ describe('a workload that runs', () => {
       ({ status: how }) => how !== 'running',
       60_000,
     );
-    // Its end means that it has been carried out, not that it was written.
+    // The operation ends after the restart, not after the manifest's write.
     expect([ended.status, (await pid()) === before]).toEqual(['succeeded', false]);
     await eventually(pid, (now) => now !== undefined, 60_000);
     expect(api.place.read('manifests/whoami.yaml')).toContain(COMMENT);
   });
 
-  it('is not started anew by an edit that changes nothing', async () => {
+  it('does not restart after an edit without changes', async () => {
     await becomes('whoami', 'running');
     const process = async () => (await api.place.status()).processes.find(({ name }) => name === 'mcp-whoami');
     const [before, text] = [await process(), api.place.read('manifests/whoami.yaml')];
@@ -88,7 +88,7 @@ describe('a workload that runs', () => {
     expect(await process()).toEqual(before);
   });
 
-  it('has its log read on as it is written, until the reader goes', async () => {
+  it('streams its log until the reader closes', async () => {
     const reading = new AbortController();
     const { body } = await fetch(`${api.url}/workloads/whoami/logs?follow&lines=0`, {
       headers: { authorization: `Bearer ${api.token}` },
@@ -109,7 +109,7 @@ describe('a workload that runs', () => {
     await read;
   });
 
-  it('that crashes is an error with how it ended', async () => {
+  it('becomes an error with its exit code if it crashes', async () => {
     const command = ['node', '-e', 'process.exit(3)'];
     const body = {
       name: 'broken',

@@ -5,7 +5,7 @@ import { chromium, type BrowserContext, type BrowserContextOptions } from 'playw
 
 const EXECUTABLE = '/usr/bin/chromium';
 
-/** Why no browser can be driven here; undefined: one can. */
+/** Why this machine cannot run a browser; undefined: it can. */
 export const NO_CHROMIUM = existsSync(EXECUTABLE)
   ? undefined
   : `there is no ${EXECUTABLE}: apt-get install -y chromium`;
@@ -21,7 +21,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** A real browser without a screen, with a new profile. */
+/** Opens a real browser without a screen, with a new profile. */
 export async function openChromium(
   options: BrowserContextOptions = {},
   flags: readonly string[] = [],

@@ -21,7 +21,7 @@ const OKTA: ProviderSpec = {
 /** Milliseconds between the clicks. */
 const GAPS = [0, 10, 40, 80, 130, 200, 300, 450];
 
-/** A program on this machine that waits for its code, redeems the first one, and shows a page. */
+/** Starts a program on this machine that waits for its code, redeems the first one, and shows a page. */
 async function startProgram(world: Arrangement) {
   let client: OAuthClient | undefined;
   let begun: ReturnType<OAuthClient['begin']> | undefined;
@@ -34,13 +34,13 @@ async function startProgram(world: Arrangement) {
   const redirect = `http://127.0.0.1:${await listenOn(server, '127.0.0.1', 0)}/callback`;
   closing({ close: () => server.close() });
   return {
-    /** Registers anew, so that consent is asked for. @returns the URL to open */
+    /** Registers a new client, so that the server asks for consent. Returns the URL to open. */
     async begin(): Promise<string> {
       client = await OAuthClient.register(world.origin, { redirect_uris: [redirect] });
       [begun, redeemed] = [client.begin(), undefined];
       return begun.url;
     },
-    /** Fails where the program gets no tokens, or its session is revoked because a code came twice. */
+    /** @throws if the program gets no tokens, or if a repeated code revoked its session. */
     async expectSession(): Promise<void> {
       await until('the code at the program', () => redeemed !== undefined);
       const { refresh_token } = tokensOf(await redeemed!);
@@ -49,7 +49,7 @@ async function startProgram(world: Arrangement) {
   };
 }
 
-/** Presses the button twice, as a hand does: at a place, whatever has become of the page. */
+/** Clicks twice at the place of the button, as a hand does, even after the page has changed. */
 async function doubleClick(tab: Page, name: string, gap: number): Promise<void> {
   const button = tab.getByRole('button', { name, exact: true });
   await button.scrollIntoViewIfNeeded();
@@ -74,7 +74,7 @@ inChromium('a second click in Chromium', () => {
       program = await startProgram(world);
       chromium = await openChromium();
       tab = await chromium.context.newPage();
-      // The provider knows the person from then on.
+      // From then on, the provider remembers the person.
       await tab.goto(await program.begin());
       await tab.getByRole('button', { name: 'Allow' }).click();
       await tab.locator('input[name=login]').fill('alice');
@@ -98,13 +98,13 @@ inChromium('a second click in Chromium', () => {
       await endsWell();
     });
 
-    it.each(GAPS)('loses no login of a user who is signed in after %d ms', async (gap) => {
+    it.each(GAPS)('loses no login of a signed-in user after %d ms', async (gap) => {
       await tab.goto(await program.begin());
       await doubleClick(tab, 'Allow', gap);
       await endsWell();
     });
 
-    it('gets the finished page once the program has used the code', async () => {
+    it('shows the finished page once the program has used the code', async () => {
       await tab.goto(await program.begin());
       const posted = tab.waitForRequest((request) => request.url().endsWith('/oauth/consent'));
       await tab.getByRole('button', { name: 'Allow' }).click();
@@ -118,7 +118,7 @@ inChromium('a second click in Chromium', () => {
       await program.expectSession();
     });
 
-    it.each(['Unlink okta', 'Sign out everywhere'])('does %s once, and shows its result', async (name) => {
+    it.each(['Unlink okta', 'Sign out everywhere'])('runs %s once, and shows its result', async (name) => {
       await tab.goto(`${world.origin}/connections`);
       const signIn = tab.getByRole('button', { name: 'Sign in with okta' });
       if (await signIn.isVisible()) await doubleClick(tab, 'Sign in with okta', 40);

@@ -42,7 +42,7 @@ async function withCookie(context: BrowserContext, cookie: string | undefined): 
   if (cookie !== undefined) await context.addCookies([{ name, value, url: server.origin, sameSite: 'Lax' }]);
 }
 
-/** Comes to a page. */
+/** Opens a page and waits for its heading. */
 async function show(tab: Page, { open, heading, press = [] }: ShownPage): Promise<void> {
   const { url, cookie } = await open(server);
   await withCookie(tab.context(), cookie);
@@ -51,13 +51,13 @@ async function show(tab: Page, { open, heading, press = [] }: ShownPage): Promis
   await tab.getByRole('heading', { level: 1, name: heading }).waitFor();
 }
 
-/** Rules that the page breaks (WCAG 2.2 AA and best practice). Its own policy, which lets no script in, stays in force. */
+/** Returns the rules that the page breaks (WCAG 2.2 AA and best practice). The page's own policy, which allows no script, stays active. */
 async function breaches(tab: Page): Promise<string[]> {
   const { violations } = await tab.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** The storage, which does something before each call of one operation. */
+/** Wraps a storage so that it calls `before` ahead of each call of one operation. */
 function interceptCalls(
   storage: AuthStorage,
   name: keyof AuthStorage,
@@ -75,7 +75,7 @@ function interceptCalls(
   });
 }
 
-/** Another site on this machine, whose one page a test writes. */
+/** Starts another site on this machine, with one page that a test writes. */
 async function startForeignSite() {
   let body = '';
   const site = createServer((_req, res) => res.setHeader('content-type', 'text/html').end(body));
@@ -94,9 +94,9 @@ async function startForeignSite() {
 
 inChromium(`the pages in Chromium${reasonNotTo}`, () => {
   let chromium: Awaited<ReturnType<typeof openChromium>>;
-  /** One for all: another tab costs more than what is looked at in it. */
+  /** One tab for all tests, because opening one costs more than a test. */
   let tab: Page;
-  /** What the browser told of what it shows there. */
+  /** Messages of the browser about the current page. */
   let said: string[];
   beforeAll(async () => {
     chromium = await openChromium();
@@ -106,7 +106,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
   });
   afterAll(() => chromium.close());
 
-  // Each is come to once, on a small screen, and then looked at on a large one.
+  // Each page opens once, on a small screen. Then the tests examine it on a large one.
   describe.each(PAGES)('$name', (page) => {
     beforeAll(async () => {
       said = [];
@@ -114,13 +114,13 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       await show(tab, page);
     });
 
-    it('needs no scrolling sideways at 320 px, and its policy refuses nothing of it', async () => {
+    it('needs no horizontal scrolling at 320 px, and its policy blocks none of its content', async () => {
       expect(await tab.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320);
       expect(await tab.evaluate('document.styleSheets.length')).toBe(1);
       expect(said.filter((text) => !text.includes('status of 4'))).toEqual([]);
     });
 
-    it('breaks no rule of accessibility in light and in dark, each on its own ground', async () => {
+    it('breaks no accessibility rule in light and in dark, each on its own background', async () => {
       await tab.setViewportSize({ width: 1024, height: 800 });
       await tab.evaluate(AXE);
       for (const [colorScheme, ground] of GROUNDS) {
@@ -131,7 +131,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
     });
   });
 
-  it('the policy of a page runs no script and asks no other host', async () => {
+  it('apply a policy that runs no script and requests no other host', async () => {
     said = [];
     await show(tab, PAGES[0]);
     const refused = tab.waitForEvent('console');
@@ -143,7 +143,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
     expect(await tab.locator('script').count()).toBe(0);
   });
 
-  describe('for people', () => {
+  describe('for users', () => {
     let client: string;
     let foreign: Awaited<ReturnType<typeof startForeignSite>>;
     beforeAll(async () => {
@@ -152,11 +152,11 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
     });
     afterAll(() => foreign.close());
 
-    /** What has the focus. */
+    /** Returns the text of the focused element. */
     const focused = (tab: Page) =>
       tab.evaluate<string>('document.activeElement.textContent.trim() || document.activeElement.value');
 
-    it('who use the keyboard alone, consent can be given', async () => {
+    it('accept consent by the keyboard alone', async () => {
       await withCookie(chromium.context, undefined);
       await tab.goto(server.authorizeUrl(client));
       const order: string[] = [];
@@ -177,14 +177,14 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       expect(server.steps.at(-1)).toMatchObject({ login: { remaining: ['okta'], request: { client_id: client } } });
     });
 
-    it('who deny, the answer goes to the client', async () => {
+    it('send a denial to the client', async () => {
       await withCookie(chromium.context, undefined);
       let referer: string | undefined = 'none seen';
       const program = createServer((request, response) => {
         if (request.url?.startsWith('/callback')) ({ referer } = request.headers);
         response.end('back at the client');
       });
-      // RFC 8252 §7.3: the port of a program on this machine is its own to choose.
+      // RFC 8252 §7.3: a program on this machine chooses any port.
       const back = `http://127.0.0.1:${await listenOn(program, '127.0.0.1', 0)}/callback`;
       const atClient = (url: URL) => url.href.startsWith(back);
       await tab.goto(server.authorizeUrl(client, { redirect_uri: back }));
@@ -200,10 +200,10 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       program.close();
     });
 
-    it('who open two tabs before there is a cookie, both go on', async () => {
+    it('continue both logins of two tabs that were opened without a cookie', async () => {
       const gate = Promise.withResolvers<undefined>();
       let asked = 0;
-      // Both are asked for before either is answered.
+      // The server stores both logins before it answers either.
       const wrap = (storage: AuthStorage) =>
         interceptCalls(storage, 'put', async (kind) => {
           if (kind !== 'login') return;
@@ -228,7 +228,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       await slow.close();
     });
 
-    it('who press the back button, nothing is done twice', async () => {
+    it('repeat no step after the back button', async () => {
       await withCookie(chromium.context, undefined);
       await tab.goto(server.authorizeUrl(client));
       await tab.getByRole('button', { name: 'Allow' }).click();
@@ -238,12 +238,12 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       await tab.getByRole('heading', { name: 'Cursor' }).waitFor();
       await tab.getByRole('button', { name: 'Allow' }).click();
       await tab.getByText('the next step').waitFor();
-      // What is never stored is asked for anew: a login of its own.
+      // The browser does not store the page, so it requests a new one, with a separate login.
       expect(server.steps).toHaveLength(steps + 1);
       expect(server.steps.at(-1)?.login.id).not.toBe(server.steps.at(-2)?.login.id);
     });
 
-    it('who see it in a frame of another page, there is none', async () => {
+    it('do not appear in a frame of another page', async () => {
       await withCookie(chromium.context, undefined);
       const url = server.authorizeUrl(client).replaceAll('&', '&amp;');
       await tab.goto(foreign.page(`<h1>Win</h1><iframe src=\"${url}\"></iframe>`));
@@ -251,7 +251,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       expect(texts.join()).not.toContain('Cursor');
     });
 
-    it('whose form another page sends, nothing happens', async () => {
+    it('ignore a form that another page sends', async () => {
       const cookie = await server.logIn(ALICE);
       await withCookie(chromium.context, cookie);
       const { hidden } = await server.visit(server.authorizeUrl(client), { cookie });
@@ -268,7 +268,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       expect(server.steps).toHaveLength(steps);
     });
 
-    it('who unlink a provider, the page asks and then shows it', async () => {
+    it('ask before they unlink a provider, and show the result', async () => {
       await withCookie(chromium.context, await server.logIn(ALICE, { okta: {}, github: {} }));
       await tab.goto(server.urls.connections);
       await tab.getByRole('button', { name: 'Unlink github' }).click();

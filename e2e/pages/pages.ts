@@ -1,13 +1,13 @@
 import { hashId, newId } from '#runtime/authserver/ids';
 import { REDIRECT, userNamed, type LoginEndpointServer } from '#runtime/authserver/testdata/login-endpoints';
 
-/** A page there is, and how to come to it. */
+/** A page of the server, and how to open it. */
 export interface ShownPage {
   readonly name: string;
-  /** How its heading begins. */
+  /** First words of its heading. */
   readonly heading: string;
   readonly open: (server: LoginEndpointServer) => Promise<{ readonly url: string; readonly cookie?: string }>;
-  /** Buttons to press, by their names, until the page is there. */
+  /** Names of the buttons that lead to the page, in order. */
   readonly press?: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const link = (isSignedIn: boolean) => async (server: LoginEndpointServer) => {
   return { url: `${server.urls.link}?ticket=${ticket}`, ...(isSignedIn && { cookie: await signIn(server) }) };
 };
 
-/** Every page, in each of its forms. */
+/** All pages, in each of their forms. */
 export const PAGES: readonly [ShownPage, ...ShownPage[]] = [
   { name: 'consent', heading: '“Cursor” wants', open: consent() },
   { name: 'consent of a user who is signed in', heading: '“Cursor” wants', open: consent({}, 'Cursor', true) },

@@ -60,7 +60,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     digest: string;
   }
 
-  /** An image of its own, whose entry says this. */
+  /** Makes an entry with this provenance and with a new image. */
   async function makeEntry(provenance: object = PROVENANCE): Promise<Image> {
     number += 1;
     const [name, repository] = [`server-${number}`, `o/server-${number}`];
@@ -90,7 +90,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
       storeAttestation,
       async (digest: string) => asCosign(await attested(digest)),
     ],
-  ] as const)('whose signature holds (%s) is verified, and pinned by its digest', async (_, store, sign) => {
+  ] as const)('passes verification by a signature (%s), pinned by its digest', async (_, store, sign) => {
     const made = await makeEntry();
     await store(registry, made, [await sign(made.digest)]);
     expect((await create(made)).status).toBe(201);
@@ -105,7 +105,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect(manifests()).toBe(before);
   });
 
-  it('is told of no more as verified when something else runs', async () => {
+  it('loses its verified status when it runs another image', async () => {
     const made = await makeEntry();
     await storeByTag(registry, made, [await signed(made.digest)]);
     await create(made);
@@ -176,7 +176,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
       (digest) => attested(digest, {}, { issuer: 'https://evil.example' }),
       'evil.example',
     ],
-  ])('of %s is refused, and nothing is made', async (_, sign, why) => {
+  ])('fails with a signature of %s, and vmcp creates nothing', async (_, sign, why) => {
     const made = await makeEntry();
     const layer = await sign(made.digest);
     await (layer.mediaType === BUNDLE ? storeAsReferrers : storeByTag)(registry, made, [layer]);
@@ -186,7 +186,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect(await place.get(made.name)).toMatchObject({ code: 'not_found' });
   });
 
-  it('may still be run by the name of the image, and says nothing of signatures then', async () => {
+  it('may run by the name of the image, without any statement about signatures', async () => {
     const made = await makeEntry();
     await storeByTag(registry, made, [await signed(OTHER_DIGEST)]);
     expect((await create(made)).status).toBe(403);
@@ -194,7 +194,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect(await place.contextOf(made.name)).not.toContain('verified');
   });
 
-  it('needs one signature that holds among several', async () => {
+  it('needs one valid signature among several', async () => {
     const made = await makeEntry();
     await storeAsReferrers(registry, made, [await attested(OTHER_DIGEST)]);
     await storeByTag(registry, made, [
@@ -205,7 +205,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect(await place.contextOf(made.name)).toContain('Its image is verified');
   });
 
-  it('must be attested as the entry says, where it says so', async () => {
+  it('needs the attestation that its entry requires', async () => {
     const attestation = { predicate_type: SLSA, predicate: { builder: 'x' } };
     const made = await makeEntry({ ...PROVENANCE, attestation });
     await storeByTag(registry, made, [await signed(made.digest)]);
@@ -216,7 +216,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect((await create(made)).status).toBe(201);
   });
 
-  it('is made without a signature, and that is told', async () => {
+  it('starts without a signature, and says so', async () => {
     const made = await makeEntry();
     expect((await create(made)).status).toBe(201);
     expect((await place.get(made.name)).image).toBe(made.image);
@@ -233,7 +233,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
       'sigstore.evil.example',
     ],
     ['an instance that is none', { ...PROVENANCE, sigstore_url: '../../etc/passwd' }, 'no sigstore instance'],
-  ])('is not verified by %s, though it is signed', async (_, provenance, why) => {
+  ])('fails verification by a provenance with %s, although it is signed', async (_, provenance, why) => {
     const made = await makeEntry(provenance);
     await storeByTag(registry, made, [await signed(made.digest)]);
     expect((await create(made)).status).toBe(201);
@@ -242,7 +242,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect((await place.get(made.name)).image).toBe(made.image);
   });
 
-  it('is not verified where its registry may not be called, or is away', async () => {
+  it('fails verification if its registry is private or unavailable', async () => {
     const made = await makeEntry();
     await place.setEntry(made.name, { image: made.image, provenance: PROVENANCE }, false);
     expect((await create(made)).status).toBe(201);
@@ -253,7 +253,7 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
     expect(await place.contextOf(away.name)).toContain('127.0.0.1:1 cannot be reached');
   });
 
-  it('is refused with another image than the entry has, or of no entry', async () => {
+  it('fails with another image than that of its entry, or without an entry', async () => {
     const made = await makeEntry();
     const other = await create(made, { image: `${registry.host}/o/other:v1` });
     expect(other).toMatchObject({ status: 400, detail: expect.stringContaining('image') });

@@ -6,24 +6,24 @@ import { workloadOperations } from '#management/operations/workloads';
 import { serveOperations, TOKEN } from '#management/testdata/serve-operations';
 import { GROUP, type WorkloadsPlace, workloadsPlace } from '#management/workloads/testdata/workloads-place';
 
-/** What the API answers of a workload that is made of an entry. */
+/** The API's answer for a workload made from an entry. */
 interface Made {
   status: number;
   code: string | undefined;
   detail: string;
 }
 
-/** The management API on a folder, and a registry file whose entries may say who signs. */
+/** The management API of a folder, with a registry file whose entries may name their signer. */
 export interface EntryPlace {
   place: WorkloadsPlace;
-  /** The registry has this entry, and no other; one that calls no private address with `isPrivate` false. */
+  /** Replaces the registry's entries by this one. `isPrivate` false: the registry may not call private addresses. */
   setEntry(name: string, entry: object, isPrivate?: boolean): Promise<void>;
   create(body: object): Promise<Made>;
   get(name: string): Promise<Record<string, unknown>>;
-  /** `status_context` of a workload in the list, which is that of its status, too. */
+  /** Returns `status_context` of a workload in the list, which its status repeats. */
   contextOf(name: string): Promise<string>;
   edit(name: string, body: object): Promise<number>;
-  /** File of the administrator with roots, by host. */
+  /** Writes the administrator's root file of a host. */
   setRoots(host: string, text: string): void;
   close(): Promise<void>;
 }

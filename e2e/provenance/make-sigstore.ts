@@ -3,14 +3,14 @@ import { initializeCA, initializeCTLog, initializeTLog } from '@sigstore/mock';
 import { HashAlgorithm, PublicKeyDetails, TrustedRoot } from '@sigstore/protobuf-specs';
 import { z } from 'zod';
 
-/** Who signs, and from what it was built, as Fulcio's certificates say it. */
+/** The signer and the build source, as in Fulcio's certificates. */
 export interface Signer {
   identity: string;
   issuer: string;
   repository?: string;
   ref?: string;
   runner?: string;
-  /** How long before the log's time the certificate was made; it is valid for ten minutes. */
+  /** Age of the certificate at the log's time; a certificate is valid for ten minutes. */
   age?: number;
 }
 
@@ -34,9 +34,9 @@ const Logged = z.object({
   }),
 });
 
-/** A sigstore instance of its own: certificate authority, certificate log and transparency log. */
+/** A separate sigstore instance: certificate authority, certificate log and transparency log. */
 export interface Sigstore {
-  /** What whoever trusts it has: a trusted root as JSON. */
+  /** The trusted root as JSON, for parties that trust this instance. */
   trustedRoot: string;
   certify(signer: Signer): Promise<Signing>;
   log(entry: object): Promise<Logged>;
@@ -102,7 +102,7 @@ async function certify(
   return { pem: pemOf(der), der, sign: (bytes) => signWith(privateKey, bytes) };
 }
 
-/** A certificate as text. */
+/** Returns a certificate as PEM text. */
 export function pemOf(der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;

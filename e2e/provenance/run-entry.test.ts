@@ -28,7 +28,7 @@ describeWithRegistry('vmcp run <entry>, whose registry says who signs its image'
     registry = await serveOci();
     sigstore = await makeSigstore();
     writeFileSync(join(folder, 'tuf-repo-cdn.sigstore.dev.json'), sigstore.trustedRoot);
-    // In place of a container engine: it notes what it is to run, and is the server.
+    // Replaces a container engine: records its arguments, and is the server.
     const program = join(ROOT, 'e2e/cli/testdata/tell-secret.ts');
     const script = `#!/bin/sh\n[ "$1" = run ] || exit 0\necho "$*" >>'${folder}/calls'\nexec '${process.execPath}' '${program}'\n`;
     writeFileSync(join(folder, 'podman'), script);
@@ -59,7 +59,7 @@ describeWithRegistry('vmcp run <entry>, whose registry says who signs its image'
     ]);
 
   it(
-    'runs nothing that somebody else signed; what the right one signed is run by its digest, and told as verified',
+    'runs no image of another signer, and runs one of the right signer by its digest, as verified',
     async () => {
       await sign('https://people.example.com/mallory');
       const refused = await vmcp('run', 'signed', '--timeout', '100s');

@@ -3,19 +3,19 @@ import type { AddressInfo } from 'node:net';
 import { digestOf } from '../skills/serve-oci.ts';
 import type { SignatureStore } from './sign-image.ts';
 
-/** A registry that says whatever it is told to, over HTTP on the loopback interface, the same of each repository. */
+/** A registry with arbitrary answers, over HTTP on the loopback interface. All repositories are the same. */
 export interface Repository extends SignatureStore {
   /** `127.0.0.1:<port>` */
   host: string;
-  /** By their paths in a repository: `manifests/v1`. */
+  /** Files by their paths in a repository: `manifests/v1`. */
   files: Map<string, Buffer | string>;
-  /** `Link` headers, by the same. */
+  /** `Link` headers by path. */
   links: Map<string, string>;
-  /** Statuses of failures, by the same. */
+  /** Failure statuses by path. */
   failures: Map<string, number>;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   asked: string[];
-  /** It takes calls for this from now on, and answers none; for nothing without. */
+  /** Accepts calls for this path from now on, and answers none. Without a path, answers all again. */
   hang(path?: string): void;
   close(): Promise<void>;
 }

@@ -6,16 +6,16 @@ import type { AddressInfo } from 'node:net';
 export interface TufRepository {
   /** `127.0.0.1:<port>` */
   host: string;
-  /** What whoever trusts it has. */
+  /** The root file, for parties that trust this repository. */
   root: string;
-  /** Paths that were asked for. */
+  /** Requested paths. */
   asked: string[];
-  /** It takes calls from now on, and answers none. */
+  /** Accepts calls from now on, and answers none. */
   hang(): void;
   close(): Promise<void>;
 }
 
-/** Keys in one order, as signatures are over these bytes. */
+/** Returns JSON with sorted keys: signatures cover these bytes. */
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
@@ -25,7 +25,7 @@ function canonical(value: unknown): string {
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Files by path. `lifespan`: milliseconds until its metadata is too old. */
+/** Makes the files by path. `lifespan`: milliseconds until the metadata expires. */
 function makeFiles(trustedRoot: string, lifespan: number): Map<string, string> {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');

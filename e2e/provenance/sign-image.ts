@@ -6,7 +6,7 @@ import { type Logged, pemOf, type Signing, type Sigstore } from './make-sigstore
 const sha256 = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest();
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A layer of a manifest with signatures. */
+/** A layer of a signature manifest. */
 export interface SignatureLayer {
   mediaType: string;
   bytes: Buffer;
@@ -16,7 +16,7 @@ export interface SignatureLayer {
 const SIMPLE_SIGNING = 'application/vnd.dev.cosign.simplesigning.v1+json';
 export const BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 
-/** cosign's own form: a text that names the digest, and all else in annotations. */
+/** Signs in cosign's own form: the text names the digest, and annotations hold the rest. */
 export async function signSimply(digest: string, signing: Signing, sigstore: Sigstore): Promise<SignatureLayer> {
   const bytes = Buffer.from(
     JSON.stringify({
@@ -58,7 +58,7 @@ export interface Attested {
   predicate?: unknown;
 }
 
-/** An attestation in a DSSE envelope, as a sigstore bundle. */
+/** Makes an attestation in a DSSE envelope, as a sigstore bundle. */
 export async function attest(attested: Attested, signing: Signing, sigstore: Sigstore): Promise<SignatureLayer> {
   const { digest, predicateType = 'https://slsa.dev/provenance/v1', predicate = {} } = attested;
   const payload = Buffer.from(
@@ -114,12 +114,12 @@ function logEntry({ body, integratedTime, logID, logIndex, verification }: Logge
   };
 }
 
-/** Where signatures are put. */
+/** A store for signatures. */
 export type SignatureStore = Pick<OciRegistry, 'putBlob' | 'putManifest'>;
 
 const tagOf = (digest: string): string => digest.replace(':', '-');
 
-/** Stores signatures as cosign does: below a tag that is made of the image's digest. */
+/** Stores signatures as cosign does: under a tag made from the image's digest. */
 export async function storeByTag(
   registry: SignatureStore,
   { repository, digest, kind = 'sig' }: { repository: string; digest: string; kind?: 'sig' | 'att' },
@@ -128,7 +128,7 @@ export async function storeByTag(
   await registry.putManifest(repository, `${tagOf(digest)}.${kind}`, await manifestOf(registry, repository, layers));
 }
 
-/** Stores signatures as referrers, for a registry without the API of them: an index below the tag that the specification names. */
+/** Stores signatures as referrers, for a registry without the referrers API: an index under the specification's tag. */
 export async function storeAsReferrers(
   registry: SignatureStore,
   { repository, digest }: { repository: string; digest: string },
@@ -174,7 +174,7 @@ const Attestation = z.object({
   dsseEnvelope: z.unknown(),
 });
 
-/** The same attestation as cosign stores it below a tag: the envelope, and all else in annotations. */
+/** Converts an attestation to cosign's form under a tag: the envelope, and annotations with the rest. */
 export function asCosign({ bytes }: SignatureLayer): SignatureLayer {
   const { verificationMaterial, dsseEnvelope } = Attestation.parse(JSON.parse(bytes.toString('utf8')));
   const [{ logIndex, logId, integratedTime, inclusionPromise, canonicalizedBody: body }] =

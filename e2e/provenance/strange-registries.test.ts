@@ -16,7 +16,7 @@ const NAME = 'strange';
 const REPOSITORY = `o/${NAME}`;
 const MANY = Array.from({ length: 20_001 }, () => ({}));
 
-describe('the check of an image whose registry is slow or strange', () => {
+describe('the check of an image in a slow or strange registry', () => {
   let registry: Repository;
   let place: EntryPlace;
   let sigstore: Sigstore;
@@ -73,7 +73,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     return OTHER_DIGEST;
   }
 
-  it.each(UNREADABLE)('refuses a signature whose manifest %s, and sees the one after it', async (_, put, why) => {
+  it.each(UNREADABLE)('refuses a signature whose manifest %s, and finds the next signature', async (_, put, why) => {
     refer({ ...descriptor, digest: await put() });
     await expect(check()).rejects.toMatchObject({ code: 'image_refused', message: expect.stringContaining(why) });
     await store(await sign(OTHER_DIGEST));
@@ -82,7 +82,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     expect(await check()).toMatchObject({ result: 'verified', digest });
   });
 
-  it('takes an index that refers to an image for no signature', async () => {
+  it('does not take an index that refers to an image for a signature', async () => {
     const index = await registry.putManifest(REPOSITORY, 'index', { mediaType: INDEX, manifests: [] });
     refer({ mediaType: INDEX, digest: OTHER_DIGEST }, { mediaType: MANIFEST, digest: index }, { digest: index });
     expect(await check()).toEqual({ result: 'unsigned', image });
@@ -90,7 +90,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     await expect(check()).rejects.toThrow('it cannot be read');
   });
 
-  it('says of no image that it has no signature while some were not looked at', async () => {
+  it('does not call an image unsigned while some referrers remain unchecked', async () => {
     const other = await registry.putManifest(REPOSITORY, 'other', { layers: [] });
     const referrers = Array.from({ length: 17 }, () => ({ mediaType: MANIFEST, digest: other }));
     refer(...referrers.slice(1));
@@ -101,7 +101,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     expect(await check()).toMatchObject({ result: 'verified' });
   });
 
-  it('sees signatures in all parts of a list, and says so where there are more than it reads', async () => {
+  it('finds signatures in all pages of a list, and reports a list beyond its limit', async () => {
     const list = `referrers/${digest}`;
     await store(await sign(OTHER_DIGEST));
     const wrong = String(registry.files.get(`manifests/${digest.replace(':', '-')}.sig`));
@@ -116,7 +116,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     await expect(check()).rejects.toThrow('there are more than 16');
   });
 
-  it('refuses what was refused, whatever the registry answers afterwards', async () => {
+  it('keeps a refusal, whatever the registry answers afterwards', async () => {
     refer({ ...descriptor, digest: OTHER_DIGEST });
     registry.failures.set(`manifests/${digest.replace(':', '-')}.sig`, 503);
     await expect(check()).rejects.toMatchObject({
@@ -135,12 +135,12 @@ describe('the check of an image whose registry is slow or strange', () => {
     ],
     ['what is attested', async () => attested({ predicate: MANY }), 'it has more than 20000 objects'],
     ['the entry of a log', async () => withEntry(await attested({})), 'its log entries have more than 20000 objects'],
-  ])('reads no more objects than may be of %s', async (_, make, why) => {
+  ])('limits the objects in %s', async (_, make, why) => {
     await store(await make());
     await expect(check()).rejects.toMatchObject({ code: 'image_refused', message: expect.stringContaining(why) });
   });
 
-  it('reads no more objects than may be of an annotation, whose braces are escaped in its manifest', async () => {
+  it('limits the objects in an annotation, although its manifest escapes their braces', async () => {
     const signed = await sign();
     await store({ ...signed, annotations: { ...signed.annotations, 'dev.sigstore.cosign/bundle': 'MANY' } });
     const path = `manifests/${digest.replace(':', '-')}.sig`;
@@ -171,7 +171,7 @@ describe('the check of an image whose registry is slow or strange', () => {
         return () => mirror.asked.length > 0;
       },
     ],
-  ])('makes nothing for who is gone while %s did not come', async (_, hang) => {
+  ])('stops for a caller who leaves before %s arrives', async (_, hang) => {
     await store(await sign(OTHER_DIGEST));
     const isAsked = await hang();
     const gone = new AbortController();
@@ -185,7 +185,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     return Promise.resolve(() => registry.asked.includes(path));
   }
 
-  it('makes no workload for who was gone before it', async () => {
+  it('creates no workload for a caller who has left', async () => {
     const made = createWorkload.call(
       {
         params: {},
@@ -200,7 +200,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     expect(await place.get(NAME)).toMatchObject({ code: 'not_found' });
   });
 
-  it('is refused where four are going on, of whatever namespace, until one has ended', async () => {
+  it('allows four at a time over all namespaces, and refuses more until one ends', async () => {
     registry.hang('manifests/v1');
     const gone = new AbortController();
     const four = Array.from({ length: 4 }, () => check(gone.signal));
@@ -212,7 +212,7 @@ describe('the check of an image whose registry is slow or strange', () => {
     expect(await check()).toEqual({ result: 'unsigned', image });
   });
 
-  it('reads no image of more objects than may be', async () => {
+  it('limits the objects in an image manifest', async () => {
     await registry.putManifest(REPOSITORY, 'v1', { layers: MANY });
     expect(await check()).toMatchObject({ result: 'unchecked', reason: expect.stringContaining('20000 objects') });
   });

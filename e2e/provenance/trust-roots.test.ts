@@ -9,7 +9,7 @@ import { serveTuf, type TufRepository } from './serve-tuf.ts';
 
 const HOUR = 3_600_000;
 
-describe('roots that signatures are verified with', () => {
+describe('the trust roots of signatures', () => {
   let trustedRoot: string;
   let folder: string;
   let cache: string;
@@ -20,7 +20,7 @@ describe('roots that signatures are verified with', () => {
   });
   beforeEach(() => {
     const path = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
-    // A reading that nobody waits for may still write.
+    // A read that no caller waits for may still write.
     closing.push(() => rm(path, { recursive: true, maxRetries: 10 }));
     [folder, cache] = [path, join(path, 'cache')];
     now = 0;
@@ -44,7 +44,7 @@ describe('roots that signatures are verified with', () => {
     return repository;
   }
 
-  it('are read by TUF from the root that the administrator gave, and believed for an hour', async () => {
+  it("come by TUF from the administrator's root, and stay valid for an hour", async () => {
     const { host, asked } = await serve();
     const roots = open();
     expect(await read(roots, host)).toEqual([1, 1]);
@@ -56,7 +56,7 @@ describe('roots that signatures are verified with', () => {
     expect([await read(roots, host), asked.length > first]).toEqual([[1, 1], true]);
   });
 
-  it('serve from the state folder while their repository is away, and nothing does where nothing was kept', async () => {
+  it('come from the state folder while their repository is unavailable, and are missing without a stored copy', async () => {
     const repository = await serve();
     expect(await read(open(), repository.host)).toEqual([1, 1]);
     await repository.close();
@@ -64,24 +64,24 @@ describe('roots that signatures are verified with', () => {
     expect(await read(open({ cache: join(folder, 'other') }), repository.host)).toContain('cannot be read');
   });
 
-  it('of a repository that is out of date are not taken', async () => {
+  it('exclude those of an expired repository', async () => {
     const repository = await serve(-HOUR);
     expect(await read(open(), repository.host)).toContain('cannot be read');
   });
 
-  it('of a repository that another root signed are not taken', async () => {
+  it('exclude those of a repository that another root signed', async () => {
     const [one, other] = [await serve(), await serve()];
     allow(one.host, other.root);
     expect(await read(open(), one.host)).toContain('cannot be read');
   });
 
-  it('are not awaited for longer than there is time', async () => {
+  it('stop waiting at the deadline', async () => {
     const repository = await serve();
     repository.hang();
     expect(await read(open(), repository.host, 50)).toContain('cannot be read');
   });
 
-  it('are read once for all who ask meanwhile, also where one of them is gone', async () => {
+  it('come by one read for all parallel callers, even if one of them leaves', async () => {
     const { host, asked } = await serve();
     const roots = open();
     const [gone, ...others] = [roots.of(host, AbortSignal.abort()), read(roots, host), read(roots, host)];
@@ -93,7 +93,7 @@ describe('roots that signatures are verified with', () => {
     expect(asked.filter((path) => path === '/timestamp.json')).toHaveLength(1);
   });
 
-  it('are read anew where they could not be had', async () => {
+  it('come by another read after a failed one', async () => {
     const roots = open();
     allow('sigstore.example', '{}');
     expect(await read(roots, 'sigstore.example')).toContain('holds none');
@@ -101,7 +101,7 @@ describe('roots that signatures are verified with', () => {
     expect(await read(roots, 'sigstore.example')).toEqual([1, 1]);
   });
 
-  it('are not asked for again at once of a mirror that did not give any', async () => {
+  it('come by another read of a failed mirror only after 30 s', async () => {
     const repository = await serve(-HOUR);
     const roots = open();
     expect(await read(roots, repository.host)).toContain('cannot be read');
@@ -116,7 +116,7 @@ describe('roots that signatures are verified with', () => {
     expect(repository.asked.length).toBeGreaterThan(asked);
   });
 
-  it('leave nothing behind where nothing is kept', async () => {
+  it('leave no file without a state folder', async () => {
     const { host } = await serve();
     const usual = process.env.TMPDIR;
     process.env.TMPDIR = join(folder, 'tmp');
@@ -127,7 +127,7 @@ describe('roots that signatures are verified with', () => {
     expect(existsSync(cache)).toBe(false);
   });
 
-  it('are those of the file itself, where it holds them', async () => {
+  it("come from the administrator's file if it holds them", async () => {
     allow('sigstore.example', trustedRoot);
     expect(await read(open(), 'sigstore.example')).toEqual([1, 1]);
     expect(await read(open(), 'https://sigstore.example')).toEqual([1, 1]);
@@ -142,7 +142,7 @@ describe('roots that signatures are verified with', () => {
     ['another instance', '', 'evil.example', 'evil.example, which vmcp has no roots of'],
     ['a path', '', 'sigstore.example/evil', 'no sigstore instance'],
     ['a way out of the folder', '', '..%2f..%2fetc', 'no sigstore instance'],
-  ])('are not those of %s', async (_, text, host, why) => {
+  ])('exclude %s', async (_, text, host, why) => {
     if (text !== '') allow('sigstore.example', text);
     expect(await read(open(), host)).toContain(why);
   });

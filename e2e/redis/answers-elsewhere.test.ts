@@ -21,7 +21,7 @@ async function backendOf(kind: Kind): Promise<GatewayConfig['backends'][number]>
   return { name: 'a', transport: kind === 'sse' ? 'sse' : 'streamable-http', url: server.url };
 }
 
-/** Replies that a test gives one after the other, to the questions in their order. */
+/** Returns replies in the order of the questions, for a test to resolve one by one. */
 function replies() {
   const asked: ((name: string) => void)[] = [];
   const elicit = async () => {
@@ -44,14 +44,14 @@ describeWithRedis('the answer of a client to a question of its backend', () => {
     ['sse', 'new'],
     ['stdio', 'old'],
     ['stdio', 'new'],
-  ])('reaches the call over %s at the other replica, and no other call (%s client)', async (kind, version) => {
+  ])('reaches only the right call, over %s at the other replica (%s client)', async (kind, version) => {
     const { settings, files } = sharedIn({ addr: redis!.address });
     const config: GatewayConfig = { incoming: { type: 'anonymous' }, backends: [await backendOf(kind)], ...settings };
     const here = closing(await serveGateway(config, { files }));
     const there = closing(await serveGateway(config, { files }));
     const { asked, elicit } = replies();
     let calls = 0;
-    // The first call goes here and the second one there; the answer to each goes to the other replica.
+    // Routes the first call here and the second one there, and the answer to each to the other replica.
     const routed: typeof fetch = (input, init) => {
       const body = typeof init?.body === 'string' ? init.body : '';
       const isSecond = body.includes('a_elicit') && ++calls === 2;

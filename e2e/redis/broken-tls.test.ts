@@ -17,7 +17,7 @@ async function bound(server: Server): Promise<number> {
   return bindServer(server, { host: '127.0.0.1', port: 0 });
 }
 
-/** Shakes hands by TLS as it should, and when it is asked something breaks the protocol and resets the connection. */
+/** Starts a server with a valid TLS handshake that breaks the protocol and resets the connection at the first command. */
 async function startBroken(): Promise<number> {
   const certificates = makeCertificates();
   const breakOf = new Map<number | undefined, () => void>();
@@ -37,7 +37,7 @@ async function startBroken(): Promise<number> {
   return bound(createServer(pass));
 }
 
-/** Passes everything on, until what it returns breaks the connection. */
+/** Forwards bytes until the returned function breaks the connection. */
 function breaking(socket: Socket, inner: Socket): () => void {
   for (const [one, other] of [
     [socket, inner],
@@ -48,13 +48,13 @@ function breaking(socket: Socket, inner: Socket): () => void {
   }
   return () => {
     inner.unpipe(socket);
-    // A record that nobody can decrypt, and words that are no record.
+    // An undecryptable record, and bytes that are no record.
     socket.write(Buffer.concat([Buffer.from([23, 3, 3, 0, 40]), Buffer.alloc(40), Buffer.from('-ERR no TLS\r\n')]));
     setTimeout(() => socket.resetAndDestroy(), 3);
   };
 }
 
-/** A process that connects for a while; what ended it is what it printed. */
+/** A process that connects for a while and prints the reason for its end. */
 const CLIENT = `
 const { connectRedis } = await import('#runtime/storage/redis/connect');
 const { openKeys } = await import('#cli/storage/redis-keys');
@@ -72,7 +72,7 @@ it.each([
   ['Redis', (address: string) => ({ addr: address })],
   ['Sentinel', (address: string) => ({ sentinel_config: { master_name: 'tools', sentinel_addrs: [address], db: 0 } })],
 ])(
-  'a process outlives a %s whose TLS breaks and is reset',
+  'a process outlives a %s whose TLS connection breaks and resets',
   async (_who, at) => {
     const tls = { insecure_skip_verify: true };
     const times = { dial_timeout: 2_000, read_timeout: 300, write_timeout: 300 };

@@ -37,7 +37,7 @@ describeWithRedis('a call that its client cancels at another replica', () => {
   afterAll(() => redis?.stop());
 
   it.each<Kind>(['http', 'http with an event store', 'sse', 'stdio', 'shared stdio'])(
-    'ends at both (%s)',
+    'ends at both replicas (%s)',
     async (kind) => {
       const { settings, files } = sharedIn({ addr: redis!.address });
       const config: GatewayConfig = { incoming: { type: 'anonymous' }, backends: [await backendOf(kind)], ...settings };
@@ -46,7 +46,7 @@ describeWithRedis('a call that its client cancels at another replica', () => {
         closing(await serveGateway(config, { files })),
       ];
       const resumed: number[] = [];
-      // Cancellations and resumptions go to the second replica.
+      // Routes cancellations and resumptions to the second replica.
       const routed: typeof fetch = async (input, init) => {
         const resumes = new Headers(init?.headers).has('last-event-id');
         const isThere = resumes || (typeof init?.body === 'string' && init.body.includes('notifications/cancelled'));
@@ -77,7 +77,7 @@ describeWithRedis('a call that its client cancels at another replica', () => {
     },
   );
 
-  it('ends where its stream was resumed', async () => {
+  it('ends at the replica that resumed its stream', async () => {
     const { settings, files } = sharedIn({ addr: redis!.address });
     const config: GatewayConfig = {
       incoming: { type: 'anonymous' },
@@ -88,7 +88,7 @@ describeWithRedis('a call that its client cancels at another replica', () => {
     const here = closing(await serveGateway(config, { files }));
     const there = closing(await serveGateway(config, { files }));
     const cut = cutCalls();
-    // Streams are resumed at the second replica, and everything else goes to the first one.
+    // Resumes streams at the second replica, and sends other requests to the first one.
     let isResumed = false;
     const routed: typeof fetch = async (input, init) => {
       const resumes = new Headers(init?.headers).has('last-event-id');
@@ -116,7 +116,7 @@ describeWithRedis('a silent call at one replica', () => {
   });
   afterAll(() => redis?.stop());
 
-  it('ends after an answer that the client gives at another, and not before', async () => {
+  it("ends after the client's answer at another replica, and not before", async () => {
     const { settings, files } = sharedIn({ addr: redis!.address });
     const config: GatewayConfig = {
       incoming: { type: 'anonymous' },

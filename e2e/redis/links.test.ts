@@ -14,7 +14,7 @@ const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', required: false };
 afterEach(closeAll);
 
 describeWithRedis('a login that a user finishes at one replica', () => {
-  it('is told on the stream at another, with the lists that it changes', async () => {
+  it('appears on the stream at another replica, with the lists that it changes', async () => {
     const server = await startRedis();
     closing({ close: () => server.stop() });
     const redis = { addr: server.address, key_prefix: 'vmcp:team/links:' };

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A certificate for 127.0.0.1 that is its own authority, for one day. */
+/** A self-signed certificate for 127.0.0.1, valid for one day. */
 export interface Certificates {
   readonly certFile: string;
   readonly keyFile: string;

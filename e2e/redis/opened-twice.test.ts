@@ -13,7 +13,7 @@ import { startRedis, type RedisServer } from './start-redis.ts';
 
 afterEach(closeAll);
 
-/** A proxy that holds the first `initialize` of a client until it is released. `session` is what that opens. */
+/** Starts a proxy that holds the first `initialize` of a client until release. `session`: the session that it opens. */
 async function holdFirstInitialize(port: number) {
   const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
   const seen = { isHeld: false, session: undefined as unknown, ended: [] as unknown[] };
@@ -23,7 +23,7 @@ async function holdFirstInitialize(port: number) {
     const body = Buffer.concat(chunks);
     const { method, url, headers } = req;
     if (method === 'DELETE') seen.ended.push(headers['mcp-session-id']);
-    // Probes of the gateway have its own name.
+    // Probes of the gateway carry the gateway's own client name.
     const isHeld = !seen.isHeld && body.includes('"initialize"') && body.includes('"name":"old"');
     seen.isHeld ||= isHeld;
     if (isHeld) await released;
@@ -58,7 +58,7 @@ describeWithRedis('a session at a backend that two replicas open at the same tim
   });
   afterAll(() => redis?.stop());
 
-  it('is the one that was opened first, at both, and the other one ends', async () => {
+  it('becomes at both replicas the one opened first, and the other one ends', async () => {
     const server = await startSdkServer('old');
     closing({ close: server.stop });
     const proxy = await holdFirstInitialize(server.port);
@@ -73,7 +73,7 @@ describeWithRedis('a session at a backend that two replicas open at the same tim
     const id = client.transport?.sessionId ?? '';
     const sessionAt = (gateway: ServedGateway) => gateway.runtime.gateway.rooms.sessions.get(id);
     const legAt = (gateway: ServedGateway) => sessionAt(gateway)?.legs[0]?.sessionId;
-    // The stream of the client opens it here.
+    // The client's stream opens the session here.
     await until('the first initialize', () => proxy.seen.isHeld);
     await client.callTool({ name: 'a_echo', arguments: { text: 'x' } });
     const opened = legAt(there);

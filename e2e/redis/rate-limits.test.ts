@@ -14,9 +14,9 @@ afterEach(closeAll);
 
 type RateLimits = NonNullable<RunConfigDocument['rate_limiting']>;
 
-/** So long that nothing comes back while a test runs. */
+/** So long that no token refills during a test. */
 const HOUR = '1h';
-/** What docs/storage-schema.md says is enough. */
+/** The rights that docs/storage-schema.md documents as enough. */
 const RIGHTS =
   'resetkeys ~vmcp:team/* resetchannels &vmcp:team/* -@all +evalsha +eval +get +set +del +exists +incr +pttl +pexpire +pexpireat +hget +hgetall +hset +hmget +hdel +hvals +zadd +zrem +zscore +zcount +zcard +zrange +zrangebyscore +zremrangebyscore +zscan +time +wait +info +select +publish +subscribe +ping';
 
@@ -31,7 +31,7 @@ describeWithRedis('rate limits of several replicas', () => {
     redis = await startRedis({ lines: [`user vmcp on >secret ${RIGHTS}`] });
   });
   afterAll(() => redis?.stop());
-  /** With the rights that are documented, and deadlines that no slow machine misses. */
+  /** With the documented rights, and deadlines long enough for a slow machine. */
   const shared = () => {
     const acl_user_config = { username_file: 'user', password_file: 'password' };
     const { settings, files } = sharedIn({ addr: redis!.address, acl_user_config, read_timeout: '20s' });
@@ -46,7 +46,7 @@ describeWithRedis('rate limits of several replicas', () => {
   };
   const keys = async () => ((await redis!.command('KEYS', '*rate:*')) as string[]).sort();
 
-  it('are one budget: of so many calls that come to both at once exactly as many pass as may', async () => {
+  it('share one budget: parallel calls to both pass exactly up to the limit', async () => {
     const { replicas, calls } = await arrange({
       rules: [
         { requests: 20, per: HOUR, scope: 'global' },
@@ -59,7 +59,7 @@ describeWithRedis('rate limits of several replicas', () => {
     expect([count(seen, 'passed'), count(seen, 429), calls()]).toEqual([20, 20, 20]);
   });
 
-  it('outlive a replica, and hold for those that come later', async () => {
+  it('outlive a replica, and apply to later replicas', async () => {
     const { open, replicas } = await arrange({ shared: { max_tokens: 3, refill_period: HOUR } });
     for (const one of [0, 1, 0] as const) expect(told(await call(replicas[one]))).toBe('passed');
     await replicas[0].runtime.stop();
@@ -68,7 +68,7 @@ describeWithRedis('rate limits of several replicas', () => {
     expect(Number(headers['retry-after'])).toBeGreaterThan(1000);
   });
 
-  it('count users by hashes that end by themselves', async () => {
+  it('count users by hashed keys that expire', async () => {
     const key = await makeKey('k');
     const issuer = closing(await startIssuer([key.jwk]));
     const before = new Set(await keys());
@@ -94,7 +94,7 @@ describeWithRedis('rate limits of several replicas', () => {
     }
   });
 
-  it('that move to another connection let requests under way be counted where they began, and leave none behind', async () => {
+  it('count running requests on the connection where they began, and close it after a move to another one', async () => {
     const held: (() => void)[] = [];
     const backend = closing(
       await servePlain({
@@ -123,7 +123,7 @@ describeWithRedis('rate limits of several replicas', () => {
     const hasItsOwn = () => until('its connections alone', async () => (await connections()) === 3);
     await hasItsOwn();
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': { sampling: {} } };
-    // Its list is asked for first, and so it is under way before it is counted.
+    // The tool list comes before the count, so the call runs before it is counted.
     const params = { name: 'one_tool_0', arguments: { text: 'x' }, _meta };
     const answered = sendStateless(gateway.url, 'tools/call', params);
     await until('the list', () => held.length === 1);
@@ -134,7 +134,7 @@ describeWithRedis('rate limits of several replicas', () => {
     expect(told(await call(gateway))).toBe('passed');
   });
 
-  it('wait no longer than their period when the clock of Redis is set back', async () => {
+  it('wait at most one period if the clock of Redis goes back', async () => {
     const before = new Set(await keys());
     const { replicas } = await arrange({ shared: { max_tokens: 1, refill_period: '2s' } });
     expect(told(await call(replicas[0]))).toBe('passed');
@@ -163,7 +163,7 @@ describeWithRedis('rate limits whose Redis is away', () => {
     return replicaOf(shared, { one: backend.url }, { rate_limiting: { rules } });
   };
 
-  it('refuse with 503 and when to come again, or let pass where every one says so, and count again when it is back', async () => {
+  it('refuse with 503 and Retry-After, pass calls whose rules all say so, and count again after the outage', async () => {
     const redis = await start();
     const rule = { requests: 1, per: HOUR, scope: 'global', on_store_failure: 'open' } as const;
     const closed = { ...rule, on_store_failure: 'closed', tool: 'one_tool_1' } as const;
@@ -182,7 +182,7 @@ describeWithRedis('rate limits whose Redis is away', () => {
     expect(gateway.log().match(/requests cannot be counted/g)).toHaveLength(1);
   });
 
-  it('refuse whoever has used up their own without asking, so that no flood of one user reaches it', async () => {
+  it('refuse a user without tokens by themselves, so that a flood of one user does not reach Redis', async () => {
     const redis = await start();
     const gateway = await replica(redis, [{ requests: 1, per: HOUR, scope: 'user' }]);
     expect(told(await call(gateway))).toBe('passed');
@@ -192,7 +192,7 @@ describeWithRedis('rate limits whose Redis is away', () => {
     redis.thaw();
   });
 
-  it('decide within the read timeout when it hangs', async () => {
+  it('decide within the read timeout if Redis hangs', async () => {
     const redis = await start();
     const gateway = await replica(redis, [{ requests: 9, per: HOUR, scope: 'global' }]);
     expect(told(await call(gateway))).toBe('passed');
@@ -200,7 +200,7 @@ describeWithRedis('rate limits whose Redis is away', () => {
     const began = performance.now();
     expect(told(await call(gateway))).toBe(503);
     expect(told(await call(gateway))).toBe(503);
-    // Half a second is what the timeout says; without one a call waits for as long as its client does.
+    // The timeout is half a second. Without it, a call waits as long as its client.
     expect(performance.now() - began).toBeLessThan(15_000);
     redis.thaw();
     await until('calls that are counted', async () => told(await call(gateway)) === 'passed');

@@ -45,7 +45,7 @@ describeWithRedis('the way to Redis', () => {
   const trust = { ca_cert_file: 'ca' };
   const trusted = () => ({ ca: own!.ca, foreign: foreign!.ca });
 
-  it('is TLS where that is configured, and only to a server whose certificate is trusted', async () => {
+  it('uses TLS if configured, and only with a trusted certificate', async () => {
     const { address } = await start({ certificates: own! });
     expect(await worksWith({ addr: address, tls: trust }, trusted())).toBe(true);
     expect(await worksWith({ addr: address, tls: { ca_cert_file: 'foreign' } }, trusted())).toBe(false);
@@ -54,7 +54,7 @@ describeWithRedis('the way to Redis', () => {
     expect(await worksWith({ addr: address, tls: { insecure_skip_verify: true } })).toBe(true);
   });
 
-  it('is TLS to Redis and to the Sentinels, each by itself', async () => {
+  it('uses TLS to Redis and to the Sentinels independently', async () => {
     const plain = await start({});
     const secured = await start({ certificates: own! });
     const sentinelOf = (master: RedisServer, lines: string[], certificates?: Certificates) =>
@@ -82,7 +82,7 @@ describeWithRedis('the way to Redis', () => {
     expect(await worksWith({ sentinel_config, sentinel_tls: trust }, trusted())).toBe(false);
   });
 
-  it('goes to the database that stands beside the Sentinels, whose certificate is not asked for where that is said', async () => {
+  it('leads to the database configured beside the Sentinels, and skips certificate checks if configured', async () => {
     const master = await start({});
     const monitor = `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 1`;
     const sentinel = await start({ program: 'redis-sentinel', lines: [monitor], certificates: own! });
@@ -101,7 +101,7 @@ describeWithRedis('the way to Redis', () => {
     expect(await at(2)).toEqual({ sub: 'ann', provider: 'git' });
   });
 
-  it('is closed without the right password, and opens with a new one that its file holds later', async () => {
+  it('needs the right password, and takes a new one from its file later', async () => {
     const server = await start({ lines: ['user vmcp on >first ~* +@all'] });
     const acl_user_config = { username_file: 'user', password_file: 'password' };
     const secrets = { user: 'vmcp', password: 'wrong' };
@@ -116,7 +116,7 @@ describeWithRedis('the way to Redis', () => {
     await storage.close();
   });
 
-  it('keeps databases of one Redis apart', async () => {
+  it('separates databases of one Redis', async () => {
     const { address } = await start({});
     const [first, second] = [await openRedis({ addr: address }), await openRedis({ addr: address, db: 1 })];
     await first.put('ticket', 'x', { sub: 'ann', provider: 'git' }, { lifespan: 60_000 });

@@ -26,9 +26,9 @@ afterEach(closeAll);
 interface Replicas {
   readonly proxy: RoundRobin;
   start(nr: number): Promise<void>;
-  /** SIGKILL: nothing is said to anybody. */
+  /** Sends SIGKILL, so the process sends no message. */
   kill(nr: number): Promise<void>;
-  /** As a pod ends: it leaves its Service, and then SIGTERM and all that follows. */
+  /** Ends a process as a pod ends: it leaves its Service first, then gets SIGTERM. */
   stop(nr: number): Promise<number | null>;
 }
 
@@ -70,12 +70,12 @@ async function startReplicas(count: number, redis: Parameters<typeof sharedIn>[0
   };
 }
 
-/** Clients that call again and again. */
+/** Clients that call continuously. */
 interface Load {
   readonly calls: () => number;
-  /** Waits until there were so many calls of each session, on a slow machine too. */
+  /** Waits until each session has made this many calls. */
   reached(each: number): Promise<void>;
-  /** What was no result, and no connection that was cut. */
+  /** Failures other than cut connections. */
   readonly failed: string[];
   readonly cut: () => number;
   stop(): Promise<void>;
@@ -83,7 +83,7 @@ interface Load {
 
 async function startLoad(url: string): Promise<Load> {
   const clients = await Promise.all(Array.from({ length: SESSIONS }, () => SessionClient.open(url)));
-  // One after the other goes to each replica in turn, so that all know all.
+  // Three requests in a row reach each replica, so that all replicas know all sessions.
   for (const client of clients) for (let turn = 0; turn < 3; turn += 1) await client.request('ping');
   const failed: string[] = [];
   const state = { going: true, calls: 0, cut: 0 };
@@ -97,7 +97,7 @@ async function startLoad(url: string): Promise<Load> {
     }
   };
   const done = Promise.all(clients.map(loop));
-  // Also where the test fails: else each call that the end of the proxy cuts off would be told as well.
+  // Stops the load if the test fails, too: otherwise the proxy's end would report each cut call.
   closing({ close: () => ((state.going = false), done) });
   return {
     calls: () => state.calls,
@@ -111,7 +111,7 @@ async function startLoad(url: string): Promise<Load> {
   };
 }
 
-/** A new session, as soon as there can be one. */
+/** Opens a new session as soon as the server accepts one. */
 async function opened(url: string): Promise<SessionClient> {
   const clients: SessionClient[] = [];
   await until('a new session', async () => clients.push(await SessionClient.open(url)) > 0);
@@ -120,7 +120,7 @@ async function opened(url: string): Promise<SessionClient> {
   return late;
 }
 
-/** The tools, or what was answered in their place. A replica that has not found the new master yet does not know the session: 503. */
+/** Returns the tools, or the answer in their place. A replica that has not found the new master yet answers 503 for an unknown session. */
 async function listOnce(client: SessionClient): Promise<unknown> {
   const replies: Reply[] = [];
   await until('a replica that knows the session', async () => {
@@ -133,7 +133,7 @@ async function listOnce(client: SessionClient): Promise<unknown> {
 }
 
 describeWithRedis('forty sessions under load on replicas behind a proxy', () => {
-  it('lose no call but those that a kill cuts off, while one replica after the other is killed and started', async () => {
+  it('lose only the calls that a kill cuts, while each replica is killed and started in turn', async () => {
     const redis = await startRedis();
     closing({ close: () => redis.stop() });
     const replicas = await startReplicas(3, { addr: redis.address });
@@ -149,12 +149,12 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     await load.stop();
     expect(load.failed).toEqual([]);
     expect(load.cut()).toBe(replicas.proxy.cut());
-    // One for each session at most that had a call there when it was killed.
+    // At most one call for each session at each killed replica.
     expect(load.cut()).toBeLessThanOrEqual(3 * SESSIONS);
     expect(replicas.proxy.answered.size).toBe(3);
   });
 
-  it('lose no call at all while one replica after the other is stopped and started again', async () => {
+  it('lose no call while each replica is stopped and started in turn', async () => {
     const redis = await startRedis();
     closing({ close: () => redis.stop() });
     const replicas = await startReplicas(2, { addr: redis.address });
@@ -170,7 +170,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     expect(load.cut()).toBe(0);
   });
 
-  it('go on while the master of their Redis dies; only what is new hears 503 until there is another', async () => {
+  it('continue while the Redis master dies; only new sessions get 503 until the failover', async () => {
     const group = await startRedisGroup();
     closing({ close: () => group.stop() });
     const sentinel_config = { master_name: group.masterName, sentinel_addrs: [...group.sentinels] };
@@ -191,7 +191,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     expect(load.cut()).toBe(0);
   });
 
-  it('are no more to the SDK’s client than one server: it lists, calls and ends on whichever replica', async () => {
+  it('look like one server to the SDK’s client: it lists, calls and ends at any replica', async () => {
     const redis = await startRedis();
     closing({ close: () => redis.stop() });
     const replicas = await startReplicas(2, { addr: redis.address });

@@ -8,16 +8,16 @@ import { gatewayTo } from '../relay/gateway-to.ts';
 
 type RedisDocument = Extract<NonNullable<RunConfigDocument['session_storage']>, { type: 'redis' }>['redis'];
 
-/** For a Redis that is to be silent. Without them it may take as long as by default. */
+/** Deadlines for a Redis that will not answer. Other tests use the longer defaults. */
 export const SHORT_DEADLINES = { dial_timeout: '1s', read_timeout: '500ms', write_timeout: '500ms' };
 
-/** How replicas of one server are told to share their sessions. */
+/** Settings by which replicas of one server share their sessions. */
 export interface Shared {
   readonly settings: Pick<GatewayConfig, 'session_storage' | 'sealing_secret_files'>;
   readonly files: Record<string, string>;
 }
 
-/** In this Redis, sealed with a secret of its own. */
+/** Returns settings that share sessions in this Redis, sealed with a new secret. */
 export function sharedIn(redis: Partial<RedisDocument>): Shared {
   const key_prefix = `vmcp:team/${randomBytes(4).toString('hex')}:`;
   return {
@@ -29,7 +29,7 @@ export function sharedIn(redis: Partial<RedisDocument>): Shared {
   };
 }
 
-/** One more replica in this process, closed after the test. */
+/** Starts one more replica in this process, and closes it after the test. */
 export function replicaOf(
   shared: Shared,
   backends: Parameters<typeof configTo>[0],
@@ -39,7 +39,7 @@ export function replicaOf(
   return gatewayTo(backends, { ...shared.settings, ...more }, { ...options, files: shared.files });
 }
 
-/** The client's next request, at another replica. */
+/** Sends the client's next request to another replica. */
 export function requestAt(
   { url }: { readonly url: string },
   client: SessionClient,

@@ -3,20 +3,20 @@ import type { AddressInfo } from 'node:net';
 
 const HOST = '127.0.0.1';
 
-/** A proxy that gives each request to the next of its targets, as a Service does with connections. */
+/** A proxy that sends each request to the next target, as a Service does with connections. */
 export interface RoundRobin {
   readonly url: string;
-  /** Requests that had reached a target and got no whole answer. */
+  /** Returns the number of requests that reached a target without a complete answer. */
   cut(): number;
-  /** Requests that each target answered, by port. */
+  /** Number of requests that each target answered, by port. */
   readonly answered: ReadonlyMap<number, number>;
-  /** Makes no connection to a target any more, as to a pod that ends; those that there are serve on. */
+  /** Opens no more connections to a target, as for a terminating pod. Existing ones stay. */
   leave(port: number): void;
   join(port: number): void;
   close(): Promise<void>;
 }
 
-/** A target that takes no connection is passed over; what was sent is never sent twice. */
+/** Skips a target that accepts no connection, and never sends a request twice. */
 class Targets {
   readonly ports: readonly number[];
   readonly agent = new Agent({ keepAlive: true });
@@ -28,7 +28,7 @@ class Targets {
     this.ports = ports;
   }
 
-  /** Gives a request to the target that is due, or to the next one that takes it. */
+  /** Sends a request to the target whose turn it is, or to the next one that accepts the connection. */
   forward(req: IncomingMessage, res: ServerResponse, body: Buffer, due: number, passed = 0): void {
     const port = this.ports[(due + passed) % this.ports.length] ?? 0;
     const passOn = () => this.forward(req, res, body, due, passed + 1);
@@ -60,7 +60,7 @@ class Targets {
 
   #answer(res: ServerResponse, answer: IncomingMessage, port: number): void {
     this.answered.set(port, (this.answered.get(port) ?? 0) + 1);
-    // These two are for one connection only.
+    // These two headers apply to one connection only.
     const kept = Object.entries(answer.headers).filter(([name]) => name !== 'connection' && name !== 'keep-alive');
     res.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
     answer.pipe(res);
@@ -82,7 +82,7 @@ export async function serveRoundRobin(ports: readonly number[]): Promise<RoundRo
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.once('end', () => targets.forward(req, res, Buffer.concat(chunks), next++));
   });
-  // On a busy machine a client sends its next request just as an idle connection is closed.
+  // On a busy machine, a client may send its next request just as the server closes the idle connection.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   return {

@@ -35,7 +35,7 @@ async function readAll(server: RedisServer): Promise<string> {
   return (await Promise.all(values)).join('\n');
 }
 
-/** Two replicas in front of one backend that is their own. */
+/** Starts two replicas in front of a separate backend. */
 async function two(shared: Shared) {
   const backend = closing(await servePlain({ tools: 1 }));
   const urls = { one: backend.url };
@@ -52,7 +52,7 @@ describeWithRedis('the Redis of sessions', () => {
     return server;
   };
 
-  it('that is gone stops no session that is known, and everything else is 503 until it is back', async () => {
+  it('stops no known session when it is gone, and other requests get 503 until it is back', async () => {
     const server = await own();
     const { a, b } = await two(sharedIn({ addr: server.address }));
     const client = await SessionClient.open(a.url);
@@ -62,7 +62,7 @@ describeWithRedis('the Redis of sessions', () => {
     const call = await requestAt(a, client, 'tools/call', { name: 'one_tool_0', arguments: { text: 'x' } });
     expect(call.answer.result).toBeDefined();
     await expect(SessionClient.open(a.url)).rejects.toThrow(/503/);
-    // It could not be ended everywhere: it goes on.
+    // The session continues, because it could not end at all replicas.
     expect((await deleteAt(a, client)).status).toBe(503);
     expect(await statusAt(a, client)).toBe(200);
     const again = await startRedis({ port: server.port });
@@ -75,7 +75,7 @@ describeWithRedis('the Redis of sessions', () => {
     await until('its end', async () => (await statusAt(a, client)) === 404);
   });
 
-  it('that hangs lets no session that is known wait for longer than the read timeout', async () => {
+  it('delays a known session at most for the read timeout when it hangs', async () => {
     const server = await own();
     const { a } = await two(sharedIn({ addr: server.address, ...SHORT_DEADLINES }));
     const client = await SessionClient.open(a.url);
@@ -87,12 +87,12 @@ describeWithRedis('the Redis of sessions', () => {
       longest = Math.max(longest, performance.now() - begun);
       await sleep(20);
     }
-    // Twice 500 ms, and what a busy machine takes.
+    // Twice 500 ms, and time for a busy machine.
     expect(longest).toBeLessThan(4_000);
     server.thaw();
   });
 
-  it('that could not be heard for a moment is asked: what ended meanwhile has ended', async () => {
+  it('gives the state of sessions after a lost subscription: sessions that ended meanwhile stay ended', async () => {
     const server = await own();
     const { a, b } = await two(sharedIn({ addr: server.address }));
     const clients = await Promise.all(Array.from({ length: 5 }, () => SessionClient.open(a.url)));
@@ -104,7 +104,7 @@ describeWithRedis('the Redis of sessions', () => {
     }
   });
 
-  it('is told what changed while it was away', async () => {
+  it('gets the changes that happened while it was away', async () => {
     const server = await own();
     const backend = closing(await serveEverything());
     const sharing = sharedIn({ addr: server.address });
@@ -122,7 +122,7 @@ describeWithRedis('the Redis of sessions', () => {
     });
   });
 
-  it('holds no id of a session, no token, no principal, and nothing that a client said', async () => {
+  it('holds no session id, token, principal or client data', async () => {
     const server = await own();
     const backend = closing(await serveEverything());
     const identity = closing(await serveIdentityProvider({ audiences: ['mcp'] }));
@@ -162,7 +162,7 @@ describeWithRedis('the Redis of sessions', () => {
     }
   });
 
-  it('opens no record that was moved to another session, or written by somebody else', async () => {
+  it('yields no record that was moved to another session or forged', async () => {
     const server = await own();
     const { a, b } = await two(sharedIn({ addr: server.address }));
     const [victim, other] = [await SessionClient.open(a.url), await SessionClient.open(a.url)];
@@ -178,7 +178,7 @@ describeWithRedis('the Redis of sessions', () => {
   });
 
   it.each(['namespace', 'name', 'uid'] as const)(
-    'opens no record for a server of another %s, though it has the prefix and the secret of this one',
+    'yields no record to a server of another %s with the same prefix and secret',
     async (field) => {
       const server = await own();
       const sharing = sharedIn({ addr: server.address });
@@ -192,7 +192,7 @@ describeWithRedis('the Redis of sessions', () => {
     },
   );
 
-  it('is another one, or none, for a server that says so while it runs: sessions go on', async () => {
+  it('changes, comes or goes by configuration at run time, and sessions continue', async () => {
     const [first, second] = [await own(), await own()];
     const backend = closing(await servePlain({ tools: 1 }));
     const sharing = sharedIn({ addr: first.address });
@@ -209,7 +209,7 @@ describeWithRedis('the Redis of sessions', () => {
     expect(await statusAt(a, client)).toBe(200);
   });
 
-  it('takes a new sealing secret over, and opens what the former one sealed', async () => {
+  it('accepts a new sealing secret, and opens records of the former one', async () => {
     const server = await own();
     const sharing = sharedIn({ addr: server.address });
     const { a, b, urls } = await two(sharing);
@@ -221,18 +221,18 @@ describeWithRedis('the Redis of sessions', () => {
     }
     for (const replica of [b, a]) expect(await statusAt(replica, client)).toBe(200);
     const stranger = await replicaOf({ ...sharing, files: { sealing: randomBytes(32).toString('hex') } }, urls);
-    // Another replica's secret may be on its way: nobody can tell yet.
+    // 503: the other replica's secret may still be on its way to this one.
     expect(await statusAt(stranger, client)).toBe(503);
   });
 
-  it('needs a secret that seals', async () => {
+  it('requires a sealing secret', async () => {
     const { settings } = sharedIn({ addr: '127.0.0.1:1', ...SHORT_DEADLINES });
     await expect(replicaOf({ settings: { ...settings, sealing_secret_files: [] }, files: {} }, {})).rejects.toThrow(
       /sealing_secret_files: is empty, and stored sessions are sealed/,
     );
   });
 
-  it('is reached over TLS, and says so in the status where it is not reached', async () => {
+  it('works over TLS, and its outage appears in the status', async () => {
     const certificates = makeCertificates();
     closing({ close: () => certificates.remove() });
     const server = await startRedis({ certificates });
@@ -266,7 +266,7 @@ describeWithRedis('the user in Redis', () => {
     return { ...sharing, files: { ...sharing.files, user, password: PASSWORD } };
   }
 
-  it('that the documentation tells to make is enough, and all keys begin with the prefix, end, and are documented', async () => {
+  it('needs only the documented rights, and all its keys have the prefix, expire, and are documented', async () => {
     const backend = closing(await serveEverything());
     const sharing = sharedAs('vmcp');
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
@@ -287,7 +287,7 @@ describeWithRedis('the user in Redis', () => {
     }
   });
 
-  it('that may not listen has each request ask: what ended at one replica has ended at the other at once', async () => {
+  it('makes each request ask Redis if it may not subscribe: a session that ends at one replica ends at the other at once', async () => {
     const { a, b } = await two(sharedAs('deaf', `${PREFIX}deaf:`));
     const client = await SessionClient.open(a.url);
     for (const replica of [a, b, a]) expect(await statusAt(replica, client)).toBe(200);

@@ -25,7 +25,7 @@ describeWithRedis('a session that one replica opened', () => {
   afterAll(() => redis?.stop());
   const shared = () => sharedIn({ addr: redis!.address });
   const plain = async () => closing(await servePlain({ tools: 2 }));
-  /** A backend, and its own sessions in which tools were called. */
+  /** Returns a backend with the ids of its sessions that called tools. */
   const watched = async (port = 0, host = '127.0.0.1') => {
     const used: unknown[] = [];
     const intercept: Intercept = ({ headers }, _response, body) => {
@@ -35,7 +35,7 @@ describeWithRedis('a session that one replica opened', () => {
     return { used, backend: closing(await servePlain({ tools: 2, port, host, intercept })) };
   };
 
-  it('is served by any other, on the same sessions at its backends', async () => {
+  it('works at any other replica, with the same backend sessions', async () => {
     const [{ backend, used }, sharing] = [await watched(), shared()];
     const [a, b, c] = [
       await replicaOf(sharing, { one: backend.url }),
@@ -56,7 +56,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(new Set(used).size).toBe(1);
   });
 
-  it('goes on when that one is gone', async () => {
+  it('continues after that replica is gone', async () => {
     const [{ backend, used }, sharing] = [await watched(), shared()];
     const a = await replicaOf(sharing, { one: backend.url });
     const client = await SessionClient.open(a.url);
@@ -69,7 +69,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(used).toEqual([leg, leg]);
   });
 
-  it('is begun at one and initialized at another: each backend is told so once', async () => {
+  it('begins at one replica and is initialized at another: each backend gets one notification', async () => {
     const told: unknown[] = [];
     const backend = closing(
       await servePlain({
@@ -97,7 +97,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(told.filter((one) => one === leg)).toHaveLength(1);
   });
 
-  it('ended at one is ended at all', async () => {
+  it('ends at all replicas if it ends at one', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -111,7 +111,7 @@ describeWithRedis('a session that one replica opened', () => {
     stream.close();
   });
 
-  it('has one leg at a backend that forgot it, whichever replica notices first', async () => {
+  it('has one backend session after the backend forgot the old one, whichever replica notices first', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -132,7 +132,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(used.slice(before)).toEqual([idOf(a), idOf(a)]);
   });
 
-  it('stays at the pod of a backend that opened it, whichever replica calls', async () => {
+  it('stays at the backend pod that opened it, whichever replica calls', async () => {
     const [first, sharing] = [await watched(), shared()];
     const second = await watched(first.backend.port, '127.0.0.2');
     const backends = { one: { url: first.backend.url, pods_host: 'pods' } };
@@ -150,12 +150,12 @@ describeWithRedis('a session that one replica opened', () => {
     }
     const [here, there] = [new Set(first.used), new Set(second.used)];
     expect(Math.min(here.size, there.size)).toBeGreaterThan(0);
-    // One that came to the wrong pod would have been opened anew.
+    // A call at the wrong pod would have opened another backend session.
     expect(here.size + there.size).toBe(clients.length);
     expect(first.used.length + second.used.length).toBe(3 * clients.length);
   });
 
-  it('costs no question to Redis for a call where it is known', async () => {
+  it('needs no Redis request for a call at a replica that knows it', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -172,7 +172,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(await asked()).toEqual(before);
   });
 
-  it('is unknown to another principal at every replica, and its owner keeps it', async () => {
+  it('stays unknown to another principal at every replica, and open for its owner', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const identity = closing(await serveIdentityProvider({ audiences: ['mcp'] }));
     const incoming: GatewayConfig['incoming'] = {
@@ -195,7 +195,7 @@ describeWithRedis('a session that one replica opened', () => {
     for (const replica of [a, b]) expect((await requestAt(replica, client, 'ping')).status).toBe(200);
   });
 
-  it('ends when it was idle at all of them for its time, and its sessions at backends end with it', async () => {
+  it('ends after it was idle at all replicas, and its backend sessions end with it', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const ended: string[] = [];
     const noting = closing(
@@ -213,7 +213,7 @@ describeWithRedis('a session that one replica opened', () => {
     const client = await SessionClient.open(a.url);
     await client.call('two_tool_0', { text: 'x' });
     const begun = ended.length;
-    // Used at one only: the other neither ends nor forgets it for good.
+    // Only one replica gets requests: the other one neither ends nor forgets the session for good.
     for (let turn = 0; turn < 8; turn += 1) {
       expect((await requestAt(b, client, 'ping')).status).toBe(200);
       await sleep(250);
@@ -223,7 +223,7 @@ describeWithRedis('a session that one replica opened', () => {
     for (const replica of [a, b]) expect((await requestAt(replica, client, 'ping')).status).toBe(404);
   });
 
-  it('makes room for the principal’s next one, at whichever replica that begins', async () => {
+  it('ends for the principal’s next session, at whichever replica that one begins', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const limits = { sessions_per_principal: 2 };
     const [a, b] = [
@@ -256,7 +256,7 @@ describeWithRedis('a session that one replica opened', () => {
       }),
     );
     const sharing = shared();
-    // Use is told every 200 ms.
+    // Replicas report use every 200 ms.
     const limits = { sessions_per_principal: 2, session_idle: '12s' };
     const replica = () => replicaOf(sharing, { one: backend.url }, { limits }, { evictableAfter: 2_000 });
     const [a, b] = [await replica(), await replica()];
@@ -277,7 +277,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
   });
 
-  it('is forgotten, not ended, by a replica that has its full number', async () => {
+  it('leaves the memory of a replica beyond its limit without ending', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const a = await replicaOf(
       sharing,
@@ -290,7 +290,7 @@ describeWithRedis('a session that one replica opened', () => {
     for (const client of clients) expect((await client.request('ping')).status).toBe(200);
   });
 
-  it('hears on its stream at one what it subscribed to at another, and no longer what it unsubscribed from', async () => {
+  it('gets updates on its stream at one replica for subscriptions made at another, until it unsubscribes', async () => {
     const [backend, sharing] = [closing(await serveEverything()), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -308,7 +308,7 @@ describeWithRedis('a session that one replica opened', () => {
     stream.close();
   });
 
-  it('sees changed lists at every replica once its stream at one has told it', async () => {
+  it('sees changed lists at every replica once its stream at one has announced them', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -322,7 +322,7 @@ describeWithRedis('a session that one replica opened', () => {
     stream.close();
   });
 
-  it('has one stream: the one that its client opened last, at whichever replica', async () => {
+  it('has one stream: the one that its client opened last, at any replica', async () => {
     const [backend, sharing] = [closing(await serveEverything()), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -338,7 +338,7 @@ describeWithRedis('a session that one replica opened', () => {
     second.close();
   });
 
-  it('keeps the stream that its client opened last if replicas learn late of both streams', async () => {
+  it('keeps the stream that its client opened last if replicas get both events late', async () => {
     const [backend, sharing] = [await plain(), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url);
@@ -372,7 +372,7 @@ describeWithRedis('a session that one replica opened', () => {
     second.close();
   });
 
-  it('answers a backend’s question at another replica than the one that asks it', async () => {
+  it('answers a backend’s request at another replica than the asking one', async () => {
     const [backend, sharing] = [closing(await serveEverything()), shared()];
     const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
     const client = await SessionClient.open(a.url, {}, { sampling: {} });
@@ -400,7 +400,7 @@ describeWithRedis('a session that one replica opened', () => {
     rest.close();
   });
 
-  it('cancels a call at another replica than the one that sent it', async () => {
+  it('cancels a call at another replica than the calling one', async () => {
     const cancelled: Rpc[] = [];
     const backend = closing(
       await servePlain({

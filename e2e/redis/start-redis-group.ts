@@ -3,23 +3,23 @@ import { type RedisServer, startRedis } from './start-redis.ts';
 
 const MASTER_NAME = 'vmcp-test';
 const SENTINELS = 3;
-/** So long a master must be silent before the Sentinels take another. */
+/** Milliseconds of silence after which the Sentinels replace a master. */
 const DOWN_AFTER_MS = 1_000;
 
-/** A master, a replica of it, and three Sentinels that watch them. */
+/** A master, its replica, and three Sentinels that watch them. */
 export interface RedisGroup {
   readonly masterName: string;
   /** host:port of each Sentinel. */
   readonly sentinels: readonly string[];
   readonly sentinelServers: readonly RedisServer[];
-  /** The servers as they were at the start, whoever is master now. */
+  /** The servers in their roles at the start, before any failover. */
   readonly master: RedisServer;
   readonly replica: RedisServer;
-  /** The replica hears nothing new of the master, which goes on. The Sentinels do not mind for some seconds. */
+  /** Cuts the replica from the running master. The Sentinels tolerate that for some seconds. */
   cutReplication(): Promise<void>;
-  /** The replica catches up. */
+  /** Reconnects the replica, which catches up. */
   joinReplication(): Promise<void>;
-  /** Returns when the replica has all that the master has. */
+  /** Returns when the replica has all the master's data. */
   replicated(): Promise<void>;
   /** Kills the master. The Sentinels notice by themselves. */
   killMaster(): Promise<void>;
@@ -31,7 +31,7 @@ export interface RedisGroup {
 export async function startRedisGroup(): Promise<RedisGroup> {
   const master = await startRedis({ lines: ['repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'] });
   const replica = await startRedis({ lines: [`replicaof 127.0.0.1 ${master.port}`] });
-  // Before the Sentinels look, as they look only every ten seconds.
+  // Waits before the Sentinels start, because they query a replica only every ten seconds.
   await until('replication', () => isReplicated(master, replica));
   const watch = [
     `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 2`,
@@ -57,7 +57,7 @@ function groupOf(master: RedisServer, replica: RedisServer, sentinelServers: rea
     sentinelServers,
     master,
     replica,
-    // Port 1: nobody is there.
+    // No server listens on port 1.
     async cutReplication() {
       await replica.command('REPLICAOF', '127.0.0.1', '1');
     },
@@ -78,7 +78,7 @@ async function isReplicated(master: RedisServer, replica: RedisServer): Promise<
   return (await offsetOf(replica)) === (await offsetOf(master));
 }
 
-/** How much of the stream of writes it has; undefined: it hears of none. */
+/** Returns the server's offset in the stream of writes; undefined: the server gets no writes. */
 async function offsetOf(server: RedisServer): Promise<string> {
   const info = String(await server.command('INFO', 'replication'));
   const connected = /^(connected_slaves:[1-9]|master_link_status:up)/m.test(info);

@@ -13,30 +13,30 @@ const ATTEMPTS = 3;
 export interface RedisServerOptions {
   /** Further lines of its configuration, as `user ann on >secret ~vmcp:* +@all`. */
   readonly lines?: readonly string[];
-  /** It speaks TLS only. */
+  /** With certificates, the server speaks only TLS. */
   readonly certificates?: Certificates;
   /** Absent: a free one. */
   readonly port?: number;
   readonly program?: 'redis-server' | 'redis-sentinel';
 }
 
-/** A process of its own, on a free port of 127.0.0.1, which keeps nothing after its end. */
+/** A separate process on a free port of 127.0.0.1, without persistence. */
 export interface RedisServer {
   readonly port: number;
   readonly pid: number;
-  /** host:port, as configurations have it. */
+  /** host:port, in the form of configurations. */
   readonly address: string;
-  /** Asks it, as the default user. */
+  /** Sends a command as the default user. */
   command(...words: string[]): Promise<unknown>;
-  /** Stops it from doing anything, as a machine that hangs; connections stay open. */
+  /** Stops the process like a hanging machine: connections stay open. */
   freeze(): void;
   thaw(): void;
-  /** At once, without a word to anybody. */
+  /** Kills the process at once, without a message to clients. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts a Redis, or a Sentinel, and returns when it answers. */
+/** Starts a Redis or a Sentinel. Returns when it answers. */
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -68,7 +68,10 @@ async function startOnce(options: RedisServerOptions): Promise<RedisServer> {
   }
 }
 
-/** A test that is killed stops nothing: where the system can, the kernel does then. The process is the program's own. */
+/**
+ * Returns the command that starts a program. If the system supports it, the kernel ends the program with a killed test. The process is the
+ * program itself.
+ */
 function endingWithUs([command = '', ...args]: string[]): [string, string[]] {
   if (!isInstalled('setpriv')) return [command, args];
   return ['setpriv', ['--pdeathsig', 'KILL', command, ...args]];
@@ -132,7 +135,7 @@ async function command(port: number, [name = '', ...values]: string[], certifica
     enableReadyCheck: false,
     disableClientInfo: true,
   });
-  // Whoever asked hears of it by the answer.
+  // Each command reports the error to its own caller.
   redis.on('error', () => undefined);
   try {
     return await redis.call(name, ...values);

@@ -15,7 +15,7 @@ afterEach(closeAll);
 
 const PATIENT = { dial_timeout: '60s', read_timeout: '60s', write_timeout: '60s' };
 
-/** Whether something listens there. */
+/** Returns whether a program listens on the port. */
 async function listens(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   try {
@@ -28,7 +28,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-/** Sends a message, and returns when its head has arrived: whoever reads that says so, as it is asked for. */
+/** Sends a message. Returns when the server has read its head, because it then answers `Expect: 100-continue`. */
 async function ask(
   port: number,
   message: object,
@@ -50,12 +50,12 @@ async function ask(
 }
 
 describeWithRedis('a process that starts', () => {
-  it('has requests wait that come meanwhile, and serves them when it can', async () => {
+  it('holds requests that arrive early, and serves them when it is ready', async () => {
     const redis = await startRedis();
     closing({ close: () => redis.stop() });
     const backend = closing(await servePlain({ tools: 1 }));
     const port = await findFreePort();
-    // It asks its Redis before it serves; this one says nothing yet.
+    // The process asks its Redis before it serves. This Redis does not answer yet.
     redis.freeze();
     let hasStarted = false;
     const starting = replicaOf(

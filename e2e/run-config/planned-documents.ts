@@ -64,7 +64,7 @@ function onThisMachine({ document }: Rendered, folder: string, serial: number): 
   return { config: JSON.parse(text) as GatewayConfig, files };
 }
 
-/** Renders the documents of all worlds in which the fields of resources are tried. */
+/** Renders the documents of all snapshots that test the fields of resources. */
 export function* plannedDocuments(folder: string): Generator<PlannedDocument> {
   for (const [serial, world] of snapshotsOfFields().entries()) {
     const { rendered } = goldenOutcome(world);

@@ -7,7 +7,7 @@ interface Shown {
 
 const below = (parent: string, ...names: readonly string[]) => names.map((name) => `${parent}.${name}`);
 
-/** A field stands here once, and only while no read of it is recorded. */
+/** Each field has one entry, and only while no read of it is recorded. */
 export const SHOWN_ELSEWHERE: readonly Shown[] = [
   {
     file: 'runtime/incoming/key-source.test.ts',
@@ -44,7 +44,7 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
   },
   {
     file: 'e2e/run-config/single-fields.test.ts',
-    test: 'says from which level on lines are logged: log_level',
+    test: 'sets the level from which lines are logged: log_level',
     fields: ['operational.log_level'],
   },
   {

@@ -46,7 +46,7 @@ describe('a field of a run configuration', () => {
     await until('another process', async () => (await pid()) !== first);
   });
 
-  it('says from which level on lines are logged: log_level', async () => {
+  it('sets the level from which lines are logged: log_level', async () => {
     const gateway = await gatewayTo({});
     const takenOver = () => gateway.log().split('"run configuration taken over"').length - 1;
     await gateway.reconfigure(configTo({}, { operational: { log_level: 'info' } }));

@@ -15,7 +15,7 @@ import {
   LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-/** What the client answers when it is asked; a capability is declared for each one that is there. */
+/** Answers of the client to server requests. The client declares a capability for each answer present. */
 export interface ClientAnswers {
   elicit?: () => Promise<{ action: 'accept' | 'decline' | 'cancel'; content?: Record<string, string> }>;
   sample?: () => Promise<{ role: 'assistant'; content: { type: 'text'; text: string }; model: string }>;

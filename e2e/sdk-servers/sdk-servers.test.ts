@@ -107,7 +107,7 @@ describePython.each(PYTHON_SERVERS)('server of the SDK %s', itAnswers);
 describePython.each(PYTHON_SERVERS)('server of the SDK %s', itAsks);
 
 describe('server of the SDK 2.x for 2026-07-28', () => {
-  it('answers, and asks by input_required', async () => {
+  it('answers, and asks for input by input_required', async () => {
     const { call } = await connect(await serve('new', {}), 'new', { revision: '2026-07-28', answers: ANSWERS });
     expect(await call('echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
     expect((await call('elicit')).text).toContain('Ada');
@@ -123,7 +123,7 @@ describe('startSdkServer', () => {
     expect(await call('echo', { text: 'again' })).toMatchObject({ text: 'again' });
   });
 
-  it.each(['old', 'new'] as const)('counts what the %s server runs of cancelled calls', async (sdk) => {
+  it.each(['old', 'new'] as const)('counts the cancelled calls that the %s server executes', async (sdk) => {
     const { connected, call } = await connect(await serve(sdk, {}), 'old');
     for (const name of ['slow', 'patient']) {
       const cancel = new AbortController();

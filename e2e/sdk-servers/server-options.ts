@@ -11,7 +11,7 @@ export interface ServerOptions {
   eventStore: boolean;
   /** Milliseconds between the SDK's `: keepalive` comments; undefined keeps the SDK's default. */
   keepAliveMs: number | undefined;
-  /** The server writes its process id there when it serves; a stdio server has no other way to tell its test. */
+  /** The server writes its process id there when it serves; a stdio server cannot report it in another way. */
   pidFile: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export function reportUrl(port: number): void {
   console.log(JSON.stringify({ url: `http://127.0.0.1:${port}/mcp`, port }));
 }
 
-/** Says that a stdio server serves. */
+/** Writes the process id when a stdio server serves. */
 export function writePid({ pidFile }: ServerOptions): void {
   if (pidFile !== undefined) writeFileSync(pidFile, String(process.pid));
 }

@@ -15,14 +15,14 @@ export interface SdkServer {
   pid: number;
   output: () => string;
   exited: () => boolean;
-  /** Kills it with SIGKILL, and waits until it has ended. */
+  /** Kills the server with SIGKILL, and waits until it has ended. */
   kill: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
 /**
- * Returns the command of a server. A stdio backend of the gateway takes it as it is. The program of the Python SDK
- * knows no event store, no interval of keep-alives and no pid file.
+ * Returns the command of a server, in the form of a stdio backend of the gateway. The Python SDK's program supports no event store,
+ * keep-alive interval or pid file.
  */
 export function sdkServerCommand(
   sdk: Sdk,
@@ -43,9 +43,8 @@ export function sdkServerCommand(
 }
 
 /**
- * Starts a server made with an official SDK as a process of its own, and waits until it listens.
- *
- * @param options `port` names the port, so that a killed server can be started where it was
+ * Starts a server made with an official SDK in a separate process, and waits until it listens.
+ * @param options `port` restarts a killed server on its former port
  */
 export async function startSdkServer(
   sdk: Sdk,

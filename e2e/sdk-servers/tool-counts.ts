@@ -6,9 +6,9 @@ interface Count {
 
 /** Counts the executions of tools over all sessions of a process. */
 export interface ToolCounts {
-  /** Returns what the tool calls when it ends. */
+  /** Counts an execution. The tool calls the returned function when it ends. */
   begin(tool: string, signal: AbortSignal): () => void;
-  /** By the name of the tool. `aborted` counts the executions whose call was cancelled before they ended. */
+  /** Returns the counts by tool name. `aborted`: executions whose call was cancelled before they ended. */
   read(): Record<string, Count>;
 }
 

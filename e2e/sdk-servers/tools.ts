@@ -12,12 +12,12 @@ export interface TextResult {
   isError?: boolean;
 }
 
-/** What a tool uses of its SDK. */
+/** The functions of its SDK that a tool uses. */
 export interface ToolContext {
   /** Aborted when the client cancels the call. */
   signal: AbortSignal;
   counts: ToolCounts;
-  /** Sends nothing when the caller gave no progress token. */
+  /** Sends nothing if the caller gave no progress token. */
   reportProgress(progress: number, total: number): Promise<void>;
   log(data: string, stream: Stream): Promise<void>;
 }
@@ -59,7 +59,7 @@ async function logLines(lines: number, every: number, stream: Stream, context: T
   return text(`logged ${lines} lines`);
 }
 
-/** The tools that ask the client for nothing; each SDK registers them with its own context. */
+/** Tools that send no request to the client. Each SDK registers them with its own context. */
 export const TOOLS: readonly Tool[] = [
   tool('echo', 'Returns its text', z.object({ text: z.string() }), (args) => text(args.text)),
   tool('slow', 'Says nothing until it ends, and ignores a cancel', z.object({ ms: MS }), async ({ ms }) => {

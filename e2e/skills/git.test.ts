@@ -23,7 +23,7 @@ const at = (repository: string, rest = '') => `git+${server.url}/${repository}${
 const install = (name: string, more: Record<string, unknown> = {}) => place.install({ name, ...allowed, ...more });
 
 describe('a skill from a git repository', () => {
-  it('is that of the branch that is there first, of a branch, a tag or a commit, and the record names the commit', async () => {
+  it('comes from the first branch, or from a named branch, tag or commit, and the record names the commit', async () => {
     const first = server.commit('r.git', NOTES);
     server.tag('r.git', 'v1', first);
     const second = server.commit('r.git', { 'SKILL.md': skillText('notes', '', 'Newer.\n') });
@@ -65,7 +65,7 @@ describe('a skill from a git repository', () => {
     expect([status, body.detail]).toEqual([400, expect.stringContaining('give both the same name')]);
   });
 
-  it('brings those that it needs, of other repositories too, and none of them where one is missing', async () => {
+  it('installs the skills that it needs, also from other repositories, or none if one is missing', async () => {
     server.commit('b.git', { 'SKILL.md': skillText('beta') });
     server.commit('a.git', { 'SKILL.md': skillText('alpha', `requires:\n  - ${at('b.git')}\n`) });
     const { body } = await install(at('a.git'));
@@ -83,7 +83,7 @@ describe('a skill from a git repository', () => {
     expect((await place.ask('DELETE', '/skills/beta')).status).toBe(204);
   });
 
-  it('is refused where skills need each other in a circle, and where one names this machine', async () => {
+  it('fails if skills need each other in a circle, or if one names this machine', async () => {
     server.commit('a.git', { 'SKILL.md': skillText('alpha', `requires: [${at('b.git')}]\n`) });
     server.commit('b.git', { 'SKILL.md': skillText('beta', `requires: [${at('a.git')}]\n`) });
     const circle = await install(at('a.git'));
@@ -96,7 +96,7 @@ describe('a skill from a git repository', () => {
     expect(place.installed()).toEqual([]);
   });
 
-  it('names no private address of another host that a stranger could reach through us', async () => {
+  it('cannot name a private address of another host, which a stranger could reach through the server', async () => {
     const asked: string[] = [];
     const other = await serveGit((request) => asked.push(request.url ?? '') === 0);
     other.commit('b.git', { 'SKILL.md': skillText('beta') });
@@ -108,15 +108,15 @@ describe('a skill from a git repository', () => {
     await other.close();
   });
 
-  it('of this machine is read from its folder', async () => {
+  it('comes from its folder if it is on this machine', async () => {
     server.commit('r.git', NOTES);
     const { status, body } = await place.install({ name: `git+file://${server.folder('r.git')}` });
     expect([status, body.skill.reference]).toEqual([201, expect.stringMatching(/^git\+file:\/\/\/.*@[0-9a-f]{40}$/)]);
   });
 });
 
-describe('a repository', () => {
-  it('at a private address is not called, unless that is allowed', async () => {
+describe('a git repository', () => {
+  it('at a private address gets no call unless the caller allows it', async () => {
     server.commit('r.git', NOTES);
     for (const name of [
       at('r.git'),
@@ -156,7 +156,7 @@ describe('a repository', () => {
     ['git://127.0.0.1/r.git#:(glob)x', ''],
     ['git://127.0.0.1/r\n.git', ''],
     ['git://127.0.0.1:99999/r.git', ''],
-  ])('written as %j with ref %j is refused before git is called', async (name, version) => {
+  ])('written as %j with ref %j fails before git runs', async (name, version) => {
     const recorder = await recordedGit();
     const { status, body } = await recorder.place.install({ name, ...allowed, ...(version !== '' && { version }) });
     expect([status, body.code]).toEqual([400, 'bad_request']);
@@ -166,7 +166,7 @@ describe('a repository', () => {
     await recorder.place.close();
   });
 
-  it('is asked by git alone, without the settings of user and machine, and each argument as one', async () => {
+  it('gets requests of git only, without settings of user and machine, and each argument separately', async () => {
     const recorder = await recordedGit();
     const config = `[url "http://127.0.0.1:1/"]\n\tinsteadOf = ${server.url}/\n[credential]\n\thelper = "!touch ${place.base}/asked"\n`;
     writeFileSync(join(recorder.place.home, '.gitconfig'), config);
@@ -183,7 +183,7 @@ describe('a repository', () => {
     await recorder.place.close();
   });
 
-  it('that asks for a login is refused at once, and nobody is asked for one', async () => {
+  it('with a login fails at once, without a prompt', async () => {
     intercept = (_request, response) => {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
       return true;
@@ -192,7 +192,7 @@ describe('a repository', () => {
     expect([status, body.detail]).toEqual([400, expect.stringContaining('login')]);
   });
 
-  it('that sends elsewhere is not followed', async () => {
+  it('with a redirect fails without a call to its target', async () => {
     const other = await serveGit();
     other.commit('r.git', NOTES);
     intercept = (request, response) => {
@@ -204,13 +204,13 @@ describe('a repository', () => {
     await other.close();
   });
 
-  it('that is not there, or has not what is asked for, is the fault of who asked', async () => {
+  it("without the repository or ref fails as the caller's fault", async () => {
     server.commit('r.git', NOTES);
     for (const name of [at('none.git'), at('r.git', '@none'), at('r.git', `@${'0'.repeat(39)}1`)])
       expect([name, (await install(name)).status]).toEqual([name, 400]);
   });
 
-  it('whose server answers nonsense, or nobody, is told as such', async () => {
+  it('with a broken or unreachable server fails as a source failure', async () => {
     intercept = (_request, response) => {
       response.writeHead(500).end('hunter2');
       return true;
@@ -222,7 +222,7 @@ describe('a repository', () => {
     expect([nobody.status, nobody.body.code]).toEqual([500, 'source_failed']);
   });
 
-  it('whose server never answers is given up when the answer is due, and git ends', async () => {
+  it('with a silent server fails at the deadline, and git ends', async () => {
     const closed: Promise<unknown>[] = [];
     intercept = (request) => {
       closed.push(new Promise((resolve) => request.socket.once('close', resolve)));
@@ -247,14 +247,14 @@ describe('a repository', () => {
     ['more than 1000 files', { ...NOTES, ...Object.fromEntries([...Array(1001).keys()].map((n) => [`f${n}`, ''])) }],
     ['no SKILL.md', { 'README.md': 'x' }],
   ];
-  it.each(hostile)('with %s is refused, and nothing is installed', async (_what, tree) => {
+  it.each(hostile)('with %s fails, and nothing is installed', async (_what, tree) => {
     server.commit('r.git', tree);
     const { status, body } = await install(at('r.git'));
     expect([status, body.code]).toEqual([400, 'bad_request']);
     expect(place.installed()).toEqual([]);
   });
 
-  it.each(['..', '.git', '.'])('with a tree that has an entry %s is refused', async (name) => {
+  it.each(['..', '.git', '.'])('with a tree that has an entry %s fails', async (name) => {
     server.commit('r.git', NOTES);
     const blob = server.git('r.git', ['hash-object', '-w', '--stdin'], 'evil');
     const inner = rawTree([['100644', 'evil', blob]]);
@@ -271,7 +271,7 @@ describe('a repository', () => {
     expect(place.installed()).toEqual([]);
   });
 
-  it('runs nothing that it brings along', async () => {
+  it('runs none of its own programs', async () => {
     const mark = join(place.base, 'ran');
     const tree: Tree = {
       ...NOTES,
@@ -287,7 +287,7 @@ describe('a repository', () => {
     expect(existsSync(mark)).toBe(false);
   });
 
-  it('that grows beyond 500 MB where it is unpacked is refused, and nothing of it stays', async () => {
+  it('beyond 500 MB unpacked fails, and none of its files stays', async () => {
     const big = join(place.base, 'big');
     writeFileSync(big, '');
     truncateSync(big, 530 * 1024 * 1024);
@@ -305,7 +305,7 @@ function rawTree(entries: [mode: string, name: string, id: string][]): Buffer {
   );
 }
 
-/** A place whose `git` notes how it is called, and then is git. */
+/** Opens a place whose `git` records its arguments, and then runs the real git. */
 async function recordedGit() {
   const folder = join(place.base, `bin-${Math.random().toString(36).slice(2)}`);
   const log = join(folder, 'log');

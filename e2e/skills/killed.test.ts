@@ -35,7 +35,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** The skill with these words; those of other words have other files, too. */
+/** Writes a skill with these words. Skills with other words have other files, too. */
 function skillWith(words: string): string {
   const files = Array.from({ length: FILES }, (_, n): [string, string] => [`${words}/${n}.md`, words.repeat(100)]);
   return place.write(`${words}/notes`, { 'SKILL.md': skillText('notes', '', words), ...Object.fromEntries(files) });
@@ -44,7 +44,7 @@ function skillWith(words: string): string {
 const work = () => join(place.state, 'work.json');
 const hidden = () => place.installed().filter((path) => path.includes('/.notes.'));
 
-/** What is installed is the whole of one skill for each client, or nothing. Gives its words. */
+/** Verifies that each client has the whole of one skill or nothing. Returns the skill's words. */
 async function checkWhole(): Promise<string> {
   const { body } = await place.ask('GET', '/skills');
   expect(hidden()).toEqual([]);
@@ -59,7 +59,7 @@ async function checkWhole(): Promise<string> {
   return readFileSync(join(place.home, '.claude/skills/notes/SKILL.md'), 'utf8').split('---\n').at(-1) ?? '';
 }
 
-/** Runs the worker until it works on something, `after` milliseconds later at the most. */
+/** Starts the worker. Returns it while it works on a skill, at least `after` milliseconds after its first installation. */
 async function untilItWorks(after: number): Promise<ChildProcess> {
   const child = run([WORKER, place.base, join(place.base, 'one/notes'), join(place.base, 'two/notes')]);
   await new Promise((resolve) => child.stdout?.once('data', resolve));
@@ -69,8 +69,8 @@ async function untilItWorks(after: number): Promise<ChildProcess> {
   return child;
 }
 
-describe('whoever is killed while it works on a skill', () => {
-  it('has done it, or has not: nobody ever sees half of it', async () => {
+describe('a process killed while it changes a skill', () => {
+  it('has made the whole change or none', async () => {
     skillWith('one');
     skillWith('two');
     const seen: string[] = [];
@@ -85,7 +85,7 @@ describe('whoever is killed while it works on a skill', () => {
     expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
   }, 240_000);
 
-  it('is seen at work by others, who wait their turn', async () => {
+  it('shows its work as pending to others, who get busy', async () => {
     skillWith('one');
     skillWith('two');
     const child = await untilItWorks(0);
@@ -104,7 +104,7 @@ describe('whoever is killed while it works on a skill', () => {
     await checkWhole();
   }, 120_000);
 
-  it('may be the operator itself, which is started again', async () => {
+  it('may be the operator itself, which starts again', async () => {
     skillWith('one');
     place.write('manifests', {
       'server.yaml': server('demo', await findFreePort()),

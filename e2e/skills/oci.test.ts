@@ -27,7 +27,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
   };
 
-  it('is that of a tag, of a digest or the latest, and the record pins the manifest', async () => {
+  it('comes from a tag, a digest or the latest tag, and the record pins the manifest', async () => {
     const digest = await registry.push('o/notes', 'v1', [{ bytes: await tgzOf(NOTES) }]);
     await registry.push('o/notes', 'latest', [{ bytes: await tarOf(NOTES), type: TGZ.replace('+gzip', '') }]);
     const { status, body } = await install('o/notes:v1');
@@ -46,7 +46,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     expect((await install('o/notes:v1', { version: 'v2' })).status).toBe(400);
   });
 
-  it('must have the digest that is asked for', async () => {
+  it('must have the requested digest', async () => {
     const digest = await registry.push('o/notes', 'pinned', [{ bytes: await tgzOf(NOTES) }]);
     const wrong = await install('o/notes:pinned', { digest: NOWHERE });
     expect([wrong.status, wrong.body.detail]).toEqual([400, expect.stringContaining(digest)]);
@@ -54,7 +54,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     expect((await install('o/notes:pinned', { digest })).status).toBe(201);
   });
 
-  it('whose layer is not what its digest says is refused', async () => {
+  it('fails if a layer does not match its digest', async () => {
     const bytes = await tgzOf([{ name: 'notes/SKILL.md', text: skillText('notes', '', 'spoiled') }]);
     await registry.push('o/notes', 'spoiled', [{ bytes }]);
     const other = await tgzOf([{ name: 'notes/SKILL.md', text: skillText('notes', '', 'SPOILED') }]);
@@ -64,7 +64,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     nothingStays();
   });
 
-  it('whose manifest is not what its digest says is refused', async () => {
+  it('fails if the manifest does not match its digest', async () => {
     const digest = await registry.push('o/notes', 'bent', [
       { bytes: await tgzOf([{ name: 'SKILL.md', text: skillText('notes', '', 'bent') }]) },
     ]);
@@ -74,7 +74,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     nothingStays();
   });
 
-  it('that is there for several platforms is one of them', async () => {
+  it('comes from one platform if the index has several', async () => {
     const digest = await registry.push('o/notes', 'one', [{ bytes: await tgzOf(NOTES) }]);
     const size = readFileSync(registry.fileOf(digest)).length;
     const manifests = [{ mediaType: MANIFEST, digest, size, platform: { os: 'plan9', architecture: 'mips' } }];
@@ -88,7 +88,7 @@ describeWithRegistry('a skill from an OCI registry', () => {
     expect([status, body]).toMatchObject([201, { skill: { digest: index } }]);
   });
 
-  it('is refused where it has several layers, or one of another kind', async () => {
+  it('fails with several layers, or one of another type', async () => {
     const bytes = await tgzOf(NOTES);
     await registry.push('o/notes', 'two', [{ bytes }, { bytes: await tgzOf([{ name: 'more', text: 'x' }]) }]);
     await registry.push('o/notes', 'text', [{ bytes, type: 'text/plain' }]);
@@ -100,14 +100,14 @@ describeWithRegistry('a skill from an OCI registry', () => {
     nothingStays();
   });
 
-  it('that is not there is the fault of who asked', async () => {
+  it("fails as the caller's fault if it does not exist", async () => {
     for (const name of ['o/none', 'o/notes:none', `o/notes@${NOWHERE}`])
       expect([name, (await install(name)).status]).toEqual([name, 400]);
     const nobody = await place.install({ name: '127.0.0.1:1/o/notes', allow_private_ip: true });
     expect([nobody.status, nobody.body.code]).toEqual([500, 'source_failed']);
   });
 
-  it('at a private address is not asked for, unless that is allowed', async () => {
+  it('at a private address gets no call unless the caller allows it', async () => {
     await registry.push('o/notes', 'v1', [{ bytes: await tgzOf(NOTES) }]);
     for (const host of [registry.host, 'localhost:5000', '169.254.169.254', '10.0.0.1', '[::1]:5000']) {
       const { status, body } = await place.install({ name: `${host}/o/notes:v1` });
@@ -128,12 +128,12 @@ describeWithRegistry('a skill from an OCI registry', () => {
     '127.0.0.1:1/o/notes?x',
     'oci://',
     '../notes',
-  ])('written as %j is refused', async (name) => {
+  ])('fails if written as %j', async (name) => {
     const { status, body } = await place.install({ name, allow_private_ip: true });
     expect([status, body.code]).toEqual([400, 'bad_request']);
   });
 
-  it('comes with those that it needs, or not at all', async () => {
+  it('comes with all the skills that it needs, or not at all', async () => {
     const beta = await registry.push('o/beta', 'v1', [
       { bytes: await tgzOf([{ name: 'SKILL.md', text: skillText('beta') }]) },
     ]);
@@ -161,14 +161,14 @@ describeWithRegistry('a skill from an OCI registry', () => {
     ['a hard link', [...NOTES, { name: 'notes/passwd', type: 'link', linkname: '/etc/passwd' }]],
     ['a device', [...NOTES, { name: 'notes/zero', type: 'character-device', devmajor: 1, devminor: 5 }]],
   ];
-  it.each(hostile)('with %s is refused, and nothing is written', async (_what, entries) => {
+  it.each(hostile)('fails with %s, and nothing is written', async (_what, entries) => {
     await registry.push('o/evil', 'v1', [{ bytes: await tgzOf(entries) }]);
     const { status, body } = await install('o/evil:v1');
     expect([status, body.code]).toEqual([400, 'bad_request']);
     nothingStays();
   });
 
-  it('that is small and grows beyond 500 MB is refused, and nothing of it stays', async () => {
+  it('fails if it is small and unpacks beyond 500 MB, and none of its files stays', async () => {
     const block = Buffer.alloc(64 * 1024 * 1024);
     const bomb = await tgzOf([
       ...NOTES,

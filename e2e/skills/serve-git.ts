@@ -5,9 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/**
- * What is in a commit: path to text or bytes; a link, a program, a commit of another repository
- * by its id, or the content of a file. */
+/** Content of a commit: path to text or bytes, a link, a program, a commit of another repository by its id, or the content of a file. */
 export type Tree = Record<
   string,
   string | Buffer | { link: string } | { commit: string } | { program: string } | { file: string }
@@ -18,19 +16,19 @@ export interface GitServer {
   url: string;
   /** Host and port. */
   host: string;
-  /** Makes a commit of a new or known repository, and gives its id. `main` and `HEAD` are the branch that is there first. */
+  /** Commits to a new or known repository. Returns the id. The first branch is `main` and `HEAD`. */
   commit: (repository: string, tree: Tree, branch?: string) => string;
   tag: (repository: string, tag: string, commit: string) => void;
-  /** Runs git in a repository, with something on its standard input. */
+  /** Runs git in a repository, with `input` on its standard input. */
   git: (repository: string, args: string[], input?: string | Buffer) => string;
-  /** Folder of the bare repository. */
+  /** Returns the folder of the bare repository. */
   folder: (repository: string) => string;
-  /** Method and path of what was asked for. */
+  /** Method and path of each request. */
   asked: string[];
   close(): Promise<void>;
 }
 
-/** Answers a request in place of git; true where it did. */
+/** Answers a request in place of git. Returns true if it did. */
 export type Interception = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const WHO = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@example.com', GIT_CONFIG_GLOBAL: '/dev/null' };
@@ -44,7 +42,7 @@ const ENVIRONMENT = {
   GIT_CONFIG_NOSYSTEM: '1',
 };
 
-/** Real repositories behind real smart HTTP, as git's own server program speaks it. */
+/** Serves real repositories over smart HTTP with git's own server program. */
 export async function serveGit(intercept: Interception = () => false): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), 'vmcp-git-'));
   const asked: string[] = [];
@@ -82,7 +80,7 @@ export async function serveGit(intercept: Interception = () => false): Promise<G
   };
 }
 
-/** git-http-backend(1), by CGI. */
+/** Runs git-http-backend(1) by CGI. */
 function runBackend(root: string, request: IncomingMessage, response: ServerResponse): void {
   const [path = '', query = ''] = (request.url ?? '').split('?');
   const child = spawn('git', ['http-backend'], {

@@ -9,12 +9,12 @@ import { isInstalled } from '../redis/is-installed.ts';
 export interface OciRegistry {
   /** `127.0.0.1:<port>` */
   host: string;
-  /** Stores an artifact with these layers, and gives the digest of its manifest. */
+  /** Stores an artifact with these layers. Returns the digest of its manifest. */
   push: (repository: string, tag: string, layers: Layer[]) => Promise<string>;
-  /** Stores a manifest as it is. */
+  /** Stores a manifest unchanged. */
   putManifest: (repository: string, tag: string, manifest: unknown, type?: string) => Promise<string>;
   putBlob: (repository: string, bytes: Buffer) => Promise<string>;
-  /** File of a blob, to spoil it. */
+  /** Returns the file of a blob, for tests that corrupt it. */
   fileOf: (digest: string) => string;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export const TGZ = 'application/vnd.oci.image.layer.v1.tar+gzip';
 
 export const digestOf = (bytes: Buffer | string) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** Tests against a real registry. Where there is none they are skipped, and say why. */
+/** Declares tests against a real registry. Skips them with the reason if the machine has none. */
 export function describeWithRegistry(name: string, tests: () => void): void {
   if (isInstalled('docker-registry')) {
     describe(name, tests);
@@ -41,7 +41,7 @@ export function describeWithRegistry(name: string, tests: () => void): void {
   describe.skip(`${name} (${missing})`, tests);
 }
 
-/** The registry of the CNCF distribution project, on a free port of the loopback interface. */
+/** Starts the registry of the CNCF distribution project on a free port of the loopback interface. */
 export async function serveOci(): Promise<OciRegistry> {
   const root = mkdtempSync(join(tmpdir(), 'vmcp-oci-'));
   const config = join(root, 'config.yml');

@@ -39,7 +39,7 @@ const REACH: Record<ProblemCode, Reach> = {
   forbidden: inACluster(ONE_CALLER),
   private_address_refused: inACluster('who calls is on the machine, and reaches what is private by itself'),
   image_refused: {
-    machine: 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made',
+    machine: 'e2e/provenance/entries.test.ts: fails with a signature of %s, and vmcp creates nothing',
     cluster: `${WORKLOADS}: are refused where somebody else signed it, and nothing is made`,
   },
   foreign_host: BOTH,
@@ -63,10 +63,10 @@ const REACH: Record<ProblemCode, Reach> = {
   },
   // Occurs before the operation is known.
   too_slow: {
-    machine: `${ATTACKS}: with its headers or its body is not waited for without an end, and holds up nobody`,
+    machine: `${ATTACKS}: with its headers or its body gets 408 in bounded time, and delays no other caller`,
     cluster: `${IN_CLUSTER}: is refused with 408 to who is slow with its head`,
   },
-  headers_too_large: { machine: `${ATTACKS}: is refused in the form of every other problem`, cluster: 'each' },
+  headers_too_large: { machine: `${ATTACKS}: gets the same problem form as other refusals`, cluster: 'each' },
   stale: BOTH,
   too_large: BOTH,
   unsupported_media_type: BOTH,

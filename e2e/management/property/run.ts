@@ -1,5 +1,5 @@
-// Property tests of the management API: schemathesis makes requests from the OpenAPI document and checks each answer against it.
-// `node e2e/management/property/run.ts [seed]`; ends with one line that counts.
+// Property tests of the management API: schemathesis generates requests from the OpenAPI document and checks each answer.
+// `node e2e/management/property/run.ts [seed]`; the last line of its output counts the cases.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,16 +9,16 @@ import { server, whoami } from '../../local/manifests.ts';
 import { type RunningApi, useApi } from '../use-api.ts';
 
 const PROGRAM = 'schemathesis==4.32.5';
-/** The next `npm ci` removes it. */
+/** The next `npm ci` removes this folder. */
 const FOLDER = join(import.meta.dirname, '../../../node_modules/.schemathesis');
 const DOCUMENT = join(import.meta.dirname, '../../../management/openapi.json');
 const SETTINGS = join(import.meta.dirname, 'schemathesis.toml');
-/** Requests of one operation in each phase. */
+/** Number of requests for each operation and phase. */
 const EXAMPLES = '5';
-/** Below the rate of one caller. */
+/** Below the rate limit of one caller. */
 const RATE = '90/s';
 const DEADLINE = 540_000;
-/** As `schemathesis.toml` names it. */
+/** The name in `schemathesis.toml`. */
 const SKILL = 'sample';
 
 function install(): string {
@@ -33,11 +33,11 @@ function install(): string {
 
 interface Ended {
   code: number;
-  /** What it printed. */
+  /** The output. */
   said: string;
 }
 
-/** Token and names are in its environment: its settings have them from there. */
+/** Runs schemathesis. Its settings take token and names from the environment. */
 async function test(program: string, api: RunningApi, seed: string, { folder, operation }: Prepared): Promise<Ended> {
   const phases = ['--phases=coverage,fuzzing,stateful', `--max-examples=${EXAMPLES}`, '--checks=all'];
   const pace = ['--continue-on-failure', '--no-color', `--rate-limit=${RATE}`, `--seed=${seed}`];
@@ -57,11 +57,11 @@ async function test(program: string, api: RunningApi, seed: string, { folder, op
 
 interface Prepared {
   folder: string;
-  /** Id of work in the background that has ended. */
+  /** Id of a background operation that has ended. */
   operation: string;
 }
 
-/** What operations that only read are to find. Random names would lead them to 404 alone. */
+/** Creates the objects that read operations find. Random names would lead only to 404. */
 async function prepare(api: RunningApi, folder: string): Promise<Prepared> {
   const skill = join(folder, SKILL);
   mkdirSync(skill);
@@ -77,7 +77,7 @@ async function prepare(api: RunningApi, folder: string): Promise<Prepared> {
   return { folder, operation };
 }
 
-/** Operations that were not tested, and phases that did nothing, which it passes over with a good end. */
+/** Counts untested operations and phases without effect, which schemathesis does not report as failures. */
 function leftOut(said: string): number {
   const [, all = '', tested = ''] = /Selected: \d+\/(\d+)\s+Tested: (\d+)/.exec(said) ?? [];
   const phases = said.match(/^ +⏭ (?!.*\(disabled\))/gmu) ?? [];

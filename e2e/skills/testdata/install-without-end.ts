@@ -4,7 +4,7 @@ import type { RawRequest } from '#management/operation';
 import { LocalSecrets } from '#management/secrets/local-secrets';
 import { locateState } from '#local/state-folder';
 
-// Installs and uninstalls the skills of some folders, all of one name, until it is killed. Says `ready` when it has once.
+// Installs and uninstalls skills of some folders, all with one name, until it is killed. Prints `ready` after the first installation.
 const [base = '', ...folders] = process.argv.slice(2);
 const environment = { HOME: `${base}/home`, PATH: '/usr/bin:/bin' };
 const state = locateState(`${base}/.vmcp`);
