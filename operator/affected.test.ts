@@ -54,7 +54,7 @@ const affectedBy = (text: string, there = world) =>
     .map((key) => keyText(key).replace('/default/', '/'))
     .sort();
 
-describe('what a change affects', () => {
+describe('affected', () => {
   it.each([
     ['Secret/default/client', ['MCPExternalAuthConfig/exchange', 'MCPServer/weather', 'VirtualMCPServer/front']],
     ['Secret/default/pass', ['MCPServer/calendar', 'VirtualMCPServer/other']],
@@ -68,11 +68,11 @@ describe('what a change affects', () => {
     ],
     ['MCPGroup/default/tools', ['MCPGroup/tools', 'MCPServer/weather', 'VirtualMCPServer/front']],
     ['VirtualMCPServer/default/lonely', ['VirtualMCPServer/lonely']],
-  ])('%s', (change, expected) => {
+  ])('returns the resources that depend on %s', (change, expected) => {
     expect(affectedBy(change)).toEqual(expected);
   });
 
-  it('of a server are the programs that it is to start anew, on one machine: it tells when it has', () => {
+  it('returns the programs that a local server has to restart, as its runtime reports completed restarts', () => {
     const asked = (status: object) => ({
       ...manifest('MCPServer', 'weather', { groupRef: 'tools' }, status),
       metadata: { name: 'weather', namespace: 'default', annotations: { 'vmcp.dev/restarted-at': '2026-01-01' } },
@@ -86,7 +86,7 @@ describe('what a change affects', () => {
     expect(affectedBy('VirtualMCPServer/default/front', cluster)).not.toContain('MCPServer/weather');
   });
 
-  it('reaches the backends whose NetworkPolicy has to admit a server, or no longer, in a cluster', () => {
+  it('returns the backends whose NetworkPolicy has to admit a server or stop admitting it, in a cluster', () => {
     const there = (status: object) => ({
       ...world,
       platform: CLUSTER,
@@ -100,14 +100,14 @@ describe('what a change affects', () => {
     expect(changed.filter((key) => key.startsWith('MCPServer/'))).toEqual(['MCPServer/left', 'MCPServer/new']);
   });
 
-  it('reaches the server that still serves a backend after the backend left its group', () => {
+  it('returns the server that still serves a backend after the backend has left its group', () => {
     const left = manifest('MCPServer', 'weather', { groupRef: 'nowhere' });
     const before = 'backends:\n  - name: weather\n    url: https://weather.example/mcp\n';
     const moved = { ...world, mcpServers: byName(left), documents: { front: before } };
     expect(affectedBy('MCPServer/default/weather', moved)).toContain('VirtualMCPServer/front');
   });
 
-  it('reaches the server whose status names a backend that it left out and that went', () => {
+  it('returns the server whose status names a deleted backend that it left out', () => {
     const front = manifest(
       'VirtualMCPServer',
       'front',
@@ -118,7 +118,7 @@ describe('what a change affects', () => {
     expect(affectedBy('MCPServer/default/bad', gone)).toContain('VirtualMCPServer/front');
   });
 
-  it('reaches what listed a server that is gone', () => {
+  it('returns the resources that listed a deleted server', () => {
     expect(affectedBy('VirtualMCPServer/default/gone')).toEqual(['MCPGroup/others', 'VirtualMCPServer/gone']);
   });
 });

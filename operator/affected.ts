@@ -10,7 +10,7 @@ class Keys {
   constructor(namespace: string) {
     this.#namespace = namespace;
   }
-  /** Whether it is new. */
+  /** Adds a key. Returns whether it is new. */
   add(kind: ResourceKey['kind'], name: string): boolean {
     const key = { kind, namespace: this.#namespace, name };
     if (this.#found.has(keyText(key))) return false;
@@ -22,10 +22,10 @@ class Keys {
   }
 }
 
-/** The servers that serve this backend: of its group now, or with it in the document in force. */
+/** Adds the servers that serve this backend: those of its group, and those whose active document contains it. */
 function addServersOfBackend(backend: string, world: World, keys: Keys): void {
   const servers = world.virtualMcpServers;
-  // A status names every backend of the document; where all are looked at anyway, so is the document itself.
+  // A status names every backend of the document: an index of statuses makes reading the documents unnecessary.
   const known = resourcesNamingInStatus(servers, backend);
   const serving = isIndexed(servers) ? [] : Object.values(servers).filter((server) => serves(server, backend, world));
   const group = groupOf(world.mcpServers[backend]?.spec);
@@ -42,7 +42,7 @@ function addBackend(name: string, world: World, keys: Keys): void {
   addServersOfBackend(name, world, keys);
 }
 
-/** All that name a Secret, a ConfigMap or a shared configuration, and the servers in front of those. */
+/** Adds all resources that name a Secret, a ConfigMap or a shared configuration, and the servers that use those resources. */
 function addUsers(name: string, world: World, keys: Keys): void {
   for (const {
     metadata: { name: server },
@@ -64,7 +64,7 @@ function addUsers(name: string, world: World, keys: Keys): void {
   }
 }
 
-/** Shared resources that this one names or named: their status lists who uses them. */
+/** Adds the shared resources that this one names or named: their status lists their users. */
 function addUsed(name: string, manifest: Manifest | undefined, world: World, keys: Keys): void {
   const kinds = [
     ['MCPGroup', world.mcpGroups],
@@ -78,7 +78,7 @@ function addUsed(name: string, manifest: Manifest | undefined, world: World, key
   }
 }
 
-/** Backends whose NetworkPolicy has to admit a server, or admits it still: their status does not say yet what is written. */
+/** Adds the backends whose NetworkPolicy admits a server that it should not, or lacks one. Their status is outdated. */
 function addAdmitting(server: string, world: World, keys: Keys): void {
   if (world.platform.mode !== 'cluster') return;
   const group = valueAt(world.virtualMcpServers[server]?.spec, ['config', 'groupRef']);
@@ -88,20 +88,23 @@ function addAdmitting(server: string, world: World, keys: Keys): void {
   for (const name of known) if (!joined.has(name)) keys.add('MCPServer', name);
 }
 
-/** Programs that the runtime of a server has to start anew: it tells when it has. In a cluster their own pods do. */
+/**
+ * Adds the programs that the local runtime of a server has to restart; it reports completed restarts. In a cluster, the programs have pods
+ * of their own.
+ */
 function addRestarting({ platform, mcpServers }: World, keys: Keys): void {
   if (platform.mode !== 'local') return;
   for (const manifest of Object.values(mcpServers))
     if (awaitsRestart(manifest)) keys.add('MCPServer', manifest.metadata.name);
 }
 
-/** All texts in a value. Names too many are harmless: a key that need not be worked on changes nothing. */
+/** Returns all texts in a value. Surplus names are harmless: an unnecessary key changes nothing. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The resources whose plan may come out differently because this one appeared, changed or went. */
+/** Returns the resources whose plan may change after this one appeared, changed or was deleted. */
 export function affected(change: ResourceKey, world: World): ResourceKey[] {
   const keys = new Keys(change.namespace);
   const { kind, name } = change;

@@ -5,22 +5,22 @@ import { summariseProblem, withProblem } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
 import { type Manifest, manifestOf, type ResourceKey, runtimeName, type World } from '#operator/world';
 
-/** How the work on one resource went. */
+/** The result of the work on one resource. */
 export type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
 
-/** What came of an attempt that did not throw. */
+/** The result of an attempt that did not throw. */
 export interface Attempted {
   result: WorkResult;
-  /** Milliseconds until the next look, although nothing changes. */
+  /** Milliseconds until the next attempt if nothing changes. */
   again?: number | undefined;
-  /** The resource is gone. */
+  /** The resource has been deleted. */
   gone?: boolean;
 }
 
-/** Makes one resource what it should be, and says in its status how that went. Throws what stood in the way. `now` is RFC 3339. */
+/** Reconciles one resource and writes its status. Throws the problem of a failed attempt. `now` is RFC 3339. */
 export async function bringAbout(platform: Platform, key: ResourceKey, now: string): Promise<Attempted> {
   const world = await platform.observe(key.namespace);
-  // As it is planned now: by the time that something fails it may have changed.
+  // Reads the manifest now: it may have changed by the time that something fails.
   const manifest = manifestOf(key, world);
   let outcome: Outcome | undefined;
   try {
@@ -37,7 +37,7 @@ export async function bringAbout(platform: Platform, key: ResourceKey, now: stri
   return attempted(outcome);
 }
 
-/** The plan once all policies that it needs are read. */
+/** Returns the plan after all policies that it needs are read. */
 async function planWhole(key: ResourceKey, world: World, now: string): Promise<Outcome> {
   let outcome = plan(key, world, now);
   while (await world.policies?.readNoted()) outcome = plan(key, world, now);
@@ -49,7 +49,7 @@ function attempted({ action, requeueAfter: again }: Outcome): Attempted {
   return { result: again === undefined ? 'stalled' : 'waiting', again };
 }
 
-/** How an attempt went that threw. */
+/** Returns the result of an attempt that threw. */
 export function resultOf(problem: unknown): WorkResult {
   if (problem instanceof Stalled) return 'stalled';
   return problem instanceof Waiting ? 'waiting' : 'error';
@@ -61,7 +61,7 @@ interface Circumstances {
   now: string;
 }
 
-/** The outcome of a plan that failed: what runs is left as it is. */
+/** Returns the outcome of a failed plan: it changes nothing that runs. */
 function unplanned(key: ResourceKey, problem: unknown, { manifest, world, now }: Circumstances): Outcome {
   const serving = Object.hasOwn(world.documents, runtimeName(key));
   const status = manifest ? { status: summariseProblem(problem, manifest, serving, now) } : {};
@@ -72,7 +72,7 @@ async function reportProblem(platform: Platform, outcome: Outcome, problem: unkn
   try {
     await platform.report(outcome);
   } catch (second) {
-    // Not the problem itself: a stalled key would not be tried again, and nobody would read why.
+    // Throws a new Error instead of the problem: a stalled key would not be tried again, and no status would show the reason.
     throw new Error(`its status could not be written (${textOf(second)}) after: ${textOf(problem)}`, {
       cause: problem,
     });

@@ -1,7 +1,7 @@
-/** The user must act: nothing changes until a resource changes, so nothing is retried. */
+/** The user must act. The operator retries only after a resource changes. */
 export class Stalled extends Error {
   override readonly name = 'Stalled';
-  /** CamelCase reason of the condition, e.g. `InvalidIncomingAuth`. The message says what to do. */
+  /** CamelCase reason of the condition, e.g. `InvalidIncomingAuth`. The message states the remedy. */
   readonly reason: string;
   constructor(reason: string, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -9,15 +9,15 @@ export class Stalled extends Error {
   }
 }
 
-/** How long after a missing thing is looked for again, in case the news of it was lost. Milliseconds. */
+/** Milliseconds until the next search for a missing object, in case its watch event was lost. */
 export const LOOK_AGAIN = 60_000;
 
 interface WaitingOptions extends ErrorOptions {
-  /** Milliseconds until the next attempt, where nobody tells that the missing thing has come. */
+  /** Milliseconds until the next attempt, if no watch reports the missing object. */
   retryIn?: number;
 }
 
-/** Something named is missing: tried again when it appears, and from time to time in case the news of it is lost. */
+/** A named object is missing. The operator retries when it appears, and periodically in case its watch event was lost. */
 export class Waiting extends Error {
   override readonly name = 'Waiting';
   /** CamelCase reason of the condition, e.g. `GroupNotFound`. The message names what is missing. */
@@ -31,10 +31,10 @@ export class Waiting extends Error {
   }
 }
 
-/** A failure that says when another attempt is right. */
+/** A failure that states when to retry. */
 export abstract class Retriable extends Error {
-  /** Milliseconds before which another attempt is of no use; undefined: nobody said so. */
+  /** Milliseconds before which another attempt is useless; undefined if the failure does not say. */
   abstract readonly retryAfter: number | undefined;
-  /** Milliseconds within which another attempt is right, however many have failed; undefined: they are to be rarer. */
+  /** Milliseconds within which to retry, however many attempts have failed; undefined for the usual backoff. */
   abstract readonly retryWithin: number | undefined;
 }

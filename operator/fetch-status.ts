@@ -1,14 +1,14 @@
 import { request } from 'node:http';
 import { SILENT } from './last-heard.ts';
 
-/** A runtime that is asked at /status. */
+/** The /status endpoint of a runtime. */
 interface Asked {
-  /** An address, v4 or v6. */
+  /** IPv4 or IPv6 address. */
   host: string;
   port: number;
-  /** Tried in order: a runtime that has not got the newest yet takes the one before. */
+  /** Tried in order: a runtime that lacks the newest token accepts the previous one. */
   tokens: readonly string[];
-  /** Milliseconds for each of them. */
+  /** Milliseconds per token. */
   deadline: number;
   /** Characters. */
   longest: number;
@@ -42,8 +42,8 @@ function ask({ host, port, deadline, longest }: Asked, token: string): Promise<A
 }
 
 /**
- * What a runtime says of itself, as `read` understands it; undefined while none serves there or where `read` throws, and `silent` where
- * it says nothing until the deadline.
+ * Returns the status of a runtime as parsed by `read`. Returns undefined if no runtime answers or `read` throws, and `silent` if it sends
+ * nothing until the deadline.
  */
 export async function fetchStatus<Said>(
   asked: Asked,
@@ -57,7 +57,7 @@ export async function fetchStatus<Said>(
     }
   } catch (problem) {
     if (problem instanceof NoAnswerInTime) return SILENT;
-    // It does not listen yet, or not any more.
+    // The runtime does not listen yet, or has stopped.
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ const kinds = Object.keys(KIND_NAMES) as KindName[];
 const specs = new Map(kinds.map((kind) => [kind, structuralSchema(OBJECTS[kind]).properties?.spec ?? {}]));
 const nodes = new Map(kinds.map((kind) => [kind, new Map(nodesOf(specs.get(kind) ?? {}, 'spec'))]));
 
-/** The leaves that a value writes: path in the schema, and in the value. */
+/** Yields the written leaves of a value: their path in the schema and in the value. */
 function* written(value: unknown, node: SchemaNode, path: string, at: Path): Generator<[string, Path]> {
   if (isLeaf(node)) {
     yield [path, at];
@@ -35,7 +35,7 @@ function* written(value: unknown, node: SchemaNode, path: string, at: Path): Gen
   }
 }
 
-/** Other values that the leaf by itself may have. */
+/** Returns other values that the leaf accepts. */
 function otherValues(value: unknown, node: SchemaNode | undefined): unknown[] {
   if (node?.enum) return node.enum.filter((one) => one !== value);
   if (typeof value === 'boolean') return [!value];
@@ -61,7 +61,7 @@ function accepts(kind: KindName, resource: object): boolean {
   return OBJECTS[kind].safeParse(JSON.parse(JSON.stringify(whole))).success;
 }
 
-/** A leaf that a resource of a world writes. */
+/** A leaf that a resource of a snapshot writes. */
 interface Written {
   readonly kind: KindName;
   readonly world: GoldenInput;
@@ -72,7 +72,7 @@ interface Written {
 
 const isChoice = (node: SchemaNode | undefined) => node?.enum !== undefined || node?.type === 'boolean';
 
-/** Whether another value, or none, changes what runs. A choice also counts if the resource does not fit its other values. */
+/** Returns whether another value, or none, changes the plan. A choice also counts if its other values make the resource invalid. */
 function takesEffect({ kind, world, index, at, node }: Written, runs: () => string): boolean {
   const resource = world.resources[index] ?? {};
   return [...otherValues(readAt(resource, at), node), undefined].some((other) => {
@@ -83,7 +83,7 @@ function takesEffect({ kind, world, index, at, node }: Written, runs: () => stri
   });
 }
 
-/** `<kind> <path>` of each leaf that takes effect in some world. */
+/** Returns `<kind> <path>` of each leaf that takes effect in at least one snapshot. */
 function findEffective(): Set<string> {
   const found = new Set<string>();
   for (const world of snapshotsOfFields()) {
@@ -103,14 +103,14 @@ function findEffective(): Set<string> {
   return found;
 }
 
-/** The operator reads this field, and the plan does not: the last test reads it. */
+/** The operator reads this field, and the planner does not. The last test covers it. */
 const OF_OPERATOR = ['VirtualMCPServer spec.config.operational.failureHandling.statusReportingInterval'];
 
 const KUBERNETES = { introspectionUrl: 'https://a.example/introspect' };
 const PROVIDER = { type: 'oidc', oidcConfig: { issuerUrl: 'https://a.example', clientId: 'a' } };
 const LOGINS = { issuer: 'https://a.example', upstreamProviders: [{ name: 'a', ...PROVIDER }] };
 
-/** Fields that have one value, or none, in each spec that is accepted: the spec with another one. */
+/** Fields with only one value, or none, in each valid spec: the spec with another value. */
 const REFUSED: Readonly<Record<string, object>> = {
   'VirtualMCPServer spec.incomingAuth.oidcConfig.kubernetes.introspectionUrl': {
     config: { groupRef: 'tools' },
@@ -132,8 +132,8 @@ const REFUSED: Readonly<Record<string, object>> = {
 
 const SECOND = 1_000;
 
-describe('the fields of resources', () => {
-  it('change what runs, each of them, or are recorded only', () => {
+describe('resource fields', () => {
+  it('change the plan, or are listed as record-only', () => {
     const effective = findEffective();
     const fields = kinds.flatMap((kind) =>
       [...leavesOf(specs.get(kind) ?? {}, 'spec').keys()].map((path) => `${kind} ${path}`),
@@ -152,7 +152,7 @@ describe('the fields of resources', () => {
     expect(OBJECTS[kind as KindName].safeParse(left).success).toBe(true);
   });
 
-  it('say how often the operator reads a status', () => {
+  it('set how often the operator reads a status', () => {
     const server = (statusReportingInterval: string): Manifest => ({
       ...{ apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', metadata: { name: 'a', namespace: 'default' } },
       spec: { config: { operational: { failureHandling: { statusReportingInterval } } } },

@@ -13,7 +13,7 @@ interface SecretOrConfigMap {
   data?: Record<string, string>;
 }
 
-/** An input of the plan as testdata writes it: what differs from the usual, and the resources, which are of `default`. */
+/** An input of the planner as written in testdata: the differences from the defaults, and the resources of namespace `default`. */
 export interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
   key: string;
   now?: string;
@@ -29,7 +29,7 @@ const LOCAL: World['platform'] = {
   loginDirectory: '/srv/demo/.vmcp/logins/default',
 };
 
-/** Stands for the platform's keyed hash. */
+/** Replaces the keyed hash of the platform. */
 function digest(value: string): string {
   return createHash('sha256').update(`test key ${value}`).digest('hex').slice(0, 16);
 }
@@ -66,7 +66,7 @@ function worldOf(input: GoldenInput): World {
   });
 }
 
-/** The text of a document says what the document says: once is enough to read. */
+/** Removes the text of a document, which repeats the document. */
 function withoutText({ key, action, rendered, ...outcome }: Outcome): object {
   if (!rendered) return { key, action, ...outcome };
   const read = Object.fromEntries(Object.entries(rendered).filter(([field]) => field !== 'text'));

@@ -14,11 +14,11 @@ it.each([
   ['{{{{[[[[[[[,,,,,,,,', undefined],
   ['"{{{{\\"', undefined],
   [['\\', 1, 2, 3, 4, 5, 6, 7], 'more than 6 values'],
-])('a text of JSON holds no more than it may, whatever stands in its strings: %j', (value, told) => {
+])('excessOf counts values outside of strings only: %j', (value, told) => {
   expect(excess(value)).toBe(told);
 });
 
-it('a text that is none is looked at all the same', () => {
+it('excessOf counts in an invalid JSON text, too', () => {
   expect(excessOf('"{'.repeat(10), { objects: 3, values: 6 })).toBe('more than 3 objects');
   expect(excessOf(`"${'\\"'.repeat(10)}`, { objects: 3, values: 6 })).toBeUndefined();
 });

@@ -1,15 +1,15 @@
-/** How much a JSON text may hold: each costs more memory and time than its bytes tell. */
+/** Limits of a JSON text. Each element takes more memory and time than its bytes suggest. */
 export interface Amounts {
   objects?: number;
-  /** Objects, lists, and what stands in them. */
+  /** Objects, lists and their elements. */
   values: number;
-  /** Objects and lists within each other. */
+  /** Nesting depth of objects and lists. */
   depth?: number;
 }
 
 const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
 
-/** Of what a text has more than it may, in words: `more than 100 objects`. Nothing is parsed for it. */
+/** Describes the first exceeded limit, e.g. `more than 100 objects`. Does not parse the text. */
 export function excessOf(text: string, { objects = Infinity, values, depth = Infinity }: Amounts): string | undefined {
   const found = countIn(text, { objects, values, depth });
   if (found.objects > objects) return `more than ${objects} objects`;
@@ -17,15 +17,15 @@ export function excessOf(text: string, { objects = Infinity, values, depth = Inf
   return found.values > values ? `more than ${values} values` : undefined;
 }
 
-/** What a value weighs besides its text. Bytes. */
+/** Memory of a value besides its text. Bytes. */
 const OF_VALUE = 16;
 
-/** About how many bytes what a text says takes in memory. */
+/** Estimates the memory that the parsed text takes. Bytes. */
 export function weightOf(text: string): number {
   return text.length + OF_VALUE * countIn(text, { objects: Infinity, values: Infinity, depth: Infinity }).values;
 }
 
-/** Counts no further than to the first that is too many; the depth is that of the place where it ends. */
+/** Counts up to the first excess. The depth is that of the position where counting stops. */
 function countIn(text: string, most: Required<Amounts>): Required<Amounts> {
   const found = { objects: 0, values: 0, depth: 0 };
   for (let at = 0; at < text.length; at += 1) {
@@ -45,7 +45,7 @@ function countIn(text: string, most: Required<Amounts>): Required<Amounts> {
 const isMore = (found: Required<Amounts>, most: Required<Amounts>): boolean =>
   found.objects > most.objects || found.values > most.values || found.depth > most.depth;
 
-/** Where a string ends that begins at `start`; beyond the last sign where it does not. */
+/** Returns the end of the string that begins at `start`; beyond the last character if it is not closed. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -1,19 +1,19 @@
-/** It is there and said nothing in time. */
+/** A runtime that accepts the connection and does not answer in time. */
 export const SILENT = 'silent';
 
-/** Times in a row that somebody may be silent: a machine that is busy for a moment is no news, and a process that hangs is. */
+/** Unanswered probes in a row that drop a status: a busy machine recovers before, and a hanging process does not. */
 const SILENCES = 3;
 
-/** What somebody said last, as far as it still holds. */
+/** The last answer while it is valid. */
 export interface Heard<Said> {
   readonly said: Said | undefined;
-  /** Times in a row that nothing was said since. */
+  /** Unanswered probes in a row since then. */
   readonly silences: number;
 }
 
 export const NOTHING_HEARD = { said: undefined, silences: 0 } as const;
 
-/** What holds after somebody was asked once more. Undefined: it does not serve, so what it said holds no longer. */
+/** Returns the valid status after another probe. An undefined answer means that the runtime does not serve, which drops the status. */
 export function lastHeard<Said>(before: Heard<Said>, answer: Said | typeof SILENT | undefined): Heard<Said> {
   if (answer !== SILENT) return { said: answer, silences: 0 };
   const silences = before.silences + 1;

@@ -14,19 +14,19 @@ const CHART = join(import.meta.dirname, '../charts/vmcp');
 const DOCKERFILE = join(CHART, '../../operator/Dockerfile');
 const read = (path: string) => readFileSync(join(CHART, path), 'utf8');
 
-/** What a byte of weight takes of the heap once it is parsed, at the most: texts beyond Latin-1. */
+/** Heap bytes per byte of weight after parsing, at most: texts beyond Latin-1. */
 const KEPT = 2;
-/** A character of a text, at the most. */
+/** Bytes per character of a text, at most. */
 const WIDE = 2;
 /** With 1,000 servers and 5,000 backends: the target of docs/internals/benchmarks-operator.md. */
 const OPERATOR = 350_000_000;
 /** Connections of the webhook, each with a short body. */
 const CONNECTIONS = 256;
-/** Of the heap, what has been let go and is not collected yet. */
+/** Share of the heap for garbage that is not collected yet. */
 const SLACK = 1.2;
 
-it('a byte of what is weighed costs no more than is reckoned with, whatever the shape of the JSON', () => {
-  // In a process of its own: what other tests leave to be collected would be counted.
+it('the weight of a JSON text covers its memory, for each shape', () => {
+  // Measures in a separate process, without the garbage of other tests.
   const measuring = join(import.meta.dirname, 'testdata/measure-json.ts');
   const output = execFileSync(process.execPath, ['--expose-gc', measuring], { encoding: 'utf8', timeout: 60_000 });
   const costs = Object.values(z.record(z.string(), z.number()).parse(JSON.parse(output)));
@@ -34,9 +34,9 @@ it('a byte of what is weighed costs no more than is reckoned with, whatever the 
   expect(Math.max(...costs)).toBeGreaterThan(KEPT * 0.9);
 });
 
-it('what others can make the operator hold at once fits the memory that the chart gives it', () => {
+it('the limits of untrusted data fit the memory limit of the chart together', () => {
   const { api, named, heard, webhook } = BOUNDS;
-  // What comes is read in pieces, and joined, turned into a text and parsed in one turn: one at a time of all.
+  // A body is read in chunks, joined, decoded and parsed in one event-loop turn, so one body at a time.
   const longest = Math.max(api.list, api.object);
   const held = {
     namedSecretsAndConfigMaps: 2 * KEPT * named.ofAll,
@@ -51,17 +51,17 @@ it('what others can make the operator hold at once fits the memory that the char
     .parse(parse(read('values.yaml')));
   const limit = readQuantity(resources.limits.memory) ?? 0;
   expect(Math.round(sum / MIB)).toBeLessThan(limit / MIB);
-  // Nor is so much of the limit left that a bound could be doubled unseen.
+  // The remaining memory is too small to hide a doubled limit.
   expect(sum / limit).toBeGreaterThan(0.85);
 });
 
-it('the heap may take three quarters of the limit: by itself Node takes half of it', () => {
+it('the heap may take three quarters of the memory limit: by default, Node takes half of it', () => {
   const flag = '--max-old-space-size-percentage=75';
   expect(read('templates/operator/deployment.yaml')).toContain(`command: [node, --max-semi-space-size=4, ${flag}, `);
   expect(readFileSync(DOCKERFILE, 'utf8')).toContain(`"${flag}"`);
 });
 
-it('lets an idle operator collect garbage, in its image and in the chart', () => {
+it('the image and the chart let an idle operator collect garbage', () => {
   for (const text of [read('templates/operator/deployment.yaml'), readFileSync(DOCKERFILE, 'utf8')])
     expect(text).toContain('--expose-gc');
 });

@@ -1,43 +1,43 @@
 export const MIB = 1024 * 1024;
 
 /**
- * What others may make the operator hold at once, in bytes, each bound where it is kept: of a text its length, of JSON what `weightOf` says.
- * memory-bounds.test.ts adds up those that can be reached together, with what they cost, and holds them against the pod's limit.
+ * Limits of data from other parties, in bytes: the length of a text, `weightOf` of JSON. Each limit applies where the data is stored.
+ * memory-bounds.test.ts adds up the limits that can be reached together, with their overhead, and compares them with the pod's limit.
  */
 export const BOUNDS = {
   /** Answers of the API server. */
   api: {
-    /** A page of several objects: a list of empty ones takes twenty times as many as its text. */
+    /** A page of several objects: a list of empty objects takes twenty times the memory of its text. */
     page: 8 * MIB,
-    /** One object, as text, whatever it takes: the largest in etcd is 1.5 MB, and JSON makes it longer. */
+    /** One object as text: the largest in etcd is 1.5 MB, and JSON makes it longer. */
     object: 16 * MIB,
-    /** Everything at once, where the API server no longer knows a page from which to go on. */
+    /** The whole list, if the API server no longer knows a continuation. */
     list: 16 * MIB,
     /** A line of a watch: one object. */
     line: 16 * MIB,
   },
-  /** What is kept of the Secrets that resources name; the same of ConfigMaps. */
+  /** Cached parts of the Secrets that resources name, and the same for ConfigMaps. */
   named: {
     ofNamespace: 16 * MIB,
     ofAll: 64 * MIB,
-    /** What a namespace has within it is kept all the same: nobody else can take that away. */
+    /** The guaranteed share of a namespace, which others cannot take. */
     sure: MIB / 2,
   },
-  /** What is kept of what pods say at `/status`. */
+  /** Cached statuses of pods. */
   heard: {
-    /** More than 1,500 pods of 25 backends with a Secret each say less. */
+    /** 1,500 pods with 25 backends and a Secret each take less. */
     ofNamespace: 16 * MIB,
     ofAll: 32 * MIB,
     /** As above. */
     sure: MIB / 2,
   },
   webhook: {
-    /** Two resources of the API server's greatest size, and what stands around them. */
+    /** Two resources of the API server's maximum size, and their envelope. */
     body: 8 * MIB,
-    /** Bodies until they are answered; those that are short are not counted. */
+    /** Long bodies until they are answered; short ones are not counted. */
     bodies: 16 * MIB,
     shortBody: MIB / 16,
-    /** What a review reads of what nobody named before, a key counted with what stands around it. */
+    /** Objects that only the reviewed resource names, with the overhead per key. */
     ofReview: 4 * MIB,
   },
 } as const;

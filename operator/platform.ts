@@ -1,20 +1,20 @@
 import type { Outcome } from '#operator/plan/outcome';
 import type { ResourceKey, World } from '#operator/world';
 
-/** Where resources live and children run. Two of them: a folder with processes, and a cluster. */
+/** Stores resources and runs children: in a folder with processes, or in a cluster. */
 export interface Platform {
   /**
-   * Calls `changed` for every resource that there is, and then for each one that appears, changes or goes, Secrets and
-   * ConfigMaps included, and for a VirtualMCPServer also when its runtime's /status differs. Calls too many are harmless.
-   * Resolves when the first state is known.
+   * Calls `changed` for every existing resource, then for each one that appears, changes or is deleted, including Secrets and ConfigMaps. A
+   * VirtualMCPServer is also reported when its runtime's /status changes. Surplus calls are harmless. Resolves when the first state is
+   * known.
    */
   watch(changed: (key: ResourceKey) => void): Promise<void>;
-  /** All of one namespace as it is now. */
+  /** Returns a snapshot of one namespace. */
   observe(namespace: string): Promise<World>;
-  /** Makes files, objects and processes as the outcome says. Idempotent. */
+  /** Creates files, objects and processes according to the outcome. Idempotent. */
   apply(outcome: Outcome): Promise<void>;
-  /** Writes the status, if it differs from the one that stands. The only writer of a status. */
+  /** Writes the status if it differs from the current one. The only writer of statuses. */
   report(outcome: Outcome): Promise<void>;
-  /** Stops watching. Children are not this method's concern. */
+  /** Stops watching. Leaves children unchanged. */
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
 import { WorkQueue } from '#operator/queue';
 
-/** Work that ends when told to. */
+/** Returns work that ends on command. */
 function heldWork() {
   const started: string[] = [];
   const ends: (() => void)[] = [];
@@ -17,8 +17,8 @@ function heldWork() {
   return { started, work, endNext };
 }
 
-describe('the work queue', () => {
-  it('works on a key once, however often it was added while it waited', async () => {
+describe('WorkQueue', () => {
+  it('works once on a key that was added several times while it waited', async () => {
     const { started, work, endNext } = heldWork();
     const queue = new WorkQueue({ work, clock: new ManualClock(), concurrency: 1 });
     for (const key of ['a', 'b', 'b', 'b']) queue.add(key);
@@ -28,7 +28,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['a', 'b']);
   });
 
-  it('works once more on a key that was added while it was worked on, and never twice at once', async () => {
+  it('works again on a key that was added during its work, and never concurrently', async () => {
     const { started, work, endNext } = heldWork();
     const queue = new WorkQueue({ work, clock: new ManualClock(), concurrency: 8 });
     queue.add('a');
@@ -42,7 +42,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['a', 'a']);
   });
 
-  it('keeps to its concurrency and lets other keys pass one that takes long', async () => {
+  it('respects its concurrency, and works on other keys beside a slow one', async () => {
     const { started, work, endNext } = heldWork();
     const queue = new WorkQueue({ work, clock: new ManualClock(), concurrency: 2 });
     for (const key of ['a', 'b', 'c']) queue.add(key);
@@ -53,7 +53,7 @@ describe('the work queue', () => {
     await endNext();
   });
 
-  it('waits for a delay, and of two delays takes the earlier', () => {
+  it('waits for a delay, and uses the earlier of two delays', () => {
     const { started, work } = heldWork();
     const clock = new ManualClock();
     const queue = new WorkQueue({ work, clock });
@@ -71,7 +71,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['a', 'b']);
   });
 
-  it('drops a delay when the key is added at once', async () => {
+  it('drops a delay when the key is added without one', async () => {
     const { started, work, endNext } = heldWork();
     const clock = new ManualClock();
     const queue = new WorkQueue({ work, clock });
@@ -82,7 +82,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['a']);
   });
 
-  it('doubles the delay with each failure of a key up to the longest, and starts over after a success', () => {
+  it('doubles the delay with each failure of a key up to the longest, and resets it after a success', () => {
     const queue = new WorkQueue({ work: heldWork().work, clock: new ManualClock(), baseDelay: 100, maxDelay: 1000 });
     expect([1, 2, 3, 4, 5, 6].map(() => queue.failed('a'))).toEqual([100, 200, 400, 800, 1000, 1000]);
     expect(queue.failed('b')).toBe(100);
@@ -90,7 +90,7 @@ describe('the work queue', () => {
     expect(queue.failed('a')).toBe(100);
   });
 
-  it('takes nothing more once closed, and waits for what runs', async () => {
+  it('accepts no key once closed, and waits for running work', async () => {
     const { started, work, endNext } = heldWork();
     const clock = new ManualClock();
     const queue = new WorkQueue({ work, clock, concurrency: 1 });
@@ -101,7 +101,7 @@ describe('the work queue', () => {
       closed = true;
     });
     queue.add('d');
-    // Work that ends now may ask for another attempt.
+    // Ending work may request another attempt.
     queue.addAfter('a', 300_000);
     expect(clock.timers).toBe(0);
     await Promise.resolve();
@@ -112,7 +112,7 @@ describe('the work queue', () => {
     expect(started).toEqual(['a']);
   });
 
-  it('says how many keys wait, and how long each has waited', async () => {
+  it('reports the number of waiting keys, and how long each has waited', async () => {
     const clock = new ManualClock();
     const waits: [string, number][] = [];
     const ends: (() => void)[] = [];

@@ -1,7 +1,7 @@
-/** Time as the queue needs it; tests give their own. */
+/** Time source of the queue; tests replace it. */
 export interface Clock {
   now(): number;
-  /** Calls `then` once after so many milliseconds, unless the returned function is called before. */
+  /** Calls `then` once after this many milliseconds, unless the returned function is called first. */
   after(milliseconds: number, then: () => void): () => void;
 }
 
@@ -16,10 +16,10 @@ export const systemClock: Clock = {
 };
 
 interface QueueOptions {
-  /** Works on one key that has waited so many milliseconds. Never runs twice at once for the same key. Must not reject. */
+  /** Works on one key that has waited this many milliseconds. Never runs concurrently for the same key. Must not reject. */
   work: (key: string, waited: number) => Promise<void>;
   clock: Clock;
-  /** How many keys are worked on at once. */
+  /** Most keys with concurrent work. */
   concurrency?: number | undefined;
   /** Milliseconds before the first retry; doubles with each further one up to `maxDelay`. */
   baseDelay?: number;
@@ -31,13 +31,10 @@ interface Timer {
   cancel: () => void;
 }
 
-/**
- * A queue of keys, never of events: a key that waits already is not added again, and one that is being worked on is
- * worked on once more afterwards. The order is that of arrival.
- */
+/** First-in-first-out queue of keys. A waiting key is not added again. A key that is added during its work is worked on once more. */
 export class WorkQueue {
   readonly #options: QueueOptions & { concurrency: number; baseDelay: number; maxDelay: number };
-  /** Key to the time since when it waits. */
+  /** Maps a key to the time since when it waits. */
   readonly #waiting = new Map<string, number>();
   readonly #running = new Set<string>();
   readonly #again = new Map<string, number>();
@@ -50,7 +47,7 @@ export class WorkQueue {
     this.#options = { baseDelay: 200, maxDelay: 300_000, ...options, concurrency: options.concurrency ?? 4 };
   }
 
-  /** To be worked on as soon as there is room. */
+  /** Queues a key. */
   add(key: string): void {
     if (this.#closed) return;
     this.#dropTimer(key);
@@ -59,12 +56,12 @@ export class WorkQueue {
     this.#startNext();
   }
 
-  /** How many keys wait; those with a delay do not count. */
+  /** Number of waiting keys, without delayed ones. */
   get depth(): number {
     return this.#waiting.size + this.#again.size;
   }
 
-  /** To be worked on after so many milliseconds; of two delays of one key the earlier one counts. */
+  /** Queues a key after this many milliseconds; of two delays of one key, the earlier one wins. */
   addAfter(key: string, milliseconds: number): void {
     if (this.#closed) return;
     const due = this.#options.clock.now() + milliseconds;
@@ -74,25 +71,25 @@ export class WorkQueue {
     this.#timers.set(key, { due, cancel: this.#options.clock.after(milliseconds, () => this.add(key)) });
   }
 
-  /** Counts a failure and returns the delay in milliseconds before the next attempt: longer each time. */
+  /** Counts a failure. Returns the milliseconds until the next attempt, which grow each time. */
   failed(key: string): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     return Math.min(this.#options.baseDelay * 2 ** failures, this.#options.maxDelay);
   }
 
-  /** After a success: the next failure starts with the shortest delay again. */
+  /** Resets the delay of a key after a success. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Resolves when nothing waits and nothing runs. Delayed keys do not count. */
+  /** Resolves when no key waits and no work runs. Delayed keys do not count. */
   async idle(): Promise<void> {
     if (this.#running.size === 0 && this.#waiting.size === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Takes nothing more and resolves when what runs has ended. */
+  /** Accepts no more keys. Resolves when running work has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const key of [...this.#timers.keys()]) this.#dropTimer(key);

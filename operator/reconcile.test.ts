@@ -35,7 +35,7 @@ function worldOfBoth(): World {
   });
 }
 
-/** Somebody who cannot do it now. */
+/** A temporary failure. */
 class Busy extends Retriable {
   readonly retryAfter: number | undefined;
   readonly retryWithin: number | undefined;
@@ -47,7 +47,7 @@ class Busy extends Retriable {
   }
 }
 
-/** A platform in memory that notes what it is told and fails where it is told to. */
+/** A platform in memory that records calls and fails on command. */
 class MemoryPlatform implements Platform {
   world = worldOfBoth();
   readonly applied: string[] = [];
@@ -83,7 +83,7 @@ class MemoryPlatform implements Platform {
   }
 }
 
-/** Time that moves to the next timer when it is told to. */
+/** A clock that advances to the next timer on command. */
 function steppedClock(): Clock & { step(): number | undefined } {
   let now = Date.parse('2026-01-02T03:04:05Z');
   let timers: { due: number; then: () => void }[] = [];
@@ -121,8 +121,8 @@ async function started(platform: MemoryPlatform, options: Parameters<typeof reco
   return { clock, problems, thrown, loop };
 }
 
-describe('the control loop', () => {
-  it('works on what a change affects: plans, applies, reports', async () => {
+describe('reconcile', () => {
+  it('plans, applies and reports the resources that a change affects', async () => {
     const platform = new MemoryPlatform();
     const { loop } = await started(platform);
     expect(platform.applied.sort()).toEqual(['MCPGroup/default/tools apply', 'VirtualMCPServer/default/demo apply']);
@@ -130,7 +130,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('tells the platform that a resource is gone', async () => {
+  it('tells the platform that a resource is deleted', async () => {
     const platform = new MemoryPlatform();
     const { loop } = await started(platform);
     platform.world = { ...platform.world, virtualMcpServers: {} };
@@ -140,7 +140,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('backs off when applying fails for no known reason, says so in the status, and recovers', async () => {
+  it('backs off after an unknown failure, reports it in the status, and recovers', async () => {
     const platform = new MemoryPlatform();
     platform.world = { ...platform.world, mcpGroups: {} };
     let failures = 3;
@@ -160,7 +160,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('does not say of a restart that could not be applied that it was carried out', async () => {
+  it('does not report a restart that could not be applied as done', async () => {
     const platform = new MemoryPlatform();
     const metadata = { name: 'api', namespace: 'default', annotations: { 'vmcp.dev/restarted-at': '2026-01-01' } };
     const spec = { command: ['node', 'api.js'], transport: 'streamable-http', mcpPort: 8000 };
@@ -180,7 +180,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('does not try again what only the user can mend', async () => {
+  it('does not retry a failure that only the user can fix', async () => {
     const platform = new MemoryPlatform();
     platform.failApply = () => new Stalled('PortInUse', 'port 4483 is in use: write another one');
     const { clock, problems, loop } = await started(platform);
@@ -194,7 +194,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('looks again from time to time for what is missing', async () => {
+  it('retries periodically while an object is missing', async () => {
     const platform = new MemoryPlatform();
     let missing = true;
     platform.failApply = () => (missing ? new Waiting('NotThere', 'x is not there') : undefined);
@@ -206,7 +206,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('looks again as soon as what is missing asks for it', async () => {
+  it('retries as soon as a missing object affects the resource', async () => {
     const platform = new MemoryPlatform();
     platform.failApply = () => new Waiting('PortInUse', 'port 4483 is in use', { retryIn: 2000 });
     const { clock, problems, loop } = await started(platform);
@@ -215,7 +215,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('tells both problems when not even the status can be written, and tries again', async () => {
+  it('reports both problems if the status cannot be written either, and retries', async () => {
     const platform = new MemoryPlatform();
     const taken = new Stalled('PortInUse', 'port 4483 is in use');
     platform.failApply = () => taken;
@@ -228,7 +228,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('says in the status that a resource cannot be planned, and tries again', async () => {
+  it('reports a failed plan in the status, and retries', async () => {
     const platform = new MemoryPlatform();
     platform.world.observed = {
       get demo(): never {
@@ -259,7 +259,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('waits as long as the other side asks before it tries again', async () => {
+  it('waits for the delay that the failure states', async () => {
     const platform = new MemoryPlatform();
     let left = 1;
     platform.failApply = () => (left-- > 0 ? new Busy({ retryAfter: 9000 }) : undefined);
@@ -271,7 +271,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('begins with the shortest pause again after a success', async () => {
+  it('starts with the shortest delay again after a success', async () => {
     const platform = new MemoryPlatform();
     let left = 6;
     platform.failApply = () => (left-- > 0 ? new Error('broken') : undefined);
@@ -288,7 +288,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('does not let an outage of the other side make the pauses longer than it says', async () => {
+  it('respects the longest delay that a failure states during an outage', async () => {
     const platform = new MemoryPlatform();
     let left = 16;
     platform.failApply = () => (left-- > 0 ? new Busy({ retryWithin: 5000 }) : undefined);
@@ -302,7 +302,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('looks at each resource again from time to time, each at a moment of its own, until it is gone', async () => {
+  it('checks each resource periodically with its own offset, until it is deleted', async () => {
     const platform = new MemoryPlatform();
     let turn = 0;
     const { clock, loop } = await started(platform, { resync: 100_000, random: () => (turn++ % 2 === 0 ? 0 : 0.5) });
@@ -321,7 +321,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('begins nothing while this process may not act', async () => {
+  it('starts no work while this process may not act', async () => {
     const platform = new MemoryPlatform();
     let mayAct = false;
     const { loop } = await started(platform, { mayAct: () => mayAct });
@@ -333,7 +333,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('tells how each attempt went', async () => {
+  it('reports the result of each attempt', async () => {
     const platform = new MemoryPlatform();
     const told: string[] = [];
     const { loop } = await started(platform, { onWork: (key, result) => told.push(`${key.kind} ${result}`) });
@@ -349,7 +349,7 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
-  it('works on as many resources at once as it is told', async () => {
+  it('works on the configured number of resources concurrently', async () => {
     const platform = new MemoryPlatform();
     for (const name of ['a', 'b', 'c', 'd']) {
       platform.world.mcpGroups[name] = { ...group, metadata: { ...group.metadata, name } };

@@ -5,36 +5,36 @@ import type { Platform } from '#operator/platform';
 import { type Clock, WorkQueue } from '#operator/queue';
 import { keyText, parseKey, type ResourceKey } from '#operator/world';
 
-/** Told of each key that could not be brought about. `retryIn` is milliseconds; absent when only a change can help. */
+/** Receives each failed key. `retryIn` is milliseconds; absent if only a change can help. */
 type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;
 
 interface LoopOptions {
-  /** How many resources are worked on at once. */
+  /** Resources with concurrent work. */
   workers?: number | undefined;
-  /** Milliseconds after which a resource is looked at again although nothing changed, give or take a fifth. Never, without. */
+  /** Milliseconds after which an unchanged resource is checked again, varied by a fifth. Default: never. */
   resync?: number | undefined;
   random?: () => number;
-  /** Whether this process may act. Work that would begin while it may not waits. */
+  /** Returns whether this process may act. Otherwise, new work waits. */
   mayAct?: () => boolean;
-  /** Told of each attempt: how it went, how long the key had waited and how long it took, in milliseconds. */
+  /** Receives each attempt: its result, and the milliseconds that the key waited and the work took. */
   onWork?: (key: ResourceKey, result: WorkResult, waited: number, worked: number) => void;
 }
 
 interface Reconciling {
-  /** Resolves when all that is known has been worked on; what waits for a delay does not count. */
+  /** Resolves when all queued keys are done; delayed keys do not count. */
   idle(): Promise<void>;
-  /** How many resources wait to be worked on. */
+  /** Returns the number of waiting resources. */
   depth(): number;
-  /** Stops after what is worked on now. Children go on running. */
+  /** Stops after the current work. Children keep running. */
   stop(): Promise<void>;
-  /** Begins nothing more, and leaves the platform as it is. */
+  /** Starts no more work, and leaves the platform open. */
   abandon(): Promise<void>;
 }
 
-/** Milliseconds until work that may not begin is tried again. */
+/** Milliseconds until work that may not start is tried again. */
 const PAUSED = 1000;
 
-/** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off as the other side asks. */
+/** Returns the milliseconds until the next attempt; undefined for a stalled key. Failures without a delay back off as they allow. */
 function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
   if (problem instanceof Stalled) return undefined;
   if (problem instanceof Waiting) return problem.retryIn;
@@ -43,7 +43,7 @@ function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | 
   return Math.max(Math.min(backOff, problem.retryWithin ?? Infinity), problem.retryAfter ?? 0);
 }
 
-/** One step for one key, and when there is to be another one. */
+/** Reconciles one key once, and schedules the next attempt. */
 async function attempt(
   queue: WorkQueue,
   text: string,
@@ -65,9 +65,8 @@ async function attempt(
 }
 
 /**
- * The whole control loop. A change names a resource. The resources that depend on it are queued, as keys. For each key the
- * platform is observed, the plan says what should be, the platform makes it so, and writes the status.
- * Resolves when the platform's first state is queued.
+ * Runs the control loop. For each change, it queues the keys of the affected resources. For each key, it observes the platform, plans,
+ * applies the outcome and writes the status. Resolves when the first state is queued.
  */
 export async function reconcile(
   platform: Platform,

@@ -15,7 +15,7 @@ function manifest(kind: Manifest['kind'], name: string, spec: object): Manifest 
   return { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec };
 }
 
-/** A group of servers of which each has policies of its own. */
+/** A group of servers with own policies each. */
 function worldWith(policies: Record<string, string>, remembered: RememberedPolicies): World {
   const members = Object.entries(policies).map(([name, policy]) =>
     manifest('MCPServer', name, {
@@ -57,8 +57,8 @@ async function broughtAbout(world: World): Promise<Outcome[]> {
   return applied;
 }
 
-describe('policies that are remembered', () => {
-  it('are validated once each, and others have a turn between two sets', async () => {
+describe('RememberedPolicies', () => {
+  it('validates each set once, and yields to other work between two sets', async () => {
     let turns = 0;
     const turnsAt: number[] = [];
     const counting = setInterval(() => turns++, 0);
@@ -80,7 +80,7 @@ describe('policies that are remembered', () => {
     expect(turnsAt).toHaveLength(10);
   });
 
-  it('say the same as policies that are validated at once', async () => {
+  it('returns the same verdicts as an immediate validation', async () => {
     const remembered = new RememberedPolicies();
     const wrong = texts(when('resource.sise > 1'));
     expect(remembered.verdictOf(wrong).problems).toEqual([]);
@@ -89,7 +89,7 @@ describe('policies that are remembered', () => {
     expect(remembered.verdictOf(wrong)).toEqual(readPolicies(wrong));
   });
 
-  it('are all read before anything is applied: a backend whose policy does not validate is never in the document', async () => {
+  it('reads all sets before anything is applied, so that a backend with an invalid policy never enters the document', async () => {
     const remembered = new RememberedPolicies();
     const policies = { fine: when('true'), wrong: when('resource.sise > 1') };
     const applied = await broughtAbout(worldWith(policies, remembered));

@@ -3,16 +3,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type PolicyVerdict, readPolicies } from '#crds/policy/policy-verdict';
 import type { PolicyReadings, PolicyTexts } from '#operator/world';
 
-/** Sets whose verdicts are kept: more than all workers plan at once. */
+/** Cached verdicts: more than all workers plan at once. */
 const KEPT = 20_000;
-/** What a verdict keeps of what was found: a condition shows no more. */
+/** Most problems per verdict: a condition shows no more. */
 const PROBLEMS = 20;
 const LONGEST = 1000;
 const UNREAD: PolicyVerdict = { problems: [], warnings: [], readsCaller: false, namesAnonymous: false, loginReads: [] };
 
 /**
- * Verdicts on policy sets. A set takes up to seconds to validate, and a group may have hundreds: each is read once, in a turn
- * of its own, so that a Lease is renewed and others are served meanwhile.
+ * Caches verdicts on policy sets. A set can take seconds to validate, and a group may have hundreds. Each set is read once, in an
+ * event-loop turn of its own, so that Lease renewals and other work run in between.
  */
 export class RememberedPolicies implements PolicyReadings {
   readonly #verdicts = new Map<string, PolicyVerdict>();

@@ -4,7 +4,7 @@ import { ToldProblems } from './told-problems.ts';
 const key = (name: string) => ({ kind: 'MCPServer', namespace: 'default', name }) as const;
 const busy = new Error('port 4483 is in use');
 
-it('notes a problem that stays once, for each resource by itself', () => {
+it('ToldProblems accepts an unchanged problem once per resource', () => {
   const told = new ToldProblems();
   expect([told.note(key('a'), busy), told.note(key('b'), busy), told.note(key('a'), busy)]).toEqual([
     true,
@@ -13,7 +13,7 @@ it('notes a problem that stays once, for each resource by itself', () => {
   ]);
 });
 
-it('notes a problem anew after another one, and after it was solved', () => {
+it('ToldProblems accepts a problem again after another one, and after it was solved', () => {
   const told = new ToldProblems();
   told.note(key('a'), busy);
   expect(told.note(key('a'), new Error('other'))).toBe(true);

@@ -1,23 +1,23 @@
 import { isNode, isScalar, Lexer, type Node, type ParsedNode, visit } from 'yaml';
 
-/** How much a YAML text may hold that somebody else wrote. */
+/** Limits of an untrusted YAML text. */
 export interface YamlBounds {
   /** UTF-8. */
   bytes: number;
-  /** Words and signs, spaces among them: some nine for a line `name: value`. */
+  /** Lexer tokens, including spaces: about nine for a line `name: value`. */
   tokens: number;
-  /** Lists and mappings within each other. */
+  /** Nesting depth of lists and mappings. */
   depth: number;
 }
 
-/** Of a block that a ConfigMap holds, which takes no more bytes: thousands of lines, read in a fraction of a second. */
+/** Limits of a block in a ConfigMap, which is not larger: thousands of lines, read in a fraction of a second. */
 export const BLOCK_BOUNDS: YamlBounds = { bytes: 1_048_576, tokens: 20_000, depth: 100 };
 
 const BAD_ESCAPE = 'a text in double quotes holds an unknown escape; write \\\\ for a backslash';
-/** What the library's lexer says before a text without quotes. */
+/** The lexer's token before a plain scalar. */
 const TEXT_FOLLOWS = '\u001F';
 
-/** What they add to the depth; of marks, until the line ends. */
+/** Change of the depth per token; that of indicators lasts until the end of the line. */
 const BRACKETS = new Map([
   ['[', 1],
   ['{', 1],
@@ -30,8 +30,8 @@ const MARKS = new Map([
 ]);
 
 /**
- * Why a text is not parsed, and what to do; undefined: it may be. The library takes the square of the depth, and some microseconds
- * and hundreds of bytes for each token and each error: this is told without it.
+ * Returns why a text is not parsed, and how to fix it; undefined if it may be parsed. Does not call the parser: it takes time quadratic in
+ * the depth, and microseconds and hundreds of bytes for each token and error.
  */
 export function refusalOf(text: string, { bytes, tokens, depth }: YamlBounds): string | undefined {
   if (Buffer.byteLength(text) > bytes) return `longer than ${bytes} bytes; shorten it`;
@@ -51,7 +51,7 @@ export function refusalOf(text: string, { bytes, tokens, depth }: YamlBounds): s
   return undefined;
 }
 
-/** YAML 1.2 §5.7; a backslash by itself where none of them stands. */
+/** YAML 1.2 §5.7; otherwise a single backslash. */
 const ESCAPES = /\\(?:[0abefnrtvNLP_ "/\\\t\r\n]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U00(?:0[\da-fA-F]|10)[\da-fA-F]{4})|\\/g;
 
 function hasBadEscape(quoted: string): boolean {
@@ -59,7 +59,7 @@ function hasBadEscape(quoted: string): boolean {
   return false;
 }
 
-/** The first key that stands twice in one mapping. The library's own search for them compares each with each. */
+/** Returns the first repeated key of a mapping. The library compares every key with every other. */
 export function repeatedKey(document: { contents: ParsedNode | Node | null }): Node | undefined {
   let repeated: Node | undefined;
   visit(document.contents, {

@@ -1,7 +1,7 @@
 import type { ClusterFacts } from '#operator/world';
 import type { KubernetesOptions } from './kubernetes-options.ts';
 
-/** Returns what the flags of the operator say to the planner. */
+/** Converts the flags of the operator for the planner. */
 export function factsOf(options: KubernetesOptions): ClusterFacts {
   const { runtimeImage, allowHostPaths, stdioAttach, imagePullSecrets, scraperNamespaces, operatorNamespace } = options;
   return {

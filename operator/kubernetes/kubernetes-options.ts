@@ -12,7 +12,7 @@ export interface KubernetesOptions {
   apiGroup: string;
   /** Undefined for all. */
   namespaces?: readonly string[] | undefined;
-  /** Where the operator runs, and keeps what it has to remember; undefined outside of a cluster. */
+  /** Namespace of the operator and of its stored state; undefined outside of a cluster. */
   operatorNamespace?: string | undefined;
   /** Name of this process in Events. */
   instance: string;
@@ -21,11 +21,11 @@ export interface KubernetesOptions {
   stdioAttach: boolean;
   imagePullSecrets: readonly string[];
   scraperNamespaces: readonly string[];
-  /** Rules for pod templates, and variables of every runtime. */
+  /** Rules for pod templates, and environment variables of every runtime. */
   pods: Pick<ClusterFacts, 'podAnnotations' | 'sidecarsOf' | 'runtimeEnv'>;
-  /** How many servers may roll at a time after an upgrade of the operator. */
+  /** Most servers that roll at the same time after an upgrade of the operator. */
   maxConcurrentRollouts: number;
   onRestart?: ReflectorOptions['onRestart'];
-  /** How a pod is asked; only tests have another way. */
+  /** Reads the status of a pod; only tests replace it. */
   fetchStatus?: typeof fetchPodStatus;
 }

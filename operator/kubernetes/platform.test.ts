@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const RESOURCES = '/apis/vmcp.dev/v1alpha1/namespaces/ns';
 const keyCalled = (kid: string) => ({ kty: 'EC', kid });
 
-/** Also publishes an issuer and its keys. Nothing changes for who watches but what a test tells. */
+/** Also publishes an issuer and its keys. The watches report only the changes of a test. */
 class IssuerServer extends ObjectServer {
   keys: object[] = [keyCalled('first')];
   issuer = ISSUER;
@@ -111,23 +111,23 @@ const known = async () => {
   return facts.mode === 'cluster' ? { issuer: facts.issuer, keySet: facts.keySet } : undefined;
 };
 
-/** Passes so much time, and waits until the key set was read so often since the start and the reading has taken effect. */
+/** Advances the clock, and waits until the key set has been read this many times since the start and the last reading has taken effect. */
 async function pass(milliseconds: number, readings: number): Promise<void> {
   clock.pass(milliseconds);
   await eventually(() => server.readings === readings, `reading ${readings}`);
   await eventually(() => clock.timers > 0, 'the next reading is due');
 }
 
-describe('issuer and keys of the API server', () => {
-  it('are read before anything is planned, and again each minute', async () => {
+describe("KubernetesPlatform and the API server's issuer", () => {
+  it('reads issuer and keys before the first plan, and then each minute', async () => {
     expect(await known()).toEqual({ issuer: ISSUER, keySet: { keys: [keyCalled('first')] } });
     clock.pass(MINUTE - 1);
-    // A reading that began would be seen with this answer.
+    // A started reading would be visible by the time of this answer.
     await api.getPath('/.well-known/openid-configuration');
     expect(server.readings).toBe(1);
     await pass(1, 2);
     await pass(MINUTE, 3);
-    // The same keys are no news.
+    // The same keys cause no event.
     expect(told).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describe('issuer and keys of the API server', () => {
       () => (server.issuer = 'https://other.example'),
       { issuer: 'https://other.example', keySet: { keys: [keyCalled('first')] } },
     ],
-  ])('that are another %s make every runtime be planned anew, and nothing else', async (_what, change, expected) => {
+  ])('plans all runtimes again after a change of the %s, and nothing else', async (_what, change, expected) => {
     change();
     await pass(MINUTE, 2);
     await eventually(() => told.length >= 2, 'the runtimes are told');
@@ -146,7 +146,7 @@ describe('issuer and keys of the API server', () => {
     expect(await known()).toEqual(expected);
   });
 
-  it('stay while they cannot be read, and are followed again afterwards', async () => {
+  it('keeps the keys while they cannot be read, and updates them afterwards', async () => {
     server.isAway = true;
     server.keys = [keyCalled('second')];
     await pass(MINUTE, 2);
@@ -160,14 +160,14 @@ describe('issuer and keys of the API server', () => {
     expect(await known()).toEqual({ issuer: ISSUER, keySet: { keys: [keyCalled('second')] } });
   });
 
-  it('are followed no more once it is closed', async () => {
+  it('reads nothing after it is closed', async () => {
     await platform.close();
     clock.pass(2 * MINUTE);
     await api.getPath('/.well-known/openid-configuration');
     expect(server.readings).toBe(1);
   });
 
-  it('in another order are no news', async () => {
+  it("ignores a change of the keys' order", async () => {
     server.keys = [keyCalled('a'), keyCalled('b')];
     await pass(MINUTE, 2);
     await eventually(() => told.length >= 2, 'the runtimes are told');
@@ -179,16 +179,16 @@ describe('issuer and keys of the API server', () => {
   });
 });
 
-it('neither lists nor watches the Secrets in which Helm keeps its releases', async () => {
-  // Those that the operator made itself are found by their label.
+it("KubernetesPlatform neither lists nor watches Helm's release Secrets", async () => {
+  // The label selector finds the operator's own Secrets.
   const ofOthers = () => server.secretQueries.filter((query) => !query.has('labelSelector'));
   await eventually(() => ofOthers().some((query) => query.has('watch')), 'a watch of Secrets');
   expect(ofOthers().some((query) => !query.has('watch'))).toBe(true);
   expect(new Set(ofOthers().map((query) => query.get('fieldSelector')))).toEqual(new Set(['type!=helm.sh/release.v1']));
 });
 
-describe('Secrets of a namespace beyond the bound', () => {
-  it('are in the world with the reason for which they are not read', async () => {
+describe('Secrets of a namespace beyond the limit', () => {
+  it('appear in the snapshot with the reason why they are not read', async () => {
     await platform.close();
     const heavy = { name: 'heavy', namespace: 'ns' };
     const data = { k: 'a'.repeat(16 * 1024 * 1024) };
@@ -196,7 +196,7 @@ describe('Secrets of a namespace beyond the bound', () => {
     put('mcpservers', 'MCPServer', 'own', {
       headerForward: { addHeadersFromSecret: { A: { name: 'heavy', key: 'k' } } },
     });
-    // The server does not turn `stringData` into `data`: it is made once more.
+    // The server does not convert `stringData` to `data`, so the operator creates the key again.
     server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
     platform = open();
     platform.start();
@@ -207,7 +207,7 @@ describe('Secrets of a namespace beyond the bound', () => {
   });
 });
 
-it('plans a runtime anew when its token for /status is a week old, and not before', async () => {
+it('KubernetesPlatform plans a runtime again when its /status token is a week old, and not earlier', async () => {
   const WEEK = 7 * 24 * 60 * MINUTE;
   await platform.observe('ns');
   await pass(WEEK - 1, 2);
@@ -232,7 +232,7 @@ const ownedByDemo = (name: string) => {
   };
 };
 
-/** A document that names one file, and is that name itself. */
+/** A document that names one file. The document equals the file name. */
 const documentOf = (file: string) => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: ownedByDemo('vmcp-demo-v0.1.0') },
   data: { 'run-config.yaml': file },
@@ -251,11 +251,11 @@ const delivered = () => {
   return (credentials?.data ?? {}) as Record<string, string>;
 };
 
-/** The files that documents name, each with the mark of its document. */
+/** The named files, and the allowed digest of each document. */
 const withMarks = (...files: string[]) =>
   files.flatMap((file) => [file, `config.${createHash('sha256').update(`run-config.yaml\n${file}`).digest('hex')}`]);
 
-it('keeps a file that a document named before beside the new one, as long as no pod says that it has taken that over', async () => {
+it('KubernetesPlatform keeps a file of the previous document until a pod reports that it uses the new one', async () => {
   await platform.observe('ns');
   for (const file of ['sealing-1', 'sealing-2', 'sealing-2']) await deliver(file);
   expect(Object.keys(delivered())).toEqual(withMarks('sealing-1', 'sealing-2'));
@@ -272,7 +272,7 @@ function podOfDemo(): object {
   };
 }
 
-it('keeps it until the pod that has taken over that one has the new one, with its file', async () => {
+it('KubernetesPlatform keeps the file until the pod that uses it reports the new document with its file', async () => {
   const complete = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
   const deployment = {
     apiVersion: 'apps/v1',
@@ -285,7 +285,7 @@ it('keeps it until the pod that has taken over that one has the new one, with it
   server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
   await platform.close();
   server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
-  // Which document the pod serves, and with which files.
+  // The document and the files that the pod serves.
   let [served, files]: [string, Record<string, string>] = ['sealing-1', {}];
   platform = open((_ip, [key = '']) => {
     const hashes = Object.entries(files).map(([file, text]) => [
@@ -321,7 +321,7 @@ it('keeps it until the pod that has taken over that one has the new one, with it
   expect(Object.keys(delivered())).toEqual(withMarks('sealing-2'));
 });
 
-it('tells a pod of another document by its status alone, which is less power than to change pods', async () => {
+it("KubernetesPlatform pushes a new document through the pod's status, which needs fewer rights than changing pods", async () => {
   server.put('/api/v1/namespaces/ns/configmaps/vmcp-demo-v0.1.0', documentOf('schema_version: v0.1.0'));
   server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
   await platform.close();
@@ -343,11 +343,11 @@ it('tells a pod of another document by its status alone, which is less power tha
     clock.pass(1000);
     return pushes().length > 1;
   }, 'it is told once more');
-  // What does not change the pod would not wake its kubelet.
+  // A patch without a change would not wake the kubelet.
   expect(pushes()[1]?.body).not.toEqual(pushes()[0]?.body);
 });
 
-it('is not set back to what a resource was before its status was written, when the watch tells of that', async () => {
+it('KubernetesPlatform ignores a watch event that is older than its own status write', async () => {
   const path = `${RESOURCES}/mcpservers/plain`;
   const listed = server.at(path);
   const before = server.put(path, { ...listed, metadata: { ...listed?.metadata, labels: { team: 'a' } } });
@@ -370,7 +370,7 @@ it('is not set back to what a resource was before its status was written, when t
   expect(writes()).toBe(1);
 });
 
-it('knows nothing before the pods of a namespace have said how they are, or have had three seconds for it', async () => {
+it("KubernetesPlatform waits up to three seconds for the first statuses of a namespace's pods", async () => {
   server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
   await platform.close();
   server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
@@ -395,7 +395,7 @@ it('knows nothing before the pods of a namespace have said how they are, or have
   await eventually(() => isKnown, 'it has had its time');
 });
 
-describe('what a resource owns', () => {
+describe('KubernetesPlatform.apply', () => {
   const KEY = { kind: 'MCPServer', namespace: 'ns', name: 'plain' } as const;
   const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
   const pathOf = (kind: string, name: string) =>
@@ -414,7 +414,7 @@ describe('what a resource owns', () => {
   });
   const owner = () => server.at(`${RESOURCES}/mcpservers/plain`)?.metadata.uid ?? '';
 
-  /** An operator that starts among what stands. Nothing that changes afterwards is told to it. */
+  /** Starts another operator with existing objects. No later change is reported to it. */
   async function reopen(...standing: KubeObject[]): Promise<void> {
     await platform.close();
     for (const object of standing) server.put(pathOf(object.kind, object.metadata.name), object);
@@ -426,7 +426,7 @@ describe('what a resource owns', () => {
     server.calls.splice(0);
   }
 
-  it('and does not want any more is removed, Secrets that nobody has read among it, and nothing else', async () => {
+  it('removes owned objects that the plan no longer lists, including unread Secrets, and nothing else', async () => {
     const kept = child('ConfigMap', 'kept', owner());
     await reopen(
       kept,
@@ -444,7 +444,7 @@ describe('what a resource owns', () => {
     ]);
   });
 
-  it('serves under its former name until the Deployment of another name is complete', async () => {
+  it('keeps a renamed Deployment until its replacement is complete', async () => {
     const [former, next] = ['mcp-plain-proxy', 'mcp-plain-proxy-x'] as const;
     const labels = { ...LABELS, 'app.kubernetes.io/name': 'mcp-backend' };
     const deployment = (name: string, updated: number) => ({
@@ -459,13 +459,13 @@ describe('what a resource owns', () => {
     }
   });
 
-  it('stays as it is where the plan wants everything kept, as of a resource that is wrong', async () => {
+  it('removes nothing if the plan keeps everything, as for an invalid resource', async () => {
     await reopen(child('ConfigMap', 'served', owner()));
     await platform.apply({ ...planned(), action: 'keep' });
     expect(server.writes()).toEqual([]);
   });
 
-  it('is removed itself, not what took its place meanwhile', async () => {
+  it('removes an object by its identity, not its replacement of the same name', async () => {
     await reopen(child('ConfigMap', 'left', owner()));
     server.remove(pathOf('ConfigMap', 'left'));
     server.put(pathOf('ConfigMap', 'left'), child('ConfigMap', 'left', 'another'));
@@ -473,14 +473,14 @@ describe('what a resource owns', () => {
     expect(server.at(pathOf('ConfigMap', 'left'))).toBeDefined();
   });
 
-  it('is made in the order in which pods need it', async () => {
+  it('creates objects before the pods that need them', async () => {
     await reopen();
     const deployment = { ...child('Deployment', 'mcp-plain', owner()), apiVersion: 'apps/v1' };
     await platform.apply(planned(deployment, child('ConfigMap', 'settings', owner())));
     expect(server.writes().map((line) => line.split('/').at(-1))).toEqual(['settings', 'mcp-plain']);
   });
 
-  it('is not made, nor made anew, while somebody else’s ConfigMap has the name that its pods would mount', async () => {
+  it('neither creates nor rolls pods that would mount a foreign ConfigMap', async () => {
     const deployment = (standing: object = {}) => ({
       ...child('Deployment', 'mcp-plain', owner(), standing),
       ...{ apiVersion: 'apps/v1', spec: { template: { spec: {} } } },
@@ -493,12 +493,12 @@ describe('what a resource owns', () => {
       expect(server.writes().filter((line) => line.includes('deployments'))).toEqual([]);
       told.splice(0);
       clock.pass(MINUTE);
-      // Nobody tells of foreign objects.
+      // No watch reports foreign objects.
       expect(told).toEqual([keyText(KEY)]);
     }
   });
 
-  it('is looked for no more once the operator has ended', async () => {
+  it('schedules no retry after the operator has ended', async () => {
     await reopen({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'ns' } });
     const made = platform.apply(planned(child('ConfigMap', 'settings', owner())));
     await expect(made).rejects.toMatchObject({ reason: 'ChildNotOurs' });
@@ -506,7 +506,7 @@ describe('what a resource owns', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('is not served yet while its pods are being replaced: the status is still that of what was before', async () => {
+  it('keeps the previous status while the pods are being replaced', async () => {
     const path = `${RESOURCES}/mcpservers/plain`;
     server.put(path, { ...server.at(path), status: { observedGeneration: 1 } });
     const rolling = { ...child('Deployment', 'mcp-plain', owner()), apiVersion: 'apps/v1', status: {} };
@@ -516,7 +516,7 @@ describe('what a resource owns', () => {
     expect(server.at(path)?.status).toMatchObject({ observedGeneration: 1 });
   });
 
-  it('is known by the API group of its owner, too: another installation may have resources of the same name', async () => {
+  it('checks the API group of the owner, as another installation may have resources of the same names', async () => {
     const [ours] = child('Deployment', 'a', owner()).metadata.ownerReferences ?? [];
     const ownerReferences = [{ ...ours, apiVersion: 'other.example/v1alpha1' }];
     const deployments = [
@@ -527,7 +527,7 @@ describe('what a resource owns', () => {
     expect(Object.keys((await platform.observe('ns')).deployments ?? {})).toEqual(['ours']);
   });
 
-  it('is rolled although something of others cannot be, which holds up nobody', async () => {
+  it('rolls a resource while the failing rollouts of others take slots', async () => {
     const annotations = { 'vmcp.dev/applied-template': 'of another version' };
     const rolling = (name: string, uid: string, conditions: object[] = []) => ({
       ...child('Deployment', name, uid, { annotations }),
@@ -542,7 +542,7 @@ describe('what a resource owns', () => {
     expect(server.writes()).toEqual(['one', 'two'].map((name) => `PATCH ${pathOf('Deployment', name)}`));
   });
 
-  it('leaves its place among what rolls to others where the API server refuses it', async () => {
+  it('releases its rollout slot if the API server refuses the object', async () => {
     const annotations = { 'vmcp.dev/applied-template': 'of another version' };
     const [one, two, three] = ['one', 'two', 'three'].map((name) => ({
       ...child('Deployment', name, owner(), { annotations }),
@@ -564,7 +564,7 @@ describe('what a resource owns', () => {
     ['whose pods are not all replaced stays', 'newer', { updatedReplicas: 0 }, false],
     ['that is complete goes', 'newer', {}, true],
   ])(
-    'a ConfigMap that no pod mounts at the moment, of a Deployment %s: pods come back',
+    'decides about a ConfigMap without a mounting pod: a Deployment %s, as its pods may return',
     async (_what, mounted, less, isRemoved) => {
       const status = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
       const deployment = (name: string, volume: string, more: object = {}) => ({
@@ -572,7 +572,7 @@ describe('what a resource owns', () => {
         ...{ apiVersion: 'apps/v1', ...more },
         spec: { template: { spec: { volumes: [{ name: 'config', configMap: { name: volume } }] } } },
       });
-      // As many as may roll.
+      // As many as may roll at the same time.
       const others = ['one', 'two'].map((name) => deployment(name, 'other'));
       const standing = deployment('last', mounted, { status: { ...status, ...less } });
       await reopen(child('ConfigMap', 'older', owner()), standing, ...others.map((one) => ({ ...one, status })));
@@ -580,12 +580,12 @@ describe('what a resource owns', () => {
       expect(server.at(pathOf('ConfigMap', 'older')) === undefined).toBe(isRemoved);
       told.splice(0);
       clock.pass(3000);
-      // One of three has no place yet.
+      // One of three has no slot yet.
       expect(told).toEqual([keyText(KEY)]);
     },
   );
 
-  it('is not made, nor its status written, while the resource itself is being removed', async () => {
+  it('neither creates objects nor writes the status of a resource that is being removed', async () => {
     const path = `${RESOURCES}/mcpservers/plain`;
     const { metadata, ...rest } = server.at(path)!;
     server.put(path, { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });

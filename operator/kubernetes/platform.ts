@@ -27,14 +27,14 @@ import { StatusWriter } from './status/write-status.ts';
 
 /** Milliseconds between two readings of the API server's issuer and key set. */
 const ISSUER_EVERY = 60_000;
-/** How long the pods of a namespace have to answer for the first time. Milliseconds. */
+/** Milliseconds that the pods of a namespace have for their first status. */
 const PODS_ANSWER = 3000;
-/** Milliseconds until a rollout that has to wait is tried again. */
+/** Milliseconds until a waiting rollout is tried again. */
 const ROLLOUT_AGAIN = 3000;
-/** Milliseconds until it is looked whether what stood in the way has gone; nobody tells of foreign objects. */
+/** Milliseconds until the next check of a foreign object that blocks a name. The watches do not report it. */
 const FOREIGN_AGAIN = 60_000;
 
-/** A cluster: objects, applied on the server by one field manager, and pods that are asked how they are. */
+/** The platform of a cluster: applies objects with one field manager, and reads the status of pods. */
 export class KubernetesPlatform implements Platform {
   readonly #options: KubernetesOptions;
   readonly #facts: ClusterFacts;
@@ -49,12 +49,12 @@ export class KubernetesPlatform implements Platform {
   readonly #policies = new RememberedPolicies();
   readonly #share = createTextSharing();
   #issuer: Partial<ClusterIssuer> = {};
-  /** As it was logged last. */
+  /** The last logged problem of the issuer. */
   #issuerProblem = '';
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopTimer: () => void = () => undefined;
   #leads = false;
-  /** By namespace: its pods have been asked once since this replica works. */
+  /** By namespace: the first reading of its pods' statuses since this replica became the leader. */
   readonly #asked = new Map<string, Promise<void>>();
   #closed = false;
 
@@ -86,7 +86,7 @@ export class KubernetesPlatform implements Platform {
     });
   }
 
-  /** Begins to read, in every replica. */
+  /** Starts the watches, in every replica. */
   start(): void {
     this.#view.start();
   }
@@ -102,7 +102,7 @@ export class KubernetesPlatform implements Platform {
     return this.#view.hasSynced;
   }
 
-  /** From here on this replica works: it alone writes. */
+  /** Makes this replica the only writer. */
   async watch(changed: (key: ResourceKey) => void): Promise<void> {
     this.#changed = changed;
     this.#leads = true;
@@ -111,7 +111,7 @@ export class KubernetesPlatform implements Platform {
     this.#again();
   }
 
-  /** Also for who does not work: the webhook of every replica. */
+  /** Also used without the Lease, by the webhook of every replica. */
   async observe(namespace: string): Promise<World> {
     const view = this.#view;
     if (this.#leads) await this.#prepare(namespace);
@@ -136,7 +136,7 @@ export class KubernetesPlatform implements Platform {
     };
   }
 
-  /** Makes secrets of runtimes, and at first waits for what the pods say. */
+  /** Creates the secrets of runtimes, and waits for the first statuses of the pods. */
   async #prepare(namespace: string): Promise<void> {
     await this.#runtimes.make(namespace);
     const asked = this.#asked.get(namespace) ?? this.#pods.asked(namespace, PODS_ANSWER);
@@ -147,7 +147,7 @@ export class KubernetesPlatform implements Platform {
   async apply(outcome: Outcome): Promise<void> {
     const { key } = outcome;
     const owner = this.#view.manifest(key);
-    // What is gone, or going, takes its objects with it: they carry it as their owner.
+    // The API server's garbage collection removes the objects of a deleted resource by their owner reference.
     if (outcome.action !== 'apply' || !owner || isEnding(owner)) return;
     try {
       const waits = await applyOutcome(outcome, owner, {
@@ -168,11 +168,11 @@ export class KubernetesPlatform implements Platform {
   async report({ key, status }: Outcome): Promise<void> {
     const manifest = this.#view.manifest(key);
     if (!manifest || !status || isEnding(manifest)) return;
-    // The plan was made before its objects were applied: what replaces pods is not served yet.
+    // The plan precedes the apply, so pods that are being replaced do not serve its result yet.
     await this.#writer.write(manifest, this.#isBehind(key) ? notYetServed(status, manifest) : status);
   }
 
-  /** Whether pods of a resource are on their way. */
+  /** Returns whether a rollout of a resource is in progress. */
   #isBehind({ kind, namespace, name }: ResourceKey): boolean {
     const program =
       kind === 'MCPServer' && this.#view.deployments.get(namespace, backendChild(name))?.complete === false;
@@ -225,7 +225,7 @@ export class KubernetesPlatform implements Platform {
     if (this.#leads) logGone(this.#options.log, key);
   }
 
-  /** Once a minute: the issuer and the keys of the API server, and whether a token is old. */
+  /** Reads the issuer and keys of the API server and rotates tokens, once a minute. */
   #again(): void {
     if (this.#closed) return;
     this.#stopTimer = this.#options.clock.after(ISSUER_EVERY, () => {
@@ -239,7 +239,7 @@ export class KubernetesPlatform implements Platform {
       this.#issuer = await readClusterIssuer(this.#options.api);
       this.#issuerProblem = '';
     } catch (problem) {
-      // The keys that are known go on, as those of the runtimes do.
+      // The known keys stay in use.
       const isNew = this.#issuerProblem !== String(problem);
       this.#issuerProblem = String(problem);
       if (isNew) this.#options.log.warn('issuer and keys of the API server cannot be read', { problem });
@@ -248,7 +248,7 @@ export class KubernetesPlatform implements Platform {
     for (const key of this.#runtimes.rotate(differs)) this.#changed(key);
   }
 
-  /** Any change of a pod makes its kubelet look at the pod's files at once. */
+  /** Patches a pod: any change makes the kubelet refresh its mounted files at once. */
   async #push({ metadata }: WatchedPod, digest: string): Promise<void> {
     const { api, apiGroup, clock, log } = this.#options;
     const { namespace = '', name } = metadata;

@@ -5,13 +5,13 @@ import { Reminders } from './reminders.ts';
 
 const key = (name: string): ResourceKey => ({ kind: 'VirtualMCPServer', namespace: 'ns', name });
 
-describe('a reminder', () => {
-  it('comes once, however often it is asked for, and again when it is asked for afterwards', () => {
+describe('Reminders', () => {
+  it('runs once for several requests, and again for a request after that', () => {
     const clock = new ManualClock();
     const looks: string[] = [];
     const reminders = new Reminders(clock, (found) => {
       looks.push(keyText(found));
-      // Each look fails and asks, as each look of the resync does.
+      // Each attempt fails and requests another one, as each attempt of the resync does.
       reminders.after(1000, found);
       reminders.after(1000, found);
     });
@@ -21,7 +21,7 @@ describe('a reminder', () => {
     expect(looks).toHaveLength(8);
   });
 
-  it('that is due sooner does not wait for a later one', () => {
+  it('runs an earlier request before a later one', () => {
     const clock = new ManualClock();
     const looks: number[] = [];
     const reminders = new Reminders(clock, () => looks.push(clock.now()));
@@ -32,7 +32,7 @@ describe('a reminder', () => {
     expect(looks).toEqual([3000, 60_000]);
   });
 
-  it('does not come after the end', () => {
+  it('runs nothing after it is closed', () => {
     const clock = new ManualClock();
     const looks: ResourceKey[] = [];
     const reminders = new Reminders(clock, (found) => looks.push(found));

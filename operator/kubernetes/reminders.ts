@@ -1,7 +1,7 @@
 import type { Clock } from '#operator/queue';
 import { keyText, type ResourceKey } from '#operator/world';
 
-/** Looks at resources that no change will ask for. However often one is asked for, it comes once. */
+/** Schedules later checks of resources. Several requests for the same delay and resource run once. */
 export class Reminders {
   readonly #clock: Clock;
   readonly #remind: (key: ResourceKey) => void;
@@ -12,7 +12,7 @@ export class Reminders {
     this.#remind = remind;
   }
 
-  /** After so many milliseconds, unless one after as many is due already: each attempt asks, and each look is an attempt. */
+  /** Schedules a check after this many milliseconds, unless one with the same delay is pending: each attempt requests a check. */
   after(milliseconds: number, key: ResourceKey): void {
     const text = `${milliseconds} ${keyText(key)}`;
     if (this.#pending.has(text)) return;

@@ -1,6 +1,6 @@
 import type { World } from '#operator/world';
 
-/** A world for tests: nothing is in it but what they say. */
+/** Returns a snapshot for tests with only the given fields. */
 export function emptyWorld(fields: Pick<World, 'platform'> & Partial<World>): World {
   return {
     namespace: 'default',

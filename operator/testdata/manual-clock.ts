@@ -1,6 +1,6 @@
 import type { Clock } from '#operator/queue';
 
-/** A clock that stands still until it is moved. */
+/** A clock that advances only on command. */
 export class ManualClock implements Clock {
   #time = 0;
   #timers: { due: number; then: () => void }[] = [];
@@ -17,7 +17,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** How many wait. */
+  /** Number of pending timers. */
   get timers(): number {
     return this.#timers.length;
   }

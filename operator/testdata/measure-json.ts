@@ -1,11 +1,11 @@
 import { weightOf } from '../json-amounts.ts';
 import { MIB } from '../memory-bounds.ts';
 
-// Prints for texts of JSON of several shapes how many bytes of the heap a byte of their weight takes once they are parsed.
+// Prints, for JSON texts of several shapes, the heap bytes per byte of weight after parsing.
 
 const SHAPES: Record<string, () => object> = {
   texts: () => ({ metadata: { annotations: { note: 'x'.repeat(250_000) } } }),
-  // One sign beyond Latin-1 makes a text twice as long.
+  // One character beyond Latin-1 doubles the size of a text.
   'wide texts': () => ({ metadata: { annotations: { note: `€${'x'.repeat(250_000)}` } } }),
   'empty objects': () => ({ spec: { junk: Array.from({ length: 1000 }, () => ({})) } }),
   keys: () => ({ data: Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`k${at}`, ''])) }),

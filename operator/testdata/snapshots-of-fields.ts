@@ -25,7 +25,7 @@ function withServer(input: GoldenInput, server: Resource, ...others: Resource[])
   return { ...input, resources: [server, ...left, ...others] };
 }
 
-/** The same settings at the other place where they may stand. */
+/** Returns the input with the settings at their other allowed path. */
 function underConfig(input: GoldenInput): GoldenInput[] {
   const server = serverOf(input);
   if (server === undefined) return [];
@@ -38,7 +38,7 @@ function underConfig(input: GoldenInput): GoldenInput[] {
 const defined = (value: Value): Value =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
 
-/** The other way to name a key of a ConfigMap with authorities. */
+/** Returns the other way to name a ConfigMap key with authorities. */
 function otherBundles(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(otherBundles);
   if (typeof value !== 'object' || value === null) return value;
@@ -60,7 +60,7 @@ const OWN_PLATFORM = {
   loginDirectory: '/srv/demo/.vmcp/logins/default',
 } as const;
 
-/** The settings of a VirtualMCPServer, at the endpoint of an MCPServer by itself; one for each provider. */
+/** Moves the settings of a VirtualMCPServer to the own endpoint of an MCPServer; returns one input per provider. */
 function asOwnEndpoints(input: GoldenInput): GoldenInput[] {
   const server = serverOf(input);
   if (server === undefined) return [];
@@ -91,7 +91,7 @@ function asOwnEndpoints(input: GoldenInput): GoldenInput[] {
   });
 }
 
-/** Worlds in which fields of resources are tried: those of the golden pairs, variants of them, and a few more. */
+/** Returns the snapshots in which fields are tested: the golden inputs, their variants, and a few more. */
 export function snapshotsOfFields(): GoldenInput[] {
   const written = [...read('../plan/testdata', '.in.yaml'), ...read('fields', '.yaml')];
   const worlds = [...written, ...written.flatMap(underConfig), ...written.flatMap(asOwnEndpoints)];

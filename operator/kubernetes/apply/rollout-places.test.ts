@@ -125,7 +125,7 @@ describe('rollout slots', () => {
     expect(places.take(two, 1)).toBe(true);
   });
 
-  it('are released after ten minutes, however often events arrive', () => {
+  it('end after ten minutes, however often events arrive', () => {
     let now = 0;
     const places = new RolloutPlaces(() => now);
     places.take(program, 1);

@@ -7,9 +7,9 @@ import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
 import { type Certificates, renewCertificates } from './renew-certificates.ts';
 
-/** What all operators agree on, and those who call them. */
+/** Certificates and path that all replicas of the operator share with their clients. */
 export interface Agreed extends Certificates {
-  /** A path that cannot be guessed: of the webhook. */
+  /** Path of the webhook. It cannot be guessed. */
   path: string;
 }
 
@@ -19,9 +19,9 @@ export interface CertificatesPlace {
   namespace: string;
   /** Name of the Secret. */
   secretName: string;
-  /** Names by which the operator is reached. */
+  /** DNS names of the operator's Service. */
   serverNames: readonly string[];
-  /** Tells who calls whom to trust, and where to ask. Writes nothing where that is known. */
+  /** Publishes the trusted authorities and the path to the clients. Writes only differences. */
   announce: (agreed: Agreed) => Promise<void>;
   now: () => number;
   log?: Log;
@@ -29,7 +29,7 @@ export interface CertificatesPlace {
 
 const FIELD_MANAGER = 'vmcp-operator-certificates';
 
-/** Field of what is agreed on to key of the Secret. */
+/** Maps each shared field to its key in the Secret. */
 const KEYS = {
   authorities: 'ca.crt',
   authorityKey: 'ca.key',
@@ -38,7 +38,7 @@ const KEYS = {
   path: 'path',
 } as const;
 
-/** Another operator may write at the same time. */
+/** Another replica may write at the same time. */
 const ATTEMPTS = 5;
 
 type Secret = KubeObject & { data?: Record<string, string> };
@@ -79,11 +79,11 @@ async function store(agreed: Agreed, former: Secret | undefined, place: Certific
   place.log?.info(former ? 'secret rotated' : 'object applied', { object: `Secret ${namespace}/${name}`, reason });
 }
 
-/** The API server takes lower-case names only. */
+/** The API server accepts only lower-case paths. */
 const makePath = () => `/review/${randomBytes(24).toString('hex')}`;
 const isPath = (path: string | undefined): path is string => /^\/review\/[0-9a-f]{48}$/.test(path ?? '');
 
-/** What all operators agree on at this time. What is not there, or used up, is made and stored; nobody's is overwritten. */
+/** Returns the shared certificates. Creates and stores missing or expiring ones, and never overwrites those of another replica. */
 async function agree(place: CertificatesPlace): Promise<Agreed> {
   for (let attempt = 1; ; attempt++) {
     const former = await find(place);
@@ -101,7 +101,7 @@ async function agree(place: CertificatesPlace): Promise<Agreed> {
   }
 }
 
-/** One look: what is to be served now, known to who calls. */
+/** Checks once. Returns the certificates to serve, after `announce` has published them. */
 export async function bringCertificates(place: CertificatesPlace): Promise<Agreed> {
   const agreed = await agree(place);
   await place.announce(agreed);
@@ -110,10 +110,10 @@ export async function bringCertificates(place: CertificatesPlace): Promise<Agree
 
 const LOOK_AGAIN = 60_000;
 const TRY_AGAIN = 5000;
-/** Several operators shall not ask at once. */
+/** Spreads the requests of several replicas. */
 const JITTER = 0.2;
 
-/** Looks again and again until `signal`; `changed` is told of what is to be served, `onProblem` of what went wrong. */
+/** Checks periodically until `signal`. Passes the certificates to `changed`, and problems to `onProblem`. */
 export async function keepCertificates(
   place: CertificatesPlace,
   changed: (agreed: Agreed) => void | Promise<void>,

@@ -13,15 +13,15 @@ const authoritiesOf = ({ authorities }: Certificates) =>
 const trusted = (pem: string, by: Certificates) =>
   authoritiesOf(by).some((authority) => new X509Certificate(pem).verify(authority.publicKey));
 
-/** What stands after looking each day until a time. */
+/** Returns the certificates after one check per day until `end`. */
 async function lookUntil(end: number, start: Certificates, from: number): Promise<Certificates> {
   let stored = start;
   for (let now = from; now <= end; now += DAY) stored = await renewCertificates(stored, NAMES, now);
   return stored;
 }
 
-describe('the certificates of the operator', () => {
-  it('are made where there are none: for the Service, signed by an authority of their own', async () => {
+describe('renewCertificates', () => {
+  it('creates certificates for the Service, signed by an own authority, if there are none', async () => {
     const made = await renewCertificates(undefined, NAMES, NOW);
     const certificate = new X509Certificate(made.certificate);
     expect(certificate.checkHost(NAMES[0]!)).toBe(NAMES[0]);
@@ -33,12 +33,12 @@ describe('the certificates of the operator', () => {
     expect(made.certificate).not.toContain('PRIVATE KEY');
   });
 
-  it('stay as they are while they are fresh', async () => {
+  it('keeps fresh certificates', async () => {
     const made = await renewCertificates(undefined, NAMES, NOW);
     expect(await renewCertificates(made, NAMES, NOW + 59 * DAY)).toBe(made);
   });
 
-  it('are renewed with a third of their life left, and what is trusted does not change', async () => {
+  it('renews a certificate with a third of its life left, and keeps the authorities', async () => {
     const made = await renewCertificates(undefined, NAMES, NOW);
     const later = await renewCertificates(made, NAMES, NOW + 61 * DAY);
     expect(later.certificate).not.toBe(made.certificate);
@@ -46,7 +46,7 @@ describe('the certificates of the operator', () => {
     expect(trusted(later.certificate, made)).toBe(true);
   });
 
-  it('have a new authority that is trusted before anything is signed by it, while the old one is trusted still', async () => {
+  it('adds a new authority to the trusted ones before it signs, and keeps the old one while it is valid', async () => {
     const made = await renewCertificates(undefined, NAMES, NOW);
     const before = await lookUntil(NOW + 485 * DAY, made, NOW);
     expect(before.authorities).toBe(made.authorities);
@@ -60,7 +60,7 @@ describe('the certificates of the operator', () => {
     expect(authoritiesOf(end)).toHaveLength(1);
   });
 
-  it('are signed by a new authority only when everybody has had ten minutes to hear of it, while the old one still does', async () => {
+  it('signs with a new authority ten minutes after its announcement, and with the old one until then', async () => {
     const MINUTE = 60_000;
     const made = await renewCertificates(undefined, NAMES, NOW);
     const before = await renewCertificates({ ...made, certificate: 'damaged' }, NAMES, NOW + 426 * DAY);
@@ -79,7 +79,7 @@ describe('the certificates of the operator', () => {
     ['a key that is not of the certificate', (stored) => ({ ...stored, key: stored.authorityKey })],
     ['an unreadable authority', (stored) => ({ ...stored, authorities: '' })],
     ['an authority without its key', (stored) => ({ ...stored, authorityKey: 'damaged' })],
-  ])('are mended: %s', async (_what, damage) => {
+  ])('replaces damaged ones: %s', async (_what, damage) => {
     const damaged = damage(await renewCertificates(undefined, NAMES, NOW));
     const later = NOW + DAY;
     const mended = await renewCertificates(damaged, NAMES, later);
@@ -89,7 +89,7 @@ describe('the certificates of the operator', () => {
     expect(await renewCertificates(mended, NAMES, later + DAY)).toBe(mended);
   });
 
-  it('are made anew for another name of the Service', async () => {
+  it('issues a new certificate for another name of the Service', async () => {
     const made = await renewCertificates(undefined, NAMES, NOW);
     const moved = await renewCertificates(made, ['other.vmcp-system.svc'], NOW + DAY);
     expect(new X509Certificate(moved.certificate).checkHost('other.vmcp-system.svc')).toBeDefined();

@@ -1,4 +1,4 @@
-// The library needs it, and before anything else.
+// @peculiar/x509 requires it before any other import.
 import 'reflect-metadata';
 import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
 import {
@@ -12,9 +12,9 @@ import {
   X509Certificate as Parsed,
 } from '@peculiar/x509';
 
-/** What the operator serves with. All texts are PEM. */
+/** The certificates that the operator serves. All texts are PEM. */
 export interface Certificates {
-  /** Certificates of the authorities, the newest first: what clients trust. */
+  /** Certificates of the authorities that clients trust, the newest first. */
   authorities: string;
   /** Private key of the newest authority. */
   authorityKey: string;
@@ -25,11 +25,11 @@ export interface Certificates {
 const DAY = 24 * 60 * 60 * 1000;
 const AUTHORITY_LIFESPAN = 730 * DAY;
 const LIFESPAN = 90 * DAY;
-/** Part of the life that is left when a new one is made. */
+/** A certificate is renewed with this part of its life left. */
 const LEFT = 1 / 3;
-/** Clocks of others may be behind. */
+/** Clocks of clients may be behind. */
 const SKEW = 5 * 60 * 1000;
-/** Until everybody knows a new authority, nothing is signed by it that can wait. */
+/** Milliseconds before a new authority signs, so that all clients trust it. Urgent signatures do not wait. */
 const SPREAD = 10 * 60 * 1000;
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
@@ -57,7 +57,7 @@ async function makeAuthority(now: number): Promise<{ certificate: string; key: s
   const keys = await makeKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned(
     {
-      // Two authorities of one name could not be told apart.
+      // Two authorities of the same name could not be told apart.
       name: `CN=vmcp operator authority ${new Date(now).toISOString()}`,
       ...period(now, AUTHORITY_LIFESPAN),
       signingAlgorithm: ALGORITHM,
@@ -100,7 +100,7 @@ async function makeCertificate(
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Certificates of a PEM text that can be read; what cannot is of no use to anybody. */
+/** Returns the readable certificates of a PEM text. */
 function parseAll(pem: string): X509Certificate[] {
   return (pem.match(CERTIFICATE) ?? []).flatMap((text) => {
     try {
@@ -125,7 +125,7 @@ function belongs(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-/** Whether a client would take a certificate at all. */
+/** Returns whether a client accepts the certificate. */
 function isUsable(
   certificate: X509Certificate | undefined,
   { key }: Certificates,
@@ -167,8 +167,8 @@ async function renewCertificate(stored: Certificates, names: readonly string[], 
 }
 
 /**
- * What is to be served at a time: what is stored, or with what is used up made anew. An authority is trusted well before it
- * signs, and as long as it is valid. Returns the same object where nothing is to be done. `now`: milliseconds.
+ * Returns the certificates to serve at `now` (milliseconds): the stored ones, with expiring ones renewed. Clients trust an authority well
+ * before it signs, and as long as it is valid. Returns the same object if nothing changes.
  */
 export async function renewCertificates(
   stored: Certificates | undefined,

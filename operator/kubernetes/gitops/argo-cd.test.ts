@@ -8,7 +8,7 @@ import type { Outcome } from '#operator/plan/outcome';
 const ROOT = join(import.meta.dirname, '../../..');
 const GOLDEN = join(ROOT, 'operator/plan/testdata');
 
-/** A Lua interpreter; it has no types. */
+/** A Lua interpreter, which has no types. */
 interface Fengari {
   to_luastring: (text: string) => Uint8Array;
   to_jsstring: (bytes: Uint8Array) => string;
@@ -35,7 +35,7 @@ function toLua(value: unknown): string {
     .join(', ')}}`;
 }
 
-/** What the health check says of a resource. */
+/** Returns the result of the health check for a resource. */
 function healthOf(resource: object): { status: string; message: string } {
   const script = customizations['vmcp.dev/*']?.['health.lua'] ?? '';
   const state = lauxlib.luaL_newstate();
@@ -74,11 +74,11 @@ describe('the health check for Argo CD', () => {
     ],
     ['Suspended', 'is stopped', resource([condition('Ready', 'False', 'Suspended')], 2)],
     ['Healthy', 'is served', resource([condition('Ready', 'True'), condition('BackendsResolved', 'True')], 2)],
-  ])('says %s of what %s', (status, _what, object) => {
+  ])('returns %s for a resource that %s', (status, _what, object) => {
     expect(healthOf(object).status).toBe(status);
   });
 
-  it('says of each status that the plan writes what its conditions say, with their message', () => {
+  it('returns the health and message of the conditions, for each status that the planner writes', () => {
     const outputs = readdirSync(GOLDEN).filter((file) => file.endsWith('.out.yaml'));
     const seen = new Set<string>();
     for (const file of outputs) {

@@ -4,14 +4,14 @@ import { KINDS } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 import { readText } from '../../yaml-text.ts';
 
-/** A field that comes out differently. Undefined: it is not there. */
+/** A changed field; undefined stands for an absent value. */
 export interface Difference {
   path: string;
   before: unknown;
   after: unknown;
 }
 
-/** An object that appears (+), goes (-) or changes (~). */
+/** An object that is added (+), removed (-) or changed (~). */
 export interface Change {
   sign: '+' | '-' | '~';
   /** `Kind namespace/name`. */
@@ -21,7 +21,7 @@ export interface Change {
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** Entries of a list by their name, where all have one that no other has: an entry more is then one difference. */
+/** Returns the entries of a list by name if all names are unique, so that an added entry is one difference. */
 function entriesOf(value: object): [string | number, unknown][] {
   if (!Array.isArray(value)) return Object.entries(value);
   const names = value.map((entry: unknown) => (isContainer(entry) && 'name' in entry ? entry.name : undefined));
@@ -29,7 +29,7 @@ function entriesOf(value: object): [string | number, unknown][] {
   return value.map((entry: unknown, index) => [named ? String(names[index]) : index, entry]);
 }
 
-/** A document in a text, as a ConfigMap holds it, is compared field by field. */
+/** Parses a document inside a text, such as a ConfigMap's, to compare it field by field. */
 function insideText(path: (string | number)[], value: unknown): unknown {
   if (typeof value !== 'string' || !/\.ya?ml$/.test(String(path.at(-1)))) return value;
   const inside = readText(value);
@@ -46,14 +46,14 @@ function compare(before: unknown, after: unknown, path: (string | number)[]): Di
   return JSON.stringify(old) === JSON.stringify(current) ? [] : [{ path: pathText(path), before: old, after: current }];
 }
 
-/** Defaults are filled in, so that it makes no difference whether they are written. */
+/** Fills in defaults, so that an explicit default is no difference. */
 function withDefaults(object: KubeObject): KubeObject {
   const kind = KINDS.find((one) => one === object.kind);
   const read = kind && OBJECTS[kind].safeParse({ ...object, status: undefined });
   return read?.success === true ? { ...object, spec: read.data.spec } : object;
 }
 
-/** What people wrote and what follows from it: neither a status nor what the API server and the operator note down. */
+/** Returns the object without its status and without metadata that the API server and the operator write. */
 function contentOf(object: KubeObject): KubeObject {
   const { metadata, ...rest } = withDefaults(object);
   const { name, namespace, labels, annotations } = metadata;
@@ -74,7 +74,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 const idOf = ({ kind, metadata: { namespace = '', name } }: KubeObject) => `${kind} ${namespace}/${name}`;
 
-/** What is different between two lists of objects, in the order of the second and then of the first. */
+/** Returns the differences between two lists of objects: those of the second list in its order, then those only in the first. */
 export function compareObjects(before: readonly KubeObject[], after: readonly KubeObject[]): Change[] {
   const former = new Map(before.map((object) => [idOf(object), object]));
   const present = new Set(after.map(idOf));

@@ -43,8 +43,8 @@ const render = (from: Written) => renderObjects(from, 'vmcp.dev', FACTS);
 const all = (from: Written) => [...(from.manifests as unknown as KubeObject[]), ...render(from).objects];
 const compared = (change: (text: string) => string) => compareObjects(all(written()), all(written(change)));
 
-describe('what the operator would apply', () => {
-  it('is listed whole: of a backend, of a server, and the Secrets that are made for it, with placeholders', () => {
+describe('renderObjects', () => {
+  it('lists all objects of backends and servers, and their generated Secrets with placeholders', () => {
     const { objects, outcomes } = render(written());
     expect(outcomes.map(({ action }) => action)).toEqual(['apply', 'apply', 'apply']);
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
@@ -64,25 +64,25 @@ describe('what the operator would apply', () => {
     expect(Object.values(secret?.stringData as object)).toContain('<secret login/secret>');
   });
 
-  it('is that of a server that is called as something that every object has', () => {
+  it('accepts a server named like a property of Object.prototype', () => {
     const { outcomes } = render(written((text) => text.replace('name: front', 'name: constructor')));
     expect(outcomes.map(({ action }) => action)).toEqual(['apply', 'apply', 'apply']);
   });
 
-  it('is that of a server that names what every object has, and is not there', () => {
+  it('reports a missing group that is named like a property of Object.prototype', () => {
     const { outcomes } = render(
       written((text) => text.replace('config: { groupRef: tools }', 'config: { groupRef: constructor }')),
     );
     expect(JSON.stringify(outcomes)).toContain('MCPGroup \\"constructor\\"');
   });
 
-  it('is the same each time', () => {
+  it('returns the same objects for the same input', () => {
     expect(JSON.stringify(render(written()))).toBe(JSON.stringify(render(written())));
   });
 });
 
-describe('the differences', () => {
-  it('are none for the same resources, nor for a default that is written out', () => {
+describe('compareObjects', () => {
+  it('returns no differences for the same resources, or for an explicit default', () => {
     expect(compared((text) => text)).toEqual([]);
     expect(
       compared((text) =>
@@ -91,7 +91,7 @@ describe('the differences', () => {
     ).toEqual([]);
   });
 
-  it('are told of the resource and of what follows from it, field by field, in a document within a ConfigMap too', () => {
+  it("lists the differing fields of a resource and of its objects, also inside a ConfigMap's document", () => {
     const changes = compared((text) => text.replace('https://login.example.com', 'https://id.example.com'));
     expect(changes).toEqual([
       {
@@ -119,7 +119,7 @@ describe('the differences', () => {
     ]);
   });
 
-  it('tell of entries of a list by their names', () => {
+  it('names list entries in paths', () => {
     const changes = compared((text) => text.replace('calendar:1', 'calendar:2'));
     const deployment = changes.find(({ what }) => what === 'Deployment team/mcp-calendar');
     expect(deployment?.differences).toEqual([
@@ -131,7 +131,7 @@ describe('the differences', () => {
     ]);
   });
 
-  it('tell of objects that come and go', () => {
+  it('lists added and removed objects', () => {
     const changes = compared((text) =>
       text
         .replace('image: registry.example/calendar:1', 'remoteUrl: https://calendar.example/mcp')
@@ -146,7 +146,7 @@ describe('the differences', () => {
     );
   });
 
-  it('leave out status, versions and what kubectl notes down', () => {
+  it("ignores the status, versions and kubectl's annotations", () => {
     const [group] = written().manifests as unknown as [KubeObject];
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
     const live = {

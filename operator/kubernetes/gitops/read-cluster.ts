@@ -13,7 +13,7 @@ interface OperatorDeployment extends KubeObject {
   spec: { template: { spec: { containers: { name: string; args?: string[] }[] } } };
 }
 
-/** How the operator of a cluster is set, as its Deployment says; undefined where there is none, or it may not be read. */
+/** Returns the flags of a cluster's operator, read from its Deployment; undefined if it is missing or not readable. */
 export async function findOperator(api: KubeApi, apiGroup: string): Promise<ClusterFacts | undefined> {
   const labelSelector = 'app.kubernetes.io/name=vmcp-operator';
   const found = await api.list(DEPLOYMENTS, { labelSelector }).catch((problem: unknown) => {
@@ -46,7 +46,7 @@ function factsOf(args: string[], apiGroup: string, operatorNamespace: string | u
   };
 }
 
-/** All resources of the kinds in some namespaces, with the ConfigMaps that they name. No Secret is read. */
+/** Reads all resources of vmcp's kinds in some namespaces, and the ConfigMaps that they name. Reads no Secret. */
 export async function readCluster(api: KubeApi, namespaces: readonly string[], apiGroup: string): Promise<Written> {
   const lists = await Promise.all(
     namespaces.flatMap((namespace) =>
@@ -60,7 +60,7 @@ export async function readCluster(api: KubeApi, namespaces: readonly string[], a
   return { manifests, configMaps: await readConfigMaps(api, manifests) };
 }
 
-/** The ConfigMaps that resources name; those that are not there are left out. */
+/** Reads the ConfigMaps that resources name, and leaves out missing ones. */
 export async function readConfigMaps(
   api: KubeApi,
   manifests: readonly Manifest[],

@@ -15,24 +15,24 @@ import { everyName } from '../observe/every-name.ts';
 import type { KubeObject } from '../api/object.ts';
 import { contentHash } from '../../content-hash.ts';
 
-/** Stands for a uid that the API server will give. */
+/** Placeholder for a uid that the API server will assign. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
 
-/** Resources, wherever they are written. */
+/** Resources from files or a cluster. */
 export interface Written {
   manifests: readonly Manifest[];
-  /** `<namespace>/<name>` to key to text. */
+  /** Maps `<namespace>/<name>` to the texts by key. */
   configMaps: ReadonlyMap<string, Record<string, string>>;
 }
 
-/** What becomes of resources in a cluster. */
+/** The objects that the operator creates from resources. */
 export interface RenderedResources {
-  /** All that the operator would apply, in order. Values of Secrets are placeholders. */
+  /** All objects that the operator would apply, in order. Values of Secrets are placeholders. */
   objects: KubeObject[];
   outcomes: Outcome[];
 }
 
-/** Values are not known and not asked for: each Secret that is named counts as there, and goes by its name. */
+/** Secret values are unknown here: each named Secret counts as present, and its name replaces its digest. */
 const digestsOf = (secret: string) => everyName((key) => contentHash(`${secret}/${key}`));
 
 function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup: string, facts: ClusterFacts): World {
@@ -50,7 +50,7 @@ function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup
   return {
     namespace,
     apiGroup,
-    // Which keys a cluster has is nothing that anybody writes.
+    // The keys of the cluster depend on no resource.
     platform: { keySet: { keys: [] }, ...facts },
     virtualMcpServers: ofKind('VirtualMCPServer'),
     mcpGroups: ofKind('MCPGroup'),
@@ -68,12 +68,12 @@ function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup
   };
 }
 
-/** What stands for a secret in what is printed. */
+/** Returns the printed text in place of a secret. */
 export function placeholder(source: SecretSource): string {
   return 'generated' in source ? `<generated: ${source.generated}>` : `<secret ${source.secret}/${source.key}>`;
 }
 
-/** The Secrets that the operator makes for a runtime: what it generates once, and what the document names. */
+/** Returns the Secrets of a runtime: the generated ones, and those that the document names. */
 function secretsOf(key: ResourceKey, { rendered }: Outcome, world: World): KubeObject[] {
   const manifest = key.kind === 'MCPServer' ? world.mcpServers[key.name] : world.virtualMcpServers[key.name];
   if (!rendered || !manifest) return [];
@@ -90,7 +90,7 @@ function secretsOf(key: ResourceKey, { rendered }: Outcome, world: World): KubeO
   return [secret(sealingOf(child), made), secret(credentialsOf(child), Object.fromEntries(files))];
 }
 
-/** Plans all resources as the operator would, and lists the objects that it would apply. Pure; the order is that of the resources. */
+/** Plans all resources like the operator, and returns the objects that it would apply, in the order of the resources. Pure. */
 export function renderObjects(written: Written, apiGroup: string, facts: ClusterFacts): RenderedResources {
   const now = new Date(0).toISOString();
   const worlds = new Map<string, World>();

@@ -8,8 +8,8 @@ const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
 export type ClusterIssuer = Required<Pick<ClusterFacts, 'issuer' | 'keySet'>>;
 
 /**
- * Issuer and keys of the service account tokens of the operator's own API server. No address from anywhere else is asked,
- * and so nobody else gets the operator's token. Throws an ApiError, or a ZodError for what is no such document.
+ * Reads the issuer and keys of the service account tokens from the operator's own API server only, so no other server receives the
+ * operator's token. @throws ApiError, or ZodError for an invalid document
  */
 export async function readClusterIssuer(api: KubeApi): Promise<ClusterIssuer> {
   const [discovery, keySet] = await Promise.all([
@@ -18,6 +18,6 @@ export async function readClusterIssuer(api: KubeApi): Promise<ClusterIssuer> {
   ]);
   const { issuer } = Discovery.parse(discovery);
   const { keys } = KeySet.parse(keySet);
-  // The same keys in another order are no news.
+  // Sorts the keys, as their order does not matter.
   return { issuer, keySet: { keys: keys.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) } };
 }

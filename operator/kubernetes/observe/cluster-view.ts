@@ -40,20 +40,20 @@ interface ViewOptions {
   share: ShareTexts;
 }
 
-/** What happens besides changes of resources. */
+/** Events besides changes of resources. */
 interface ViewListener {
-  /** A resource, or a Secret or ConfigMap that one names, or a child of it, is another now. */
+  /** A resource changed, or one of its children, or a Secret or ConfigMap that it names. */
   changed: (key: ResourceKey) => void;
-  /** A resource of ours appeared, changed, or went. */
+  /** A resource of vmcp's kinds appeared, changed or was deleted. */
   resource: (key: ResourceKey, manifest: Manifest | undefined) => void;
-  /** A ConfigMap with a document, or a Secret of a resource, is another now. */
+  /** A ConfigMap with a document, or a Secret of a resource, changed. */
   runtime: (key: ResourceKey) => void;
   pod: (old: WatchedPod | undefined, current: WatchedPod | undefined) => void;
 }
 
 const HELM_RELEASES = 'type!=helm.sh/release.v1';
 
-/** Everything that is watched, in the form in which the plan reads it. */
+/** All watched objects, in the form that the planner reads. */
 export class ClusterView {
   readonly manifests: Record<Kind, ManifestSection>;
   readonly children: OwnedChildren;
@@ -61,14 +61,14 @@ export class ClusterView {
   readonly deployments = new Section<ObservedDeployment>();
   readonly secrets: SecretValues['named'];
   readonly configMaps: NamedValues<Record<string, string>>;
-  /** Deployments and StatefulSets that are not complete yet. */
+  /** Deployments and StatefulSets with an incomplete rollout. */
   readonly rolling: RolloutPlaces;
   readonly #options: ViewOptions;
   readonly #listener: ViewListener;
   readonly #reflectors: Reflector[] = [];
   readonly #podProblems = new PodProblems((maker) => this.#podProblemChanged(maker));
   readonly #secretMetadata: Reflector;
-  /** The first state is told resource by resource, afterwards each change. */
+  /** False until the first state is reported, resource by resource; afterwards each change is reported. */
   #started = false;
 
   constructor(options: ViewOptions, listener: ViewListener) {
@@ -104,7 +104,7 @@ export class ClusterView {
     );
   }
 
-  /** Begins to read. */
+  /** Starts the watches. */
   start(): void {
     for (const reflector of this.#reflectors) reflector.start();
   }
@@ -118,7 +118,7 @@ export class ClusterView {
     return this.#reflectors.every((reflector) => reflector.hasSynced);
   }
 
-  /** Tells every resource that there is; from now on changes are told. */
+  /** Reports every resource, and from then on each change. */
   tellAll(): void {
     this.#started = true;
     for (const kind of KINDS) for (const key of this.manifests[kind].keys()) this.#listener.changed({ kind, ...key });
@@ -136,23 +136,23 @@ export class ClusterView {
     return kind === 'Secret' || kind === 'ConfigMap' ? undefined : this.manifests[kind].get(namespace, name);
   }
 
-  /** A resource as the API server answered a write of its status. */
+  /** Records a resource from the answer to a write of its status. */
   wroteStatus(object: KubeObject): void {
     const manifest = stripWeight(object, this.#options.share) as Manifest & KubeObject;
     const section = this.manifests[manifest.kind];
     const known = section.get(manifest.metadata.namespace, manifest.metadata.name);
-    // One that has gone meanwhile must not come back.
+    // A resource that has been deleted meanwhile must not reappear.
     if (known?.metadata.uid !== manifest.metadata.uid || isOlder(object, known as KubeObject)) return;
     section.set(manifest.metadata.namespace, manifest.metadata.name, manifest);
   }
 
-  /** Whether a pod of a resource, one that comes yet too, mounts a ConfigMap of its namespace: a runtime's, or that of a bridge. */
+  /** Returns whether a current or future pod of a runtime or bridge mounts a ConfigMap of its namespace. */
   mounts(uid: string, configMap: string): boolean {
     const makers = this.children.ofOwner(uid).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
     return makers.some((maker) => mayMount(maker, configMap) || this.#podProblems.mounts(maker, configMap));
   }
 
-  /** A place in `rolling` that was taken is given back where nothing rolls after all. */
+  /** Releases the rollout slot of an object that does not roll. */
   checkRolling(object: KubeObject): void {
     const { namespace = '', name } = object.metadata;
     this.rolling.told(object, this.deployments.get(namespace, name)?.complete === false);
@@ -183,7 +183,7 @@ export class ClusterView {
     const known = section.get(namespace, name) as (Manifest & KubeObject) | undefined;
     if (current && isOlder(current, known)) return;
     section.set(namespace, name, current as Manifest | undefined);
-    // Our own write of its status.
+    // The event repeats the operator's own status write.
     if (current && known?.metadata.resourceVersion === current.metadata.resourceVersion) return;
     const key: ResourceKey = { kind, namespace, name };
     this.secrets.refer(namespace, `${kind}/${name}`, current?.spec);
@@ -236,7 +236,7 @@ export class ClusterView {
     const { apiVersion, kind, metadata } = object;
     const { namespace } = owner;
     if (metadata.name !== configMapName(runtimeChildOf(owner))) return;
-    // Looked for at each look, by its place alone: the watch tells once more what we wrote, and only one of both is to be kept.
+    // Keyed by its name alone and searched at each check: the watch repeats the operator's own writes, and only one object must be kept.
     const place = { apiVersion, kind, metadata: { namespace, name: metadata.name } };
     const look = () => {
       const standing = this.children.at(place);
@@ -257,7 +257,7 @@ export class ClusterView {
     if (owner && this.#deploymentChanged(owner, child, child)) this.#changed(owner);
   }
 
-  /** Returns whether it is any further than before. */
+  /** Returns whether the rollout progressed. */
   #deploymentChanged({ namespace }: ResourceKey, object: KubeObject, current: KubeObject | undefined): boolean {
     const { name } = object.metadata;
     const former = this.deployments.get(namespace, name);
@@ -275,7 +275,7 @@ function textsOf(configMap: KubeObject): Kept<Record<string, string>> {
   return { value, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), texts.length * WEIGHT_OF_KEY) };
 }
 
-/** What a child is, without what its controller says and without its version. */
+/** Returns a child without its status and version. */
 function contentOf(object: KubeObject | undefined): unknown {
   if (!object) return undefined;
   const { metadata, ...rest } = object;

@@ -3,9 +3,9 @@ import { gunzipSync } from 'node:zlib';
 import type { KubeObject } from '../api/object.ts';
 
 const FILE = 'run-config.yaml';
-/** What a runtime reads at most. */
+/** The largest document that a runtime reads. Bytes. */
 const LARGEST = 16 * 1024 * 1024;
-/** Names of other files of a runtime's Secret end with a dash and 16 digits. */
+/** Names of other files in a runtime's Secret end with a dash and 16 digits. */
 const MARK = 'config.';
 
 interface Texts {
@@ -13,7 +13,7 @@ interface Texts {
   binaryData?: Record<string, string>;
 }
 
-/** The bytes that a pod finds as its document; undefined where a ConfigMap has none. */
+/** Returns the bytes of the document in a pod; undefined if the ConfigMap has none. */
 function fileOf({ data, binaryData }: KubeObject & Texts): Buffer | undefined {
   const text = data?.[FILE];
   if (text !== undefined) return Buffer.from(text);
@@ -21,15 +21,15 @@ function fileOf({ data, binaryData }: KubeObject & Texts): Buffer | undefined {
   return packed === undefined ? undefined : Buffer.from(packed, 'base64');
 }
 
-/** SHA-256 (hex) of the document of a ConfigMap, as a runtime that has taken it over reports it. */
+/** Returns the SHA-256 (hex) of a ConfigMap's document, as reported by a runtime that uses it. */
 export function digestOfDocument(configMap: KubeObject): string | undefined {
   const file = fileOf(configMap);
   return file && createHash('sha256').update(file).digest('hex');
 }
 
 /**
- * Names of the marks of a ConfigMap's files: empty files of the Secret of a runtime, which serves no file of its ConfigMap without one
- * (runtime/listed-files.ts).
+ * Returns the names of a ConfigMap's allowed digests: empty files of the runtime's Secret. A runtime serves no file of its ConfigMap
+ * without one (runtime/listed-files.ts).
  */
 export function marksOf({ data = {}, binaryData = {} }: KubeObject & Texts): string[] {
   const files = [
@@ -39,7 +39,7 @@ export function marksOf({ data = {}, binaryData = {} }: KubeObject & Texts): str
   return files.map(([name, bytes]) => `${MARK}${createHash('sha256').update(`${name}\n`).update(bytes).digest('hex')}`);
 }
 
-/** The document of a ConfigMap as text; undefined where there is none, or what is there cannot be unpacked. */
+/** Returns the document of a ConfigMap as text; undefined if it is missing or cannot be unpacked. */
 export function textOfDocument(configMap: KubeObject & Texts): string | undefined {
   const plain = configMap.data?.[FILE];
   if (plain !== undefined) return plain;

@@ -1,4 +1,4 @@
-/** An index that has an entry for every name. */
+/** Returns an index that computes an entry for every name. */
 export function everyName<T>(entryOf: (name: string) => T | undefined): Record<string, T> {
   return new Proxy<Record<string, T>>(
     {},

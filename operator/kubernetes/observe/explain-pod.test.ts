@@ -31,7 +31,7 @@ const after = (exitCode: number, reason: string, message?: string) => ({
   terminated: { exitCode, reason, finishedAt: MINUTES_AGO, ...(message !== undefined && { message }) },
 });
 const explain = (object: ReturnType<typeof pod>) => explainPod(object, Date.parse(NOW));
-/** Of a pod of which a scheduler says that. */
+/** Explains a pod that carries this message of the scheduler. */
 const unscheduled = (message: string) =>
   explain(
     pod(
@@ -43,7 +43,7 @@ const unscheduled = (message: string) =>
     ),
   );
 
-describe('a pod that does not start', () => {
+describe('explainPod', () => {
   const IMAGE =
     'the image "registry.example/a:1" of container mcp cannot be pulled: correct its name, or give the credentials of its registry by imagePullSecrets; kubectl describe pod -n team-a mcp-a-1-x has what the registry says.';
 
@@ -84,18 +84,18 @@ describe('a pod that does not start', () => {
       { ...waiting('CrashLoopBackOff'), restartCount: 1, lastState: after(137, 'OOMKilled') },
       'container mcp took more memory than it may: write more in resources.limits, or see why in kubectl logs -n team-a mcp-a-1-x -c mcp --previous.',
     ],
-  ])('because it %s', (_what, container, message) => {
+  ])('explains the container that %s', (_what, container, message) => {
     expect(explain(pod(container))).toEqual({ reason: 'PodsFail', message });
   });
 
-  it('because of a container that comes before the others', () => {
+  it('explains a failing init container', () => {
     const initContainerStatuses = [{ name: 'pipes', ready: false, restartCount: 0, ...waiting('ImagePullBackOff') }];
     expect(explain(pod(waiting('PodInitializing'), { initContainerStatuses }))?.message).toContain(
       '"vmcp-runtime:1" of container pipes',
     );
   });
 
-  it('because no node takes it, in as many words as there is room for', () => {
+  it('explains an unschedulable pod, with a shortened message', () => {
     const problem = unscheduled(`0/2 nodes are available: 2 ${'Insufficient cpu. '.repeat(100)}`);
     expect(problem?.reason).toBe('PodsUnschedulable');
     expect(problem?.message).toMatch(
@@ -112,7 +112,7 @@ describe('a pod that does not start', () => {
       '0/12 nodes are available: 11 Insufficient memory, 1 node(s) had untolerated taint {a: b}. no new claims to deallocate, preemption: 0/12 nodes are available: 12 No preemption victims found for incoming pod.',
     ],
     ['0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {a: b}.'],
-  ])('because no node takes it, in the same words however many nodes there are: %s', (message) => {
+  ])('explains an unschedulable pod in the same words for any number of nodes: %s', (message) => {
     expect(unscheduled(message)?.message).toBe(
       'no node takes pod mcp-a-1-x (Insufficient memory, node(s) had untolerated taint {a: b}): lower what it requests, or add a node; write a toleration in podTemplateSpec.spec.tolerations, or add a node without the taint.',
     );
@@ -129,14 +129,14 @@ describe('a pod that does not start', () => {
     ['2 node(s) had volume node affinity conflict', 'let it run on the nodes that its volume can be reached from'],
     ['2 node(s) were unschedulable', 'make a node schedulable again (kubectl uncordon)'],
     ['2 something of tomorrow', 'see kubectl describe nodes'],
-  ])('because of "%s": %s', (cause, remedy) => {
+  ])('maps "%s" to a remedy: %s', (cause, remedy) => {
     const message = unscheduled(`0/2 nodes are available: ${cause}.`)?.message ?? '';
     const told = message.slice(message.indexOf('): ') + 3);
     expect(told.startsWith(remedy)).toBe(true);
     expect(told).not.toContain(remedy.startsWith('lower') ? 'toleration' : 'lower what');
   });
 
-  it('because of what a scheduler says in a form of its own', () => {
+  it('quotes a scheduler message of another form', () => {
     const said = (message: string) => /\((.*)\)/.exec(unscheduled(message)?.message ?? '')?.[1];
     expect(said('no nodes available to schedule pods')).toBe('no nodes available to schedule pods');
     expect(said('0/1 nodes are available: persistentvolumeclaim "a, b" not found.')).toBe(
@@ -145,7 +145,7 @@ describe('a pod that does not start', () => {
   });
 });
 
-describe('a pod that is well, or on its way,', () => {
+describe('explainPod for a healthy or starting pod', () => {
   it.each<[string, object]>([
     ['is being made', waiting('ContainerCreating')],
     ['has just begun', { state: { running: {} } }],
@@ -170,7 +170,7 @@ describe('a pod that is well, or on its way,', () => {
         lastState: { terminated: { exitCode: 255, reason: 'Unknown', finishedAt: null } },
       },
     ],
-  ])('and %s is nothing to tell of', (_what, container) => {
+  ])('returns undefined if it %s', (_what, container) => {
     expect(explain(pod(container))).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import type { PodProblem } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 
-/** As much of what a kubelet or a scheduler says as stands in a message. */
+/** Most characters of a kubelet's or scheduler's message. */
 const LONGEST = 300;
 
 interface Terminated {
@@ -30,7 +30,7 @@ interface PodFields {
 }
 
 interface Container {
-  /** Its pod as kubectl finds it, from wherever. */
+  /** The pod as an argument of kubectl. */
   pod: string;
   name: string;
   image: string;
@@ -43,8 +43,8 @@ function oneLine(text: string | undefined): string {
 }
 
 /**
- * Why a scheduler finds no node, without how many nodes there are and how many each reason rules out, and in one order: these change
- * with every node that comes, goes or fills, and each change would be a write. That evicting other pods helps no more is left out.
+ * Returns a scheduler's reasons in a fixed order and without numbers of nodes. Numbers change with every node, and each change would be a
+ * status write. Leaves out that preemption does not help.
  */
 function reasonsOf(text = ''): string {
   const [said = ''] = text.split(/ (?:no new claims to deallocate, )?preemption: /);
@@ -53,7 +53,7 @@ function reasonsOf(text = ''): string {
   return oneLine([...new Set(kinds)].sort().join(', '));
 }
 
-/** What a scheduler finds against a node, and what to do about it. */
+/** Maps a scheduler's reason to its remedy. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/Insufficient (?!pods)/, 'lower what it requests, or add a node'],
   [/Too many pods|Insufficient pods/, 'add a node'],
@@ -73,7 +73,7 @@ function remedyForNodes(reasons: string): string {
   return found.length > 0 ? found.join('; ') : 'see kubectl describe nodes';
 }
 
-/** A kubelet tells failure and waiting by turns: they are told alike, as each change would be a write. */
+/** Describes a failed pull. A kubelet alternates between failure and back-off; one text for both avoids status writes. */
 function unpulled({ pod, name, image }: Container): string {
   return `the image "${image}" of container ${name} cannot be pulled: correct its name, or give the credentials of its registry by imagePullSecrets; kubectl describe pod ${pod} has what the registry says.`;
 }
@@ -87,7 +87,10 @@ function unmade({ pod, name, status }: Container): string {
   return `container ${name} cannot be made${said === '' ? '' : ` (${said})`}: mend what it says; see kubectl describe pod ${pod}.`;
 }
 
-/** What a program leaves as its last words may be anything; only what a kubelet says of a program that never began is told. */
+/**
+ * Describes an ended program. Quotes only the kubelet's message for a program that did not start, as a program's own last output is
+ * untrusted.
+ */
 function ended({ pod, name, status }: Container): string {
   const { exitCode = 0, reason, message } = status.lastState?.terminated ?? status.state?.terminated ?? {};
   if (reason === 'StartError' || reason === 'ContainerCannotRun')
@@ -97,7 +100,7 @@ function ended({ pod, name, status }: Container): string {
   return `container ${name} ended with exit code ${exitCode}: see why in kubectl logs ${pod} -c ${name} --previous.`;
 }
 
-/** Why a container waits to what is told of it. */
+/** Maps the reason of a waiting container to its explanation. */
 const WAITING: Record<string, (container: Container) => string> = {
   ErrImagePull: unpulled,
   ImagePullBackOff: unpulled,
@@ -110,9 +113,9 @@ const WAITING: Record<string, (container: Container) => string> = {
   CrashLoopBackOff: ended,
 };
 
-/** Ended at least so often: between two ends it runs for a moment. */
+/** Least restarts of a failing container, which may run at the moment between two failures. */
 const AGAIN = 2;
-/** Milliseconds. A kubelet waits for five minutes at most before it starts a container anew, and forgets its ends when that ran for ten. */
+/** Milliseconds in which a failure is recent. A kubelet backs off for 5 minutes at most, and resets it after a run of 10. */
 const LATELY = 15 * 60_000;
 
 function endsAgain({ ready = false, restartCount = 0, lastState }: ContainerStatus, now: number): boolean {
@@ -129,8 +132,8 @@ function explainContainer(container: Container, now: number): string | undefined
 const shownPod = ({ namespace = 'default', name }: KubeObject['metadata']): string => `-n ${namespace} ${name}`;
 
 /**
- * Why a pod does not start, with the remedy; undefined while it is well, or on its way. No value of a Secret is in it.
- * `now`: milliseconds since 1970; what ended long ago is no news.
+ * Explains why a pod does not start, with the remedy; undefined while it is healthy or starting. Contains no value of a Secret. Ignores
+ * failures that are not recent. `now`: milliseconds since 1970.
  */
 export function explainPod(object: KubeObject, now: number): PodProblem | undefined {
   const { metadata, spec = {}, status = {} } = object as KubeObject & PodFields;

@@ -2,7 +2,7 @@ import { indexedRecord, type ResourceIndex } from '#operator/plan/resource-index
 import type { Manifest } from '#operator/world';
 import { Section } from '../watch/section.ts';
 
-/** Resources of one kind, in records that know who names what. */
+/** Resources of one kind, indexed by the names that they refer to. */
 export class ManifestSection extends Section<Manifest> {
   readonly #indexes: Map<string, ResourceIndex>;
 

@@ -14,8 +14,8 @@ const managed = (manager: string) => ({
   managedFields: [{ manager, fieldsV1: { 'f:spec': { 'f:replicas': {} } } }],
 });
 
-describe('a Deployment', () => {
-  it('tells the restart that its pods are of, whatever the group of the annotation', () => {
+describe('observeDeployment', () => {
+  it('returns the restart request that its pods follow, for any API group', () => {
     const restarted = deployment(DONE);
     const annotations = {
       'kubectl.kubernetes.io/restartedAt': 'x',
@@ -25,7 +25,7 @@ describe('a Deployment', () => {
     expect(observeDeployment(restarted).restartedAt).toBe('2026-01-01T00:00:00Z');
   });
 
-  it('is complete when its controller has seen it and every pod has the latest shape', () => {
+  it('reports completion when the controller has observed the generation and every pod is current', () => {
     expect(observeDeployment(deployment(DONE))).toEqual({
       replicas: 2,
       readyReplicas: 2,
@@ -39,7 +39,7 @@ describe('a Deployment', () => {
     expect(observeDeployment(deployment({})).complete).toBe(false);
   });
 
-  it('says why no pod can be made, or that it takes too long', () => {
+  it('explains why no pod can be created, or that the rollout takes too long', () => {
     const conditions = [
       { type: 'Progressing', status: 'False', message: 'exceeded its deadline' },
       { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota' },
@@ -50,7 +50,7 @@ describe('a Deployment', () => {
     );
   });
 
-  it('is scaled by another one whose field the number is; managed fields are not kept', () => {
+  it('detects another manager of the replicas field, and drops the managed fields', () => {
     expect(observeDeployment(deployment(DONE, managed('kube-controller-manager'))).scaledByOther).toBe(true);
     expect(observeDeployment(deployment(DONE, managed('vmcp-operator'))).scaledByOther).toBe(false);
     expect(deployment(DONE, managed('other')).metadata.managedFields).toBeUndefined();

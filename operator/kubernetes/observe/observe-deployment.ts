@@ -28,7 +28,7 @@ interface DeploymentFields {
     availableReplicas?: number;
     conditions?: Condition[];
   };
-  /** Added here, as the fields that say it are not kept. */
+  /** Derived from the managed fields, which are not cached. */
   scaledByOther?: boolean;
 }
 
@@ -42,35 +42,35 @@ function isScaledByOther({ metadata }: KubeObject): boolean {
   return fields.some(({ manager, fieldsV1 }) => manager !== FIELD_MANAGER && fieldsV1?.['f:spec']?.['f:replicas']);
 }
 
-/** What is kept of a child: not its managed fields, and of a Deployment who else scales it. Changes its argument. */
+/** Removes the managed fields of a child, and records whether another manager scales a Deployment. Changes its argument. */
 export function viewOfChild(object: KubeObject, share?: ShareTexts): KubeObject {
   if (object.kind !== 'Deployment') return stripWeight(object, share);
   const scaledByOther = isScaledByOther(object);
   return Object.assign(stripWeight(object, share), { scaledByOther });
 }
 
-/** Why no pod can be made, or that it takes too long. */
+/** Explains why no pod can be created, or that the rollout takes too long. */
 function problemOf(conditions: readonly Condition[]): string | undefined {
   const failing = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
   const late = conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
   return (failing ?? late)?.message;
 }
 
-/** Whether the controller has seen the latest shape, and every pod has it and is available. */
+/** Returns whether the controller has observed the latest generation, and all pods have it and are available. */
 function isComplete({ metadata, spec, status = {} }: KubeObject & DeploymentFields): boolean {
   const seen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const wanted = spec?.replicas ?? 1;
   return seen && [status.replicas, status.updatedReplicas, status.availableReplicas].every((n = 0) => n === wanted);
 }
 
-/** Whether a pod that is made from now on may mount a ConfigMap: all have the present template once everything is complete. */
+/** Returns whether a future pod may mount a ConfigMap. After the rollout completes, all pods have the current template. */
 export function mayMount(object: KubeObject, configMap: string): boolean {
   const deployment = object as KubeObject & DeploymentFields;
   const volumes = deployment.spec?.template?.spec?.volumes ?? [];
   return !isComplete(deployment) || volumes.some((volume) => volume.configMap?.name === configMap);
 }
 
-/** How far a Deployment is, as `viewOfChild` kept it. */
+/** Returns the progress of a Deployment that `viewOfChild` has processed. */
 export function observeDeployment(object: KubeObject): ObservedDeployment {
   const deployment = object as KubeObject & DeploymentFields;
   const { replicas = 0, readyReplicas = 0, conditions = [] } = deployment.status ?? {};

@@ -52,8 +52,8 @@ beforeEach(() => {
 });
 const said = (maker: typeof MAKER = MAKER) => /"([^"]*)"/.exec(problems.of(maker)?.message ?? '')?.[1];
 
-describe('why pods do not start', () => {
-  it('is known of what makes them, told when it differs, and gone with them', () => {
+describe('PodProblems', () => {
+  it('reports changes to the workload, and forgets problems with the pods', () => {
     const first = pod('1', 'x');
     problems.told(undefined, first);
     problems.told(undefined, pod('1', 'y'));
@@ -64,7 +64,7 @@ describe('why pods do not start', () => {
     expect([said(), changes.length]).toEqual([undefined, 3]);
   });
 
-  it('is that of the latest shape: a former one is being replaced', () => {
+  it('selects pods of the latest revision, not those being replaced', () => {
     problems.told(undefined, pod('1', 'x'));
     problems.told(undefined, pod('2', 'z', { fails: false, madeAt: '2026-01-01T00:01:00Z' }));
     expect(said()).toBeUndefined();
@@ -72,12 +72,12 @@ describe('why pods do not start', () => {
     expect(said()).toBe('a:2');
   });
 
-  it('is that of the first pod by name, whichever is told first', () => {
+  it('selects the first pod by name, in any order of events', () => {
     for (const name of ['y', 'x', 'z']) problems.told(undefined, pod('1', name, { image: name }));
     expect(said()).toBe('x');
   });
 
-  it('costs a look at each pod when one changes', () => {
+  it('checks each pod once per change', () => {
     const pods = 500;
     let looks = 0;
     const watched = (index: number): WatchedPod => {
@@ -86,27 +86,27 @@ describe('why pods do not start', () => {
       const metadata = Object.defineProperty({ ...one.metadata }, 'name', { get: () => ((looks += 1), name) });
       return { ...one, metadata };
     };
-    // In no order: 7 has no factor in common with their number.
+    // Adds them out of order: 7 has no factor in common with their number.
     for (let index = 0; index < pods; index += 1) problems.told(undefined, watched((index * 7) % pods));
     looks = 0;
     problems.told(undefined, watched(0));
     expect(looks).toBeLessThan(6 * pods);
   });
 
-  it('is known of a StatefulSet', () => {
+  it('supports a StatefulSet, too', () => {
     problems.told(undefined, pod('1', 'mcp-a-0', { owner: { kind: 'StatefulSet', name: 'mcp-a' } }));
     expect([said(), said({ ...MAKER, kind: 'StatefulSet' })]).toEqual([undefined, 'a:1']);
   });
 
-  it('is not heard of a pod that labels alone make one of ours', () => {
+  it('ignores a pod that only its labels attribute to vmcp', () => {
     problems.told(undefined, pod('1', 'x', { owner: { kind: 'ReplicaSet', name: 'other' } }));
     problems.told(undefined, pod('1', 'x', { owner: { kind: 'Job', name: 'mcp-a-1' } }));
     expect(changes).toEqual([]);
   });
 });
 
-describe('what pods mount', () => {
-  it('is known while one of them does not end', () => {
+describe('PodProblems.mounts', () => {
+  it('returns true until the pod ends', () => {
     const older = pod('1', 'x', { configMap: 'mcp-a-bridge-v0.1.0' });
     problems.told(undefined, older);
     problems.told(undefined, pod('2', 'y', { configMap: 'mcp-a-bridge-v0.2.0' }));

@@ -2,7 +2,7 @@ import type { PodProblem } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 import type { WatchedPod } from './view-of-pod.ts';
 
-/** Where what makes pods is. */
+/** The identity of the workload that owns pods. */
 type Maker = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
 
 const idOf = ({ kind, metadata: { namespace = '', name } }: Maker) => `${kind} ${namespace}/${name}`;
@@ -26,7 +26,10 @@ function isLatest(pod: WatchedPod, other: WatchedPod | undefined): boolean {
   return pod.madeAt > other.madeAt;
 }
 
-/** Of the latest shape, as one that is being replaced is no news; the first by name, so that pods that fail alike do not take turns. */
+/**
+ * Returns the problem of the first failing pod by name, of the latest revision. The fixed choice avoids alternating between pods that fail
+ * alike.
+ */
 function firstProblem(pods: Iterable<WatchedPod>): PodProblem | undefined {
   const failing = new Map<string, WatchedPod>();
   let latest: WatchedPod | undefined;
@@ -37,17 +40,17 @@ function firstProblem(pods: Iterable<WatchedPod>): PodProblem | undefined {
   return latest && failing.get(latest.shape)?.problem;
 }
 
-/** Why pods do not start, and what they mount, by what makes them. */
+/** Problems of pods and their mounted ConfigMaps, by workload. */
 export class PodProblems {
   readonly #makers = new Map<string, Pods>();
   readonly #changed: (maker: Maker) => void;
 
-  /** `changed` is told of each Deployment or StatefulSet of whose pods another thing is to be said. */
+  /** `changed` receives each Deployment or StatefulSet whose problem changed. */
   constructor(changed: (maker: Maker) => void) {
     this.#changed = changed;
   }
 
-  /** What the watch of pods tells. */
+  /** Records an event of the pod watch. */
   told(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
     const pod = current ?? old;
     const maker = pod && makerOf(pod);
@@ -61,7 +64,7 @@ export class PodProblems {
     return this.#makers.get(idOf(maker))?.problem;
   }
 
-  /** Whether one of its pods that does not end mounts a ConfigMap of this name. */
+  /** Returns whether one of its running pods mounts a ConfigMap of this name. */
   mounts(maker: Maker, configMap: string): boolean {
     const pods = this.#makers.get(idOf(maker))?.byUid.values() ?? [];
     return [...pods].some(({ configMaps }) => configMaps.includes(configMap));

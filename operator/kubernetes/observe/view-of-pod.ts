@@ -5,23 +5,23 @@ import type { KubeObject } from '../api/object.ts';
 import { controllerOf } from '../watch/owned-children.ts';
 import { explainPod } from './explain-pod.ts';
 
-/** What is kept of a pod of ours: there may be as many as resources. */
+/** The cached part of a pod. It is small, as there may be as many pods as resources. */
 export interface WatchedPod extends KubeObject {
-  /** Its labels say that it is a runtime's. */
+  /** Whether its labels mark it as a runtime's. */
   isRuntime: boolean;
-  /** What makes pods of its kind; undefined for one that labels alone make one of ours. */
+  /** The workload that owns pods of its kind; undefined if only labels attribute the pod to vmcp. */
   maker?: { kind: 'Deployment' | 'StatefulSet'; name: string };
-  /** Which shape of the template it has. */
+  /** Revision of the pod template. */
   shape: string;
   /** RFC 3339. */
   madeAt: string;
-  /** Absent until it has one. */
+  /** Absent until it is assigned. */
   ip?: string;
-  /** It ends, or has ended: nobody waits for it. */
+  /** The pod is ending or has ended. */
   gone: boolean;
   /** ConfigMaps that it mounts. */
   configMaps: string[];
-  /** Why it does not start. */
+  /** Why the pod does not start. */
   problem?: PodProblem;
 }
 
@@ -30,7 +30,7 @@ interface PodFields {
   status?: { phase?: string; podIP?: string };
 }
 
-/** A pod, as far as it is of use here. `now`: milliseconds since 1970. */
+/** Reduces a pod to the fields that the operator uses. `now`: milliseconds since 1970. */
 export function viewOfPod(object: KubeObject, now: number): WatchedPod {
   const { spec, status } = object as KubeObject & PodFields;
   const { name, namespace, uid, resourceVersion, labels = {}, creationTimestamp, deletionTimestamp } = object.metadata;
@@ -54,7 +54,7 @@ function shapeOf(labels: Record<string, string>): string {
 }
 
 /**
- * What makes a pod. Labels alone say nothing: anybody may write them on any pod, and a pod that is taken for a runtime is sent that
+ * Returns the workload that owns a pod. Labels prove nothing: any user may set them, and a pod accepted as a runtime receives that
  * runtime's token.
  */
 function makerOf(pod: KubeObject): WatchedPod['maker'] {

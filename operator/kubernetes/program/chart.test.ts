@@ -13,7 +13,7 @@ const Dashboard = z.object({
   panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
 });
 
-/** Metrics that the programs have, without what Prometheus appends to those of a histogram. */
+/** Returns the metrics of the programs, without the suffixes that Prometheus adds for histograms. */
 function knownMetrics(): Set<string> {
   const operator = [
     ...read('operator/kubernetes/program/metrics.ts').matchAll(/(?:gauge|counter|histogram)\('(\w+)'/g),
@@ -25,7 +25,7 @@ function knownMetrics(): Set<string> {
 }
 
 describe('the chart', () => {
-  it.each(readdirSync(join(CHART, 'dashboards')))('asks in %s for metrics that there are', (file) => {
+  it.each(readdirSync(join(CHART, 'dashboards')))('uses only existing metrics in %s', (file) => {
     const { panels } = Dashboard.parse(JSON.parse(readFileSync(join(CHART, 'dashboards', file), 'utf8')));
     const asked = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/\bvmcp_\w+/g) ?? []));
     const known = knownMetrics();
@@ -34,14 +34,14 @@ describe('the chart', () => {
   });
 
   it.each(['admission-policy', 'documents-policy', 'records-policy'])(
-    'has the %s with all policies, as vmcp --context reads records also where there is no management API',
+    'includes the %s and all policies, as `vmcp --context` reads records without the management API, too',
     (part) => {
       const [condition] = /^\{\{- if .*/m.exec(read(`charts/vmcp/templates/${part}.yaml`)) ?? [];
       expect(condition).toBe('{{- if .Values.admissionPolicy.enabled }}');
     },
   );
 
-  it('gives the operator flags that it has', () => {
+  it('passes only existing flags to the operator', () => {
     const template = read('charts/vmcp/templates/operator/deployment.yaml');
     const given = [...template.matchAll(/^ +- (--[a-z-]+)/gm)].map(([, flag]) => flag);
     const known = Object.values(FLAG_GROUPS)
@@ -51,7 +51,7 @@ describe('the chart', () => {
     expect(given.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 
-  it('has the version of the package, as chart, program and list of images', () => {
+  it('has the version of the package in chart, program and image list', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(parse(read('charts/vmcp/Chart.yaml'))).toMatchObject({ version, appVersion: version });
     const images = read('charts/vmcp/images.txt')
@@ -60,7 +60,7 @@ describe('the chart', () => {
     expect(images.map((image) => image.split(':')[1])).toEqual([version, version, version]);
   });
 
-  it('has a schema of every value', () => {
+  it('has a schema for every value', () => {
     const values = parse(read('charts/vmcp/values.yaml')) as Record<string, unknown>;
     const schema = JSON.parse(read('charts/vmcp/values.schema.json')) as { properties: Record<string, unknown> };
     expect(Object.keys(schema.properties).sort()).toEqual(Object.keys(values).sort());

@@ -16,7 +16,7 @@ function collect() {
 const problem = new Error('it could not be applied', { cause: new Error('connection refused') });
 
 describe('the log of the operator', () => {
-  it('writes a JSON object a line, errors by their messages, causes included', () => {
+  it('writes one JSON object per line, with the messages of errors and their causes', () => {
     const { lines, stream } = collect();
     const log = createLog({ level: 'info', format: 'json' }, stream);
     log.debug('not shown');

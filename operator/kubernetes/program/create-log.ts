@@ -7,7 +7,7 @@ interface LogSettings {
   format: 'json' | 'text';
 }
 
-/** Lines on a stream: JSON objects `{time, level, message, …fields}`, or text. An error is logged by its messages, causes included. */
+/** Writes lines to a stream: JSON objects `{time, level, message, …fields}`, or text. Logs the messages of an error and its causes. */
 export function createLog({ level, format }: LogSettings, stream: Writable): Log {
   const logger = winston.createLogger({
     level,
@@ -33,7 +33,7 @@ function textLine({ level, message, fields }: winston.Logform.TransformableInfo)
   return [new Date().toISOString(), level.toUpperCase().padEnd(5), message, ...shown].join(' ');
 }
 
-/** JSON has no form for errors. */
+/** Converts an error, which JSON does not represent. */
 function plain(_name: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
   const { message, cause } = value;

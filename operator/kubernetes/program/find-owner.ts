@@ -4,8 +4,8 @@ import type { OwnerReference, Place } from '../api/object.ts';
 import { childResource } from '../api/resources.ts';
 
 /**
- * Returns the Deployment of the operator as an owner, so that the cluster removes what the operator made for itself with it. Undefined
- * where none is found, as on a developer's machine: the Lease works without.
+ * Returns the operator's Deployment as an owner reference, so that the cluster removes the operator's objects with it. Returns undefined if
+ * there is none, as on a developer's machine; the Lease works without.
  */
 export async function findOwner(api: KubeApi, place: Required<Place>): Promise<OwnerReference | undefined> {
   const [apiVersion, kind] = ['apps/v1', 'Deployment'];

@@ -16,8 +16,8 @@ function read(...args: string[]): { flags?: Flags; said: string } {
   }
 }
 
-describe('the command line of the operator', () => {
-  it('needs the image of the runtimes only', () => {
+describe('readFlags', () => {
+  it('requires only the image of the runtimes', () => {
     expect(read(IMAGE).flags).toEqual({
       apiGroup: 'vmcp.dev',
       watchNamespace: [],
@@ -43,12 +43,12 @@ describe('the command line of the operator', () => {
     expect(read().said).toContain("required option '--runtime-image <image>' not specified");
   });
 
-  it('takes lists by commas and by repetition, each name once', () => {
+  it('accepts lists separated by commas or by repetition, and keeps each name once', () => {
     const { flags } = read(IMAGE, '--watch-namespace=a,b', '--watch-namespace', 'c, a', '--image-pull-secret=one');
     expect(flags).toMatchObject({ watchNamespace: ['a', 'b', 'c'], imagePullSecret: ['one'] });
   });
 
-  it('takes annotations in place of the usual ones, servers with sidecars, and variables of runtimes', () => {
+  it('accepts replacing annotations, servers with sidecars, and environment variables of runtimes', () => {
     const { flags } = read(
       IMAGE,
       '--pod-annotation=a.example/*,note',
@@ -68,11 +68,11 @@ describe('the command line of the operator', () => {
     });
   });
 
-  it('takes durations as people write them', () => {
+  it('accepts durations with units', () => {
     expect(read(IMAGE, '--resync=1m30s').flags).toMatchObject({ resync: 90_000 });
   });
 
-  it('lets one operator act without a Lease, and the last word count', () => {
+  it('allows one operator without a Lease, and the last occurrence of a flag wins', () => {
     expect(read(IMAGE, '--no-leader-election').flags).toMatchObject({ leaderElection: false });
     expect(read(IMAGE, '--no-leader-election', '--leader-election').flags).toMatchObject({ leaderElection: true });
   });
@@ -92,14 +92,14 @@ describe('the command line of the operator', () => {
     ['--health-port=70000', 'Write a whole number from 0 to 65535.'],
     ['--log-level=loud', 'Allowed choices are error, warn, info, debug.'],
     ['--log-format=xml', 'Allowed choices are json, text.'],
-  ])('refuses %s by name, and says what to write', (argument, remedy) => {
+  ])('rejects %s by its flag, with the remedy', (argument, remedy) => {
     const { flags, said } = read(IMAGE, argument);
     expect(flags).toBeUndefined();
     expect(said).toContain(argument.split('=')[0]);
     expect(said).toContain(remedy);
   });
 
-  it('refuses what it does not know, and names what is near', () => {
+  it('rejects an unknown flag and suggests a similar one', () => {
     expect(read(IMAGE, '--watch-namespaces=a').said).toContain('Did you mean --watch-namespace?');
     expect(read(IMAGE, '--management-port=4485').said).toContain('unknown option');
     expect(read(IMAGE, 'extra').said).toContain('too many arguments');

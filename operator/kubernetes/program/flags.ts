@@ -16,7 +16,7 @@ import {
   type SharedFlags,
 } from './shared-flags.ts';
 
-/** Flags of the operator. Durations are milliseconds; an empty list means that none was given. */
+/** Flags of the operator. Durations are milliseconds; an empty list stands for an absent flag. */
 export interface Flags extends SharedFlags {
   name: string;
   runtimeImage: string;
@@ -41,7 +41,7 @@ const readAnnotation = matching(
   'Write the name of an annotation, or a prefix with /* for all of it.',
 );
 
-/** Annotations in place of the usual ones. */
+/** Returns annotations that replace the defaults. */
 function readAnnotations(text: string, before: readonly string[]): string[] {
   const given = before === POD_ANNOTATIONS ? [] : before;
   return [...new Set([...given, ...text.split(',').map((name) => readAnnotation(name.trim()))])];
@@ -140,7 +140,7 @@ const SERVING = [
   ...LOG_FLAGS,
 ];
 
-/** Flags by what they are about, in the order of the reference page. */
+/** Flags by subject, in the order of the reference page. */
 export const FLAG_GROUPS = {
   Resources: RESOURCES,
   Work: WORK,

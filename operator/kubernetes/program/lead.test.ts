@@ -10,7 +10,7 @@ const ignore = () => undefined;
 const warnings: unknown[] = [];
 const log = { debug: ignore, info: ignore, warn: (message: string) => void warnings.push(message), error: ignore };
 
-/** An operator with a Lease that the test gives and takes; `done`: what it does, in order. */
+/** Runs an operator with a Lease that the test controls. `done` lists its actions in order. */
 function open(applied?: Promise<unknown>, failing: { problem?: Error | undefined } = {}) {
   const done: string[] = [];
   const [acquired, lost, stop] = [
@@ -65,14 +65,14 @@ function open(applied?: Promise<unknown>, failing: { problem?: Error | undefined
   };
 }
 
-it('does nothing before it has the Lease, and hands it over as soon as it is told to end', async () => {
+it('lead waits for the Lease, and hands it over when it is stopped', async () => {
   const operator = open();
   operator.stop();
   expect(await operator.led).toBe(true);
   expect(operator.done).toEqual(['hand over']);
 });
 
-it('ends what it works on before it hands the Lease over', async () => {
+it('lead ends its current work before it hands the Lease over', async () => {
   const operator = open();
   operator.give();
   await eventually(() => operator.done.includes('watch'), 'it works');
@@ -83,7 +83,7 @@ it('ends what it works on before it hands the Lease over', async () => {
   expect(operator.done).toEqual(['watch', 'apply', 'close', 'hand over']);
 });
 
-it('does not wait longer than five seconds for what does not end', async () => {
+it('lead waits five seconds at most for its current work', async () => {
   const operator = open(new Promise(ignore));
   operator.give();
   await eventually(() => operator.done.includes('watch'), 'it works');
@@ -106,7 +106,7 @@ it('does not wait longer than five seconds for what does not end', async () => {
   }
 });
 
-it('begins nothing without the Lease, also before it is told of the loss, and tidies nothing up', async () => {
+it('lead starts no work without the Lease, even before the loss is reported, and cleans nothing up', async () => {
   const operator = open();
   operator.give();
   await eventually(() => operator.done.includes('watch'), 'it works');
@@ -118,7 +118,7 @@ it('begins nothing without the Lease, also before it is told of the loss, and ti
   expect(operator.done).toEqual(['watch']);
 });
 
-it('logs a problem once for as long as it is the same', async () => {
+it('lead logs an unchanged problem once', async () => {
   const failing = { problem: new Error('the first problem') as Error | undefined };
   const operator = open(Promise.resolve(), failing);
   operator.give();

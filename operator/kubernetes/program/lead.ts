@@ -8,21 +8,21 @@ import type { Lease } from './lease.ts';
 import type { OperatorMetrics } from './metrics.ts';
 
 interface LeadSettings {
-  /** Undefined for an operator that is alone. */
+  /** Undefined for a single operator. */
   lease: Lease | undefined;
   metrics: OperatorMetrics;
   log: Log;
   workers: number;
   /** Milliseconds. */
   resync: number;
-  /** Ends it; the Lease is handed over. */
+  /** Stops the operator, which then hands the Lease over. */
   stop: AbortSignal;
 }
 
-/** Time that work under way has to end before the Lease is handed over. Milliseconds. */
+/** Milliseconds for current work to end before the Lease is handed over. */
 const END_WITHIN = 5000;
 
-/** Waits until this process may act, and acts until it is stopped or may no longer. Returns whether it was stopped. */
+/** Waits for the Lease, then reconciles until it is stopped or the Lease is lost. Returns whether it was stopped. */
 export async function lead(platform: Platform, settings: LeadSettings): Promise<boolean> {
   const { lease, metrics, log, workers, resync, stop } = settings;
   const isLeader = () => lease?.isHeld() ?? true;
@@ -45,7 +45,7 @@ export async function lead(platform: Platform, settings: LeadSettings): Promise<
   });
   metrics.watch({ depth: () => loop.depth(), isLeader });
   await first(lease?.lost ?? never, aborted(stop));
-  // Without the Lease nothing is tidied up: another one acts already.
+  // Without the Lease it cleans nothing up, as another replica is already active.
   if (!isLeader()) {
     void loop.abandon();
     return false;
@@ -73,7 +73,7 @@ async function after(milliseconds: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
 }
 
-/** Logs what could not be brought about, once for as long as it is the same, and counts what is tried again. */
+/** Logs each unchanged problem once, and counts retries. */
 class ProblemLog {
   readonly #metrics: OperatorMetrics;
   readonly #log: Log;

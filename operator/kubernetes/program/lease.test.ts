@@ -11,14 +11,14 @@ interface Candidate {
   lease: Lease;
   clock: ManualClock;
   lost: boolean;
-  /** Lets time pass for this one, and waits until it has done what there was to do. */
+  /** Advances the clock of this process, and waits until its due work is done. */
   pass(milliseconds: number): Promise<void>;
 }
 
-describe('a Lease', () => {
+describe('holdLease', () => {
   let server: LeaseServer;
   let candidates: Candidate[];
-  /** How long renewals may take, in milliseconds. */
+  /** Milliseconds that each renewal may take. */
   let deadlines: number[];
 
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('a Lease', () => {
     return candidate;
   }
 
-  it('is made and held by the first one, with times of six digits', async () => {
+  it('lets the first process create and hold the Lease, with times of six digits', async () => {
     const first = await join('first');
     await first.lease.acquired;
     expect(first.lease.isHeld()).toBe(true);
@@ -72,7 +72,7 @@ describe('a Lease', () => {
     expect(microTime(0)).toBe('1970-01-01T00:00:00.000000Z');
   });
 
-  it('is renewed by its holder with one request each time, and left alone by the others', async () => {
+  it('renews the Lease with one request, and waits without writing in the other processes', async () => {
     const first = await join('first');
     const second = await join('second');
     for (let i = 0; i < 30; i += 1) {
@@ -89,7 +89,7 @@ describe('a Lease', () => {
     });
   });
 
-  it('is taken when it has not been renewed for its duration, as seen from here', async () => {
+  it('takes a Lease that was not renewed for its duration, by its own clock', async () => {
     await join('first');
     const second = await join('second');
     await second.pass(3000);
@@ -99,7 +99,7 @@ describe('a Lease', () => {
     expect(server.lease?.spec).toMatchObject({ holderIdentity: 'second', leaseTransitions: 1 });
   });
 
-  it('is not taken from a holder whose clock is wrong by years', async () => {
+  it('does not take the Lease from a holder whose clock is wrong by years', async () => {
     const first = await join('first', 0);
     const second = await join('second');
     for (let i = 0; i < 20; i += 1) {
@@ -109,10 +109,10 @@ describe('a Lease', () => {
     expect(second.lease.isHeld()).toBe(false);
   });
 
-  it('passes to the next leader within 5 s after the death of its holder, at the usual times', async () => {
+  it('replaces a dead leader within 5 s with the default times', async () => {
     await join('first', TIME_OF_DAY, USUAL_TIMES);
     const { clock, lease } = await join('second', TIME_OF_DAY, { ...USUAL_TIMES, random: () => 1 });
-    // The last renewal comes just after a look.
+    // The last renewal comes just after a check.
     server.write({ renewTime: 'later' });
     let passed = 0;
     while (!lease.isHeld() && passed < 20_000) {
@@ -120,19 +120,19 @@ describe('a Lease', () => {
       passed += 20;
       await eventually(() => clock.timers === 1, 'it waits');
     }
-    // The rest of 5 s is for two requests: the look that sees the last renewal, and the one that takes the Lease.
+    // 5 s leave time for two requests: the check that sees the last renewal, and the request that takes the Lease.
     expect(passed).toBeLessThanOrEqual(4640);
     expect(USUAL_TIMES.duration + USUAL_TIMES.lookEvery * (1 + JITTER)).toBeLessThanOrEqual(4600);
   });
 
-  it('is acted upon for less than its duration at the usual times, with two more attempts to renew it', () => {
+  it('acts for less than the duration with the default times, with two more attempts to renew', () => {
     const { duration, renewWithin, renewEvery, giveUpAfter } = USUAL_TIMES;
     expect(renewWithin).toBeLessThan(duration);
     expect(2 * renewEvery * (1 + JITTER)).toBeLessThan(renewWithin);
     expect(giveUpAfter).toBeGreaterThan(duration);
   });
 
-  it('may not be acted upon by a holder that cannot renew it, before anybody else may take it', async () => {
+  it('stops acting without a renewal before another process may take the Lease', async () => {
     const first = await join('first');
     const second = await join('second');
     server.down = true;
@@ -149,7 +149,7 @@ describe('a Lease', () => {
     expect(second.lease.isHeld()).toBe(true);
   });
 
-  it('may not be acted upon after a standstill, even before the loss is noticed', async () => {
+  it('stops acting after a pause of the process, even before it notices the loss', async () => {
     const first = await join('first');
     server.down = true;
     first.clock.pass(10_000);
@@ -157,7 +157,7 @@ describe('a Lease', () => {
     await eventually(() => first.lost, 'it notices');
   });
 
-  it('survives an API server that is away for a moment', async () => {
+  it('tolerates a short outage of the API server', async () => {
     const first = await join('first');
     server.down = true;
     await first.pass(8000);
@@ -167,7 +167,7 @@ describe('a Lease', () => {
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
   });
 
-  it('survives it until its last moment too, as told by a clock that knows fractions of a millisecond', async () => {
+  it('tolerates an outage until its last moment, with a clock of fractional milliseconds', async () => {
     const first = await join('first');
     first.clock.pass(0.25);
     server.down = true;
@@ -177,7 +177,7 @@ describe('a Lease', () => {
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
   });
 
-  it('may not be acted upon from that time on, and not from when the next renewal is due; no renewal may take longer', async () => {
+  it('stops acting at that time, not when the next renewal is due, and no renewal takes longer', async () => {
     const first = await join('first', TIME_OF_DAY, { renewEvery: 2000 });
     server.down = true;
     await first.pass(3000);
@@ -186,7 +186,7 @@ describe('a Lease', () => {
     expect(deadlines).toEqual([1000, 1500]);
   });
 
-  it('belongs to the object that it goes with, also where it was made without', async () => {
+  it('adds its owner to a Lease that was created without one', async () => {
     const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'operator', uid: 'u' };
     const first = await join('first', TIME_OF_DAY, { owner });
     expect(server.lease?.metadata.ownerReferences).toEqual([owner]);
@@ -197,7 +197,7 @@ describe('a Lease', () => {
     expect(server.lease).toMatchObject({ metadata: { ownerReferences: [owner] }, spec: { holderIdentity: 'second' } });
   });
 
-  it('is held from the moment that its renewal was sent, not from that of the answer', async () => {
+  it('counts the Lease as held since the renewal was sent, not since the answer', async () => {
     const first = await join('first');
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const { requests } = server;
@@ -214,19 +214,19 @@ describe('a Lease', () => {
     expect(first.lease.isHeld()).toBe(false);
   });
 
-  it('is not taken again by one that has lost it', async () => {
+  it('does not take the Lease again after losing it', async () => {
     const first = await join('first');
     server.down = true;
     await first.pass(10_000);
     await eventually(() => first.lost, 'it knows');
     server.down = false;
-    // No further attempt is due.
+    // No further attempt is scheduled.
     expect(first.clock.timers).toBe(0);
     first.clock.pass(60_000);
     expect([first.clock.timers, first.lease.isHeld()]).toEqual([0, false]);
   });
 
-  it('is that of who wrote it although the answer never came', async () => {
+  it('recognizes its own write although the answer was lost', async () => {
     server.breaks = true;
     const first = await join('first');
     expect([first.lease.isHeld(), server.lease?.spec.holderIdentity]).toEqual([false, 'first']);
@@ -235,7 +235,7 @@ describe('a Lease', () => {
     expect(first.lease.isHeld()).toBe(true);
   });
 
-  it('is left to its holder for as long as that one says', async () => {
+  it("respects the duration in the holder's Lease", async () => {
     await join('first');
     server.write({ leaseDurationSeconds: 60 });
     const second = await join('second');
@@ -245,7 +245,7 @@ describe('a Lease', () => {
     expect(second.lease.isHeld()).toBe(true);
   });
 
-  it('is lost at once when another one holds it', async () => {
+  it('loses the Lease at once when another process holds it', async () => {
     const first = await join('first');
     server.write({ holderIdentity: 'usurper' });
     await first.pass(1000);
@@ -254,7 +254,7 @@ describe('a Lease', () => {
     expect(server.lease?.spec.holderIdentity).toBe('usurper');
   });
 
-  it('is kept when somebody wrote it but left its holder, or took it away', async () => {
+  it('keeps the Lease if another client edits or deletes it without changing the holder', async () => {
     const first = await join('first');
     server.write({});
     await first.pass(2000);
@@ -265,7 +265,7 @@ describe('a Lease', () => {
     expect(server.lease).toMatchObject({ spec: { holderIdentity: 'first' } });
   });
 
-  it('is handed over: the next attempt of another one takes it', async () => {
+  it('hands the Lease over, so that the next attempt of another process takes it', async () => {
     const first = await join('first');
     const second = await join('second');
     await first.lease.handOver();
@@ -276,14 +276,14 @@ describe('a Lease', () => {
     expect(second.lease.isHeld()).toBe(true);
   });
 
-  it('is not given up by one that does not hold it', async () => {
+  it('hands over only a Lease that it holds', async () => {
     await join('first');
     const second = await join('second');
     await second.lease.handOver();
     expect(server.lease?.spec.holderIdentity).toBe('first');
   });
 
-  it('goes to one of several that want it at the same moment', async () => {
+  it('gives the Lease to one of several processes that try at the same moment', async () => {
     const joined = await Promise.all(['a', 'b', 'c', 'd'].map((identity) => join(identity)));
     expect(joined.filter(({ lease }) => lease.isHeld())).toHaveLength(1);
     for (let i = 0; i < 5; i += 1) await Promise.all(joined.map((candidate) => candidate.pass(1000)));

@@ -8,51 +8,51 @@ const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 
 
 const NO_LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
 
-/** The usual times of an election, in milliseconds: a killed holder is replaced within 5 s. */
+/** The default times of the election, in milliseconds: a dead holder is replaced within 5 s. */
 export const USUAL_TIMES = { duration: 4000, renewWithin: 3000, giveUpAfter: 10_000, renewEvery: 1000, lookEvery: 500 };
 
-/** Pauses vary by this share in both directions, so that processes do not ask at the same moment. */
+/** Relative variation of pauses, so that processes do not send requests at the same moment. */
 export const JITTER = 0.2;
 
 interface LeaseOptions {
   api: KubeApi;
-  /** Namespace and name of the Lease; it is made when it is not there. */
+  /** Namespace and name of the Lease, which is created if it is missing. */
   place: Required<Place>;
-  /** Who this process is: different for each one that ever runs. */
+  /** Identity of this process, unique among all processes ever run. */
   identity: string;
-  /** Its `now` never jumps: time since some moment, not of day. */
+  /** Monotonic: `now` is a duration, not a time of day. */
   clock: Clock;
-  /** Milliseconds since 1970, for people who read the Lease. Nothing is judged by it. */
+  /** Milliseconds since 1970, for readers of the Lease. No decision depends on it. */
   timeOfDay: () => number;
   random?: () => number;
   log: Log;
-  /** The object that the Lease goes with; undefined where there is none. */
+  /** The owner of the Lease object; undefined without one. */
   owner?: OwnerReference | undefined;
-  /** Milliseconds after its last sign of life in which nobody takes the Lease from its holder. */
+  /** Milliseconds after the last renewal before another process may take the Lease. */
   duration?: number;
-  /** Milliseconds without a renewal after which the holder does nothing; less than `duration`, so that there are never two. */
+  /** Milliseconds without a renewal after which the holder stops acting. Less than `duration`, so that two processes never act. */
   renewWithin?: number;
-  /** Milliseconds without a renewal after which the holder gives up, although no other holder is known. */
+  /** Milliseconds without a renewal after which the holder gives up, even without another known holder. */
   giveUpAfter?: number;
   /** Milliseconds between renewals. */
   renewEvery?: number;
-  /** Milliseconds between looks at the Lease of another one: after a hand-over that is how long nobody leads. */
+  /** Milliseconds between checks of another process's Lease: the longest time without a leader after a hand-over. */
   lookEvery?: number;
 }
 
-/** The right to be the one that acts, among several processes. */
+/** The right of one process among several to act. */
 export interface Lease {
   /** Resolves when this process holds the Lease. */
   readonly acquired: Promise<void>;
-  /** Resolves when it held the Lease and could not keep it: from then on another one may act. */
+  /** Resolves when a held Lease is lost: from then on another process may act. */
   readonly lost: Promise<void>;
-  /** Whether this process may act now. False as soon as the time for a renewal is over, whatever runs or hangs. */
+  /** Returns whether this process may act now. Returns false as soon as the time for a renewal has passed, even if an attempt hangs. */
   isHeld(): boolean;
-  /** Gives the Lease up, so that another one takes it at its next attempt, and resolves when no attempt runs any more. */
+  /** Releases the Lease, so that another process takes it at its next attempt. Resolves when no attempt is running. */
   handOver(): Promise<void>;
 }
 
-/** What a Lease says. A holder of '' is nobody. */
+/** The spec of a Lease. The holder '' stands for none. */
 interface LeaseSpec {
   holderIdentity?: string;
   leaseDurationSeconds?: number;
@@ -61,7 +61,7 @@ interface LeaseSpec {
   leaseTransitions?: number;
 }
 
-/** Takes part in the election from now on. */
+/** Joins the election. */
 export function holdLease(options: LeaseOptions): Lease {
   const election = new Election(options);
   void election.run();
@@ -73,13 +73,13 @@ class Election implements Lease {
   readonly #acquired = Promise.withResolvers<undefined>();
   readonly #lost = Promise.withResolvers<undefined>();
   readonly #ended = Promise.withResolvers<undefined>();
-  /** The Lease as it was seen last, and since when it has been seen like that. */
+  /** The last seen Lease, and since when it is unchanged. */
   #seen: { object: KubeObject; spec: string; since: number } | undefined;
   #held = false;
   #renewedAt = 0;
   #stopped = false;
   #wake: () => void = () => undefined;
-  /** The problem that was logged last; empty since an attempt came to its end. */
+  /** The last logged problem; empty after a successful attempt. */
   #said = '';
 
   constructor(options: LeaseOptions) {
@@ -129,7 +129,7 @@ class Election implements Lease {
     }
   }
 
-  /** Takes, or keeps, the Lease where that is right. False when it is another's, or nothing could be learnt or written. */
+  /** Takes or renews the Lease if allowed. Returns false if another process holds it, or if the request fails. */
   async #attempt(): Promise<boolean> {
     try {
       if (!this.#held || !this.#seen) await this.#look();
@@ -138,7 +138,7 @@ class Election implements Lease {
       this.#said = '';
       return isFree;
     } catch (problem) {
-      // Somebody else wrote it, or took it away: look again.
+      // Another client changed or deleted it, so this process reads it again.
       if (isStatus(problem, 404, 409)) await this.#look().catch(() => undefined);
       else this.#warn(String(problem));
       return false;
@@ -155,7 +155,7 @@ class Election implements Lease {
     try {
       const object = await api.get(LEASES, place, { deadline: this.#deadline() });
       const spec = JSON.stringify(object.spec);
-      // Judged by how long it has looked the same from here: clocks of other machines count for nothing.
+      // Measures how long the Lease is unchanged by the own clock, as clocks of other machines may differ.
       const since = this.#seen?.spec === spec ? this.#seen.since : clock.now();
       this.#seen = { object, spec, since };
     } catch (problem) {
@@ -194,7 +194,7 @@ class Election implements Lease {
     return this.#options.clock.now() >= since + duration;
   }
 
-  /** Milliseconds until another holder's time is over if it does not renew; Infinity while nothing is known of it. */
+  /** Returns the milliseconds until another holder's Lease expires; Infinity if its state is unknown. */
   #untilFree(): number {
     if (!this.#seen) return Infinity;
     const { leaseDurationSeconds = this.#options.duration / 1000 } = specOf(this.#seen.object);
@@ -202,7 +202,7 @@ class Election implements Lease {
     return left > 0 ? left : Infinity;
   }
 
-  /** Whether another one holds what this one held. */
+  /** Returns whether another process holds the Lease that this one held. */
   #isTaken(): boolean {
     return this.#seen !== undefined && specOf(this.#seen.object).holderIdentity !== this.#options.identity;
   }
@@ -222,17 +222,18 @@ class Election implements Lease {
     this.#lost.resolve(undefined);
   }
 
-  /** Milliseconds since the last renewal. */
   #renewedFor(): number {
     return this.#options.clock.now() - this.#renewedAt;
   }
 
-  /** Milliseconds in which the holder may still act. */
+  /** Returns the milliseconds in which the holder may still act. */
   #remaining(): number {
     return this.#options.renewWithin - this.#renewedFor();
   }
 
-  /** For one request: not longer than the holder may act, where it may. Whole milliseconds, as timers take no fractions and clocks tell them. */
+  /**
+   * Returns the deadline of one request: at most the time that the holder may still act. Whole milliseconds, as timers accept no fractions.
+   */
   #deadline(): number {
     const longest = Math.floor(this.#options.renewWithin / 2);
     const remaining = this.#held ? Math.floor(this.#remaining()) : longest;
@@ -262,7 +263,7 @@ class Election implements Lease {
   }
 }
 
-/** MicroTime (meta/v1): the API server refuses a time with three digits. */
+/** Formats a MicroTime (meta/v1). The API server refuses a time with three digits. */
 export function microTime(timeOfDay: number): string {
   return new Date(timeOfDay).toISOString().replace('Z', '000Z');
 }

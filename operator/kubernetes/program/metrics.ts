@@ -2,26 +2,26 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { OnRequest } from '../api/api.ts';
 import type { RestartReason } from '../watch/reflector.ts';
 
-/** How the work on one resource went. */
+/** The result of the work on one resource. */
 type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
 
-/** What the operator counts. No label has a value that a user chooses. */
+/** Metrics of the operator. No label has a value that a user chooses. */
 export interface OperatorMetrics {
   readonly requested: OnRequest;
   watchRestarted(resource: string, why: RestartReason): void;
-  /** `seconds` of work on one resource, after so many seconds in the queue. */
+  /** Counts the work on one resource: its duration in seconds, and the seconds it waited in the queue. */
   worked(kind: string, result: WorkResult, seconds: number): void;
   waited(seconds: number): void;
-  /** Another attempt will be made of itself. */
+  /** Counts a scheduled retry. */
   retried(kind: string): void;
-  /** Read whenever the metrics are read. */
+  /** Registers sources that are read with the metrics. */
   watch(sources: { depth: () => number; isLeader: () => boolean }): void;
   render(): Promise<{ contentType: string; text: string }>;
 }
 
 const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Metrics of one operator. */
+/** Creates the metrics of one operator. */
 export function createOperatorMetrics(version: string): OperatorMetrics {
   const registry = new Registry();
   const registers = [registry];

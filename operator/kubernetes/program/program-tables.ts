@@ -9,7 +9,7 @@ function row(option: Option): string {
   return `| ${name} | ${usualValue(option)} | ${capitalised(description)}${choices}. |`;
 }
 
-/** Returns the default as the page shows it. A switch is off. */
+/** Returns the default as the page shows it. Switches are off by default. */
 function usualValue({ mandatory, defaultValue, defaultValueDescription: described }: Option): string {
   if (mandatory) return 'required';
   if (described !== undefined) return described;
@@ -28,7 +28,7 @@ export function flagTables(groups: FlagGroups): string[] {
   );
 }
 
-/** Renders the section about a program's own metrics. `text` is what `/metrics` answers. */
+/** Renders the section about a program's own metrics. `text` is the answer of `/metrics`. */
 export function metricTable(text: string): string {
   const kinds = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [name, kind]));
   const own = [...text.matchAll(/^# HELP (vmcp_\S+) (.*)$/gm)];

@@ -17,18 +17,18 @@ export interface Surroundings {
   log: Log;
   /** Name of this pod or machine. */
   host: string;
-  /** Namespace of this pod, where it is one. */
+  /** Namespace of this pod; undefined outside of a cluster. */
   podNamespace?: string | undefined;
-  /** Ends the operator, which hands its Lease over. */
+  /** Stops the operator, which then hands its Lease over. */
   stop: AbortSignal;
 }
 
-/** Never jumps, unlike the time of day. */
+/** Monotonic, unlike the time of day. */
 const steadyClock: Clock = { ...systemClock, now: () => performance.now() };
 
 /**
- * Runs the operator until it is stopped: caches and webhook in every replica, work in the one that holds the Lease. Returns
- * the exit code: 0 when it was stopped, 1 when the Lease is lost. Rejects with what to do when it cannot start.
+ * Runs the operator until it is stopped: caches and webhook in every replica, reconciliation in the holder of the Lease. Returns the exit
+ * code: 0 after a stop, 1 after the loss of the Lease. Rejects with the remedy if it cannot start.
  */
 export async function runOperator(flags: Flags, around: Surroundings): Promise<number> {
   const { version, log, stop } = around;
@@ -101,7 +101,7 @@ async function openLease(api: KubeApi, flags: Flags, around: Surroundings): Prom
   return holdLease({
     api,
     place: { namespace, name: leaderElectionId },
-    // An owner of another namespace counts as gone.
+    // The garbage collector treats an owner in another namespace as deleted.
     owner: namespace === own ? await findOwner(api, { namespace, name }) : undefined,
     identity: `${around.host}_${randomUUID()}`,
     clock: steadyClock,
@@ -110,7 +110,7 @@ async function openLease(api: KubeApi, flags: Flags, around: Surroundings): Prom
   });
 }
 
-/** Namespace in which the operator keeps what it has to remember. */
+/** Returns the namespace of the operator's stored state. */
 function ownNamespace(api: KubeApi, { podNamespace }: Surroundings): string {
   return podNamespace ?? api.namespace ?? 'default';
 }

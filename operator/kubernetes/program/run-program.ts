@@ -9,7 +9,7 @@ import type { Print, SharedFlags } from './shared-flags.ts';
 
 /** Exit code of a wrong command line. */
 const USAGE = 2;
-/** Milliseconds after a signal. Work under way and the hand-over of a Lease take less. */
+/** Milliseconds after a signal. Current work and the hand-over of a Lease take less. */
 const END_AFTER = 20_000;
 /** Milliseconds of idleness before garbage is collected. */
 const IDLE_PERIOD = 20_000;
@@ -17,22 +17,22 @@ const IDLE_PERIOD = 20_000;
 interface ProgramDeps {
   version: string;
   log: Log;
-  /** Ends the program. */
+  /** Stops the program. */
   stop: AbortSignal;
 }
 
 interface ClusterProgram<F> {
-  /** URL of main.ts, or of the built program. package.json stands one folder above it. */
+  /** URL of main.ts, or of the built program. package.json is in the parent folder. */
   entry: string;
   /** @throws CommanderError */
   readFlags: (args: string[], version: string, print: Print) => F;
-  /** Resolves with the exit code once it is stopped. */
+  /** Resolves with the exit code after it is stopped. */
   run: (flags: F, deps: ProgramDeps) => Promise<number>;
   /** Message for the log if `run` fails. */
   failure: string;
 }
 
-/** Runs a program of a cluster in this process and ends the process. Exit codes: 1 it failed, 2 its command line is wrong. */
+/** Runs a program of a cluster in this process and ends the process. Exit codes: 1 for a failure, 2 for a wrong command line. */
 export async function runProgram<F extends SharedFlags>(program: ClusterProgram<F>): Promise<never> {
   const manifest = fileURLToPath(new URL('../package.json', program.entry));
   const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8')));

@@ -14,7 +14,7 @@ describe('health and metrics of the operator', () => {
     return { status: answer.status, text: await answer.text() };
   };
 
-  it('is healthy at once and ready when nothing is missing', async () => {
+  it('report healthy at once, and ready when nothing is missing', async () => {
     let missing: string | undefined = 'not all resources are read yet';
     const health = await serveHealth({ bindAddress, healthPort: 0 }, () => missing);
     open.push(health);
@@ -25,7 +25,7 @@ describe('health and metrics of the operator', () => {
     expect((await get(health, '/metrics')).status).toBe(404);
   });
 
-  it('says which flag names a port that is taken, and what to do', async () => {
+  it('name the flag of a port in use, with the remedy', async () => {
     const health = await serveHealth({ bindAddress, healthPort: 0 }, () => undefined);
     open.push(health);
     const metricsPort = health.port;
@@ -34,7 +34,7 @@ describe('health and metrics of the operator', () => {
     );
   });
 
-  it('shows what was counted, and what is true at the moment of the question', async () => {
+  it('return the counters, and gauges read at the time of the request', async () => {
     const metrics = createOperatorMetrics('1.2.3');
     const exposed = await serveMetrics({ bindAddress, metricsPort: 0 }, metrics);
     open.push(exposed);

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { bindServer } from '#lib/connections/bind-server';
 
-/** Path to what is answered there. */
+/** Maps each path to its handler. */
 type Answers = Record<string, () => Promise<Answer> | Answer>;
 
 interface Answer {
@@ -15,7 +15,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** `/healthz`: the process answers. `/readyz`: `isReady` says so, else 503 with what is missing. */
+/** Serves `/healthz`, which always answers 200, and `/readyz`, which answers 503 with the missing parts unless `isReady`. */
 export async function serveHealth(
   { bindAddress, healthPort }: { bindAddress: string; healthPort: number },
   missing: () => string | undefined,
@@ -29,7 +29,7 @@ export async function serveHealth(
   });
 }
 
-/** `/metrics` in Prometheus' text format. */
+/** Serves `/metrics` in Prometheus' text format. */
 export async function serveMetrics(
   { bindAddress, metricsPort }: { bindAddress: string; metricsPort: number },
   metrics: { render(): Promise<{ contentType: string; text: string }> },
@@ -38,7 +38,7 @@ export async function serveMetrics(
   return listen('--metrics-port', metricsPort, bindAddress, { '/metrics': answer });
 }
 
-/** Listens. Rejects with what to do when the port is taken. */
+/** Listens on a port. Rejects with the remedy if the port is in use. */
 async function listen(flag: string, port: number, address: string, answers: Answers): Promise<Listening> {
   const server = createServer((request, response) => {
     const answer = answers[request.url?.split('?')[0] ?? ''];

@@ -4,7 +4,7 @@ import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 const LOG_FORMATS = ['json', 'text'] as const;
 
-/** Flags that the operator and the management API have in common. An empty list means that none was given. */
+/** Flags of both the operator and the management API. An empty list stands for an absent flag. */
 export interface SharedFlags {
   apiGroup: string;
   watchNamespace: string[];
@@ -37,7 +37,7 @@ export const readName = matching(
 );
 const readGroup = matching(SUBDOMAIN, 'Write the API group of the installed definitions, such as vmcp.dev.');
 
-/** Names, several in one argument by commas, or the flag several times. */
+/** Reads names separated by commas, or from repeated flags. */
 export function readNames(text: string, before: string[]): string[] {
   return [...new Set([...before, ...text.split(',').map((name) => readName(name.trim()))])];
 }

@@ -1,9 +1,9 @@
 import { KINDS, OWN_GROUP, OWN_NAME, type Permission } from './rbac.ts';
 
-/** Records of the management API. No definition has them; the API server still decides about rights to them. */
+/** Records of the management API. No CRD defines them, but the API server decides about rights to them. */
 export const KEPT = ['clients', 'registries', 'skills'];
 
-/** Exactly what the management API uses, in an account of its own. Nothing else is in its roles; a test asks the API server. */
+/** The permissions of the management API's own account. A test compares them with requests to the API server. */
 export const MANAGEMENT_PERMISSIONS: readonly Permission[] = [
   {
     scope: 'watched',

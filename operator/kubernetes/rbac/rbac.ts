@@ -1,34 +1,34 @@
-// Rights of the operator in a cluster. management-permissions.ts has those of the management API, user-roles.ts those of users. The roles of
-// the chart and docs/permissions.md are made of them.
+// Permissions of the operator in a cluster. management-permissions.ts has those of the management API, user-roles.ts those of users. The
+// chart's roles and docs/permissions.md are generated from them.
 
-/** Stands for the API group of the kinds, which is chosen at install time. */
+/** Placeholder for the API group of the kinds, which is chosen at install time. */
 export const OWN_GROUP = '<api_group>';
 
-/** Stands for the name of the chart's own objects, which carries the name of the release. */
+/** Placeholder for the prefix of the chart's object names, which contains the release name. */
 export const OWN_NAME = '<name>';
 
 /**
- * Where a permission holds. watched: in each namespace that the installation watches, all of them by default. own: in the
- * namespace of the installation. cluster: on what has no namespace.
+ * The scope of a permission. watched: each namespace that the installation watches, by default all. own: the namespace of the installation.
+ * cluster: cluster-scoped objects.
  */
 export const SCOPES = ['watched', 'own', 'cluster'] as const;
 type Scope = (typeof SCOPES)[number];
 
-/** Values of the chart without which a permission is not given. */
+/** Chart values that enable a permission. */
 type Switch = 'stdio.attach' | 'webhook.enabled' | 'management.enabled';
 
 export interface Rule {
-  /** API group, the empty text for the core. */
+  /** API group; empty for the core group. */
   group?: string;
   resources?: string[];
-  /** Only objects of these names. */
+  /** Restricts the permission to objects with these names. */
   names?: string[];
-  /** Paths of the API server that are no resources. */
+  /** Non-resource paths of the API server. */
   paths?: string[];
   verbs: string[];
   /** Chart value that must be true. */
   when?: Switch;
-  /** Why it is needed. */
+  /** Reason for the permission. */
   why: string;
 }
 
@@ -37,7 +37,7 @@ export interface Permission extends Rule {
 }
 
 export const READ = ['get', 'list', 'watch'];
-/** Server-side apply is a patch, and a create for what is new; what is not wanted any more is deleted. */
+/** Server-side apply needs patch, and create for new objects; obsolete objects are deleted. */
 const KEEP = [...READ, 'create', 'patch', 'delete'];
 
 export const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
@@ -46,7 +46,7 @@ const OWNERS = ['virtualmcpservers', 'mcpservers'];
 
 const of = (resources: string[], subresource: string) => resources.map((resource) => `${resource}/${subresource}`);
 
-/** Exactly what the operator uses. Nothing else is in its roles; a test asks the API server. */
+/** The permissions of the operator. A test compares them with requests to the API server. */
 export const OPERATOR_PERMISSIONS: readonly Permission[] = [
   { scope: 'watched', group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'what is reconciled' },
   { scope: 'watched', group: OWN_GROUP, resources: of(KINDS, 'status'), verbs: ['patch'], why: 'says how it went' },

@@ -9,19 +9,19 @@ import { USER_ROLES } from '#operator/kubernetes/rbac/user-roles';
 const root = join(import.meta.dirname, '../../..');
 const files = renderRoles();
 
-describe('roles', () => {
-  it.each([...files.keys()])('are committed as the table says: %s', (path) => {
+describe('renderRoles', () => {
+  it.each([...files.keys()])('returns the committed file: %s', (path) => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path));
   });
 
-  it('have no wildcard and no right that widens itself, for both programs', () => {
+  it('grants no wildcard and no right to extend itself, for both programs', () => {
     for (const { resources = [], verbs, group } of [...OPERATOR_PERMISSIONS, ...MANAGEMENT_PERMISSIONS]) {
       expect([group, ...resources, ...verbs]).not.toContain('*');
       for (const verb of ['escalate', 'bind', 'impersonate', 'deletecollection']) expect(verbs).not.toContain(verb);
     }
   });
 
-  it('let neither program run commands inside pods', () => {
+  it('lets neither program run commands inside pods', () => {
     const all = [...OPERATOR_PERMISSIONS, ...MANAGEMENT_PERMISSIONS];
     const resources = all.flatMap((permission) => permission.resources ?? []);
     for (const resource of ['pods/exec', 'pods/portforward', 'pods/ephemeralcontainers', 'serviceaccounts/token']) {
@@ -31,14 +31,14 @@ describe('roles', () => {
     expect(attach.map(({ when }) => when)).toEqual(['stdio.attach']);
   });
 
-  it('let the management API write resources of users, and not the operator', () => {
+  it("lets the management API write users' resources, and not the operator", () => {
     const verbsOf = (permissions: readonly Permission[]) =>
       permissions.filter(({ resources }) => resources?.includes('mcpservers')).map(({ verbs }) => verbs);
     expect(verbsOf(OPERATOR_PERMISSIONS)).toEqual([['get', 'list', 'watch']]);
     expect(verbsOf(MANAGEMENT_PERMISSIONS)).toEqual([['get', 'list', 'create', 'update', 'patch', 'delete']]);
   });
 
-  it('of people: what records are about is theirs also without the management API, as a policy asks for it', () => {
+  it('gives users the rights to records without the management API, too, as an admission policy checks them', () => {
     const kept = USER_ROLES.flatMap(({ rules }) => rules.filter(({ resources }) => resources?.includes('registries')));
     expect(kept.map(({ verbs, when }) => [verbs, when])).toEqual([
       [['get', 'list'], undefined],
@@ -46,7 +46,7 @@ describe('roles', () => {
     ]);
   });
 
-  it('of people: view reads, edit writes and uses, and reads what view does not show', () => {
+  it('lets view read, and edit write, use, and read what view hides', () => {
     const rulesOf = (rules: (typeof USER_ROLES)[number]['rules']) =>
       rules.filter(({ resources }) => !resources?.includes('secretproviders'));
     const verbs = Object.fromEntries(

@@ -1,12 +1,12 @@
 import { KEPT } from './management-permissions.ts';
 import { KINDS, OWN_GROUP, READ, type Rule } from './rbac.ts';
 
-/** A role that people get where they have the built-in role of the same name. */
+/** A role that is aggregated to the built-in role of the same name. */
 interface UserRole {
   name: 'view' | 'edit';
-  /** What stands in the documentation beside it. */
+  /** Description for the documentation. */
   meaning: string;
-  /** Built-in roles that it is added to. */
+  /** Built-in roles that include it. */
   aggregateTo: string[];
   rules: Rule[];
 }

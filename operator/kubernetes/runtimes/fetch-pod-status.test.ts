@@ -18,7 +18,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** A pod that answers so, and what it was asked. */
+/** Starts a pod with this answer. Returns the requests that it received. */
 async function pod({ body = '', code = 200, headers = {} }: Answer): Promise<{ port: number; asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((req, res) => {
@@ -37,8 +37,8 @@ async function ask(port: number): Promise<PodStatus | undefined> {
 }
 const backend = (name: string, more: object = {}) => ({ name, phase: 'ready', tools: 1, ...more });
 
-describe('a pod that was broken into', () => {
-  it('is listened to as far as there is room: so many backends, warnings and letters', async () => {
+describe('fetchPodStatus for a compromised pod', () => {
+  it('limits the backends, warnings and characters of a status', async () => {
     const long = 'x'.repeat(5000);
     const { port } = await pod({
       body: JSON.stringify({
@@ -57,7 +57,7 @@ describe('a pod that was broken into', () => {
     expect(status?.config_refused?.message).toHaveLength(16_384);
   });
 
-  it('is listened to for so many files and keys', async () => {
+  it('limits the files and keys of a status', async () => {
     const long = 'x'.repeat(5000);
     const keys = { kids: [long], signing: long, ephemeral: false };
     const many = (value: unknown) => Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`k${at}`, value]));
@@ -76,13 +76,13 @@ describe('a pod that was broken into', () => {
     expect([said?.secretFiles, used, uris].map((one) => Object.keys(one ?? {}).length)).toEqual([4000, 100, 100]);
   });
 
-  it('is not listened to where it says more than a megabyte', async () => {
+  it('rejects a status of more than a megabyte', async () => {
     const { port, asked } = await pod({ body: JSON.stringify({ ready: true, more: 'x'.repeat(1024 * 1024) }) });
     expect(await ask(port)).toBeUndefined();
     expect(asked).toEqual(['/status Bearer token']);
   });
 
-  it('leads nobody elsewhere: a redirect is no status', async () => {
+  it('follows no redirect', async () => {
     const elsewhere = await pod({ body: '{}' });
     const location = `http://127.0.0.1:${elsewhere.port}/status`;
     const { port } = await pod({ code: 307, headers: { location } });
@@ -94,13 +94,13 @@ describe('a pod that was broken into', () => {
     ['is no JSON', 'ready'],
     ['is nested a hundred thousand levels deep', '['.repeat(100_000)],
     ['is of another shape', '{"backends":[{"name":1}]}'],
-  ])('says nothing by what %s', async (_, body) => {
+  ])('ignores a status that %s', async (_, body) => {
     const { port } = await pod({ body });
     expect(await ask(port)).toBeUndefined();
   });
 });
 
-it('a pod that has not got the newest token is asked with the one before, and one that refuses otherwise is not', async () => {
+it('fetchPodStatus retries with the previous token after a 401, and not after another refusal', async () => {
   const asked: string[] = [];
   let refusal = 401;
   const server = createServer(({ headers }, res) => {
@@ -117,7 +117,7 @@ it('a pod that has not got the newest token is asked with the one before, and on
   expect(asked).toEqual(['Bearer newest', 'Bearer before', 'Bearer newest']);
 });
 
-it('a pod that says nothing is told from one where nothing listens', async () => {
+it('fetchPodStatus distinguishes a silent pod from a closed port', async () => {
   const server = createServer(() => undefined);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

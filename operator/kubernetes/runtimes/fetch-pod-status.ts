@@ -4,17 +4,17 @@ import { fetchStatus } from '#operator/fetch-status';
 import type { SILENT } from '#operator/last-heard';
 
 const DEADLINE = 3000;
-/** Characters. What many pods say is held at once, and whoever may start pods may start many. */
+/** Characters of a status. The operator holds the statuses of many pods at once, and any user who may start pods may start many. */
 const LONGEST = 1024 * 1024;
 const PRIVATE_PORT = 4484;
 
-/** What a pod says of itself, and a keyed HMAC of each secret file by the path that its document names. */
+/** The status of a pod, and a keyed HMAC of each secret file by the path in its document. */
 export interface PodStatus {
   status: RuntimeStatus;
   secretFiles: Record<string, string>;
 }
 
-/** Files that are listened to. */
+/** Most files of a status. */
 const MOST_FILES = 4000;
 
 const SecretFiles = z.object({
@@ -30,7 +30,7 @@ const read = (value: unknown): PodStatus => ({
   secretFiles: SecretFiles.parse(value).secret_files,
 });
 
-/** What the runtime of a pod says at /status; undefined while none serves there, and `silent` where it says nothing for 3 s. */
+/** Reads /status of a pod's runtime. Returns undefined if no runtime answers, and `silent` if it sends nothing for 3 s. */
 export async function fetchPodStatus(
   ip: string,
   tokens: readonly string[],

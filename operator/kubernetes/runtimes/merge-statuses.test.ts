@@ -8,14 +8,14 @@ const status = (phases: Record<string, string>, more: object = {}) =>
     ...more,
   });
 
-describe('what several pods say', () => {
-  it('is what one says where there is one, and nothing where none answers', () => {
+describe('mergeStatuses', () => {
+  it('returns the status of a single pod, and undefined without any', () => {
     const one = status({ a: 'ready' });
     expect(mergeStatuses([one])).toBe(one);
     expect(mergeStatuses([])).toBeUndefined();
   });
 
-  it('names a backend that only some cannot reach as degraded, and one that none can as unavailable', () => {
+  it('reports a backend as degraded if some pods cannot reach it, and as unavailable if none can', () => {
     const merged = mergeStatuses([
       status({ a: 'ready', b: 'unavailable', c: 'unknown' }),
       status({ a: 'unavailable', b: 'unavailable', c: 'ready' }),
@@ -27,7 +27,7 @@ describe('what several pods say', () => {
     ]);
   });
 
-  it('is ready where one is, keeps a refusal, and has each warning once', () => {
+  it('reports ready if one pod is, keeps a refusal, and lists each warning once', () => {
     const merged = mergeStatuses([
       status({}, { ready: false, warnings: ['x', 'y'], tools: null }),
       status({}, { ready: true, warnings: ['y'], tools: 4, config_refused: { message: 'no' } }),

@@ -2,12 +2,12 @@ import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 
 type BackendStatus = RuntimeStatus['backends'][number];
 
-/** The worst first: of several pods the one that is worst off tells what to do. */
+/** The worst first: of several pods, the worst status states the remedy. */
 const WORST_FIRST: BackendStatus['phase'][] = ['unavailable', 'degraded', 'unknown', 'ready'];
 
 const rank = ({ phase }: BackendStatus) => WORST_FIRST.indexOf(phase);
 
-/** One backend as several pods see it. What only some of them cannot reach is degraded, not away. */
+/** Merges the statuses of one backend. It is degraded, not unavailable, if only some pods cannot reach it. */
 function mergeBackend(seen: BackendStatus[]): BackendStatus {
   const [worst = seen[0], ...others] = [...seen].sort((a, b) => rank(a) - rank(b));
   if (!worst) throw new Error('no pod has seen it');
@@ -20,8 +20,8 @@ function mergeBackend(seen: BackendStatus[]): BackendStatus {
 }
 
 /**
- * What several pods of one runtime say, as one answer: backends in the order of the first pod. Undefined where none
- * answers. The authorization server is the same for all of them, as is what they store.
+ * Merges the statuses of a runtime's pods, with backends in the order of the first pod. Returns undefined without any status. All pods
+ * share the authorization server and the storage.
  */
 export function mergeStatuses(statuses: readonly RuntimeStatus[]): RuntimeStatus | undefined {
   const [first, ...others] = statuses;

@@ -85,13 +85,13 @@ async function pass(milliseconds: number): Promise<void> {
   clock.pass(milliseconds);
   await new Promise((resolve) => setImmediate(resolve));
 }
-/** In steps, as each look sets the next one. */
+/** Advances the clock in steps, as each request schedules the next one. */
 async function passSlowly(milliseconds: number): Promise<void> {
   for (let passed = 0; passed < milliseconds; passed += 100) await pass(100);
 }
 
-describe('pods of a runtime', () => {
-  it('are waited for until each was asked once, so that who begins to act does not report that nobody answers', async () => {
+describe('RuntimePods', () => {
+  it('waits until each pod was asked once, so that a new leader does not report unanswered requests', async () => {
     const done: string[] = [];
     const wait = (name: string) => void pods.asked('ns', 3000).then(() => done.push(name));
     pods.told(undefined, pod('a'));
@@ -109,7 +109,7 @@ describe('pods of a runtime', () => {
     expect(done).toContain('one that goes');
   });
 
-  it('are not waited for longer than they have time', async () => {
+  it('waits for the first answers only as long as it is told', async () => {
     let done = false;
     const silent = new RuntimePods({
       clock,
@@ -128,7 +128,7 @@ describe('pods of a runtime', () => {
     silent.close();
   });
 
-  it('are listened to as far as there is room for all of a namespace, and again when others have gone', async () => {
+  it('limits the statuses of a namespace, and accepts more after others have ended', async () => {
     const many = Array.from({ length: 20 }, (_, at) => pod(`p${at}`, { ip: `10.0.0.${at}` }));
     const message = 'x'.repeat(4000);
     const backends = (pod: number) =>
@@ -146,7 +146,7 @@ describe('pods of a runtime', () => {
     expect([heard()?.backends.length, heard()?.current]).toEqual([16 * 240, true]);
   });
 
-  it('are asked with the tokens until they serve the document, and pushed with growing pauses', async () => {
+  it('tries the tokens until a pod serves the document, and pushes it with growing pauses', async () => {
     pods.expect(runtime('two'));
     pods.told(undefined, pod('a'));
     answers['10.0.0.1'] = says('one');
@@ -161,7 +161,7 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
   });
 
-  it('that do not take it over are pushed ever more seldom', async () => {
+  it('pushes ever less often to pods that do not take the document over', async () => {
     pods.expect(runtime('two'));
     pods.told(undefined, pod('a'));
     answers['10.0.0.1'] = says('one');
@@ -170,7 +170,7 @@ describe('pods of a runtime', () => {
     expect(pushed.length).toBeLessThan(12);
   });
 
-  it('are not asked because they are told once more of what they have to serve', async () => {
+  it('sends no request because of a repeated expectation', async () => {
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
     answers['10.0.0.1'] = says('one');
@@ -187,7 +187,7 @@ describe('pods of a runtime', () => {
     expect(asked.slice(length + 1)).toEqual(['10.0.0.1 newer,new']);
   });
 
-  it('that say nothing are not pushed; one that says nothing any more is asked again soon', async () => {
+  it('does not push to silent pods, and soon asks a pod again that stopped answering', async () => {
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
     await passSlowly(60_000);
@@ -201,7 +201,7 @@ describe('pods of a runtime', () => {
     expect(asked.length).toBeGreaterThan(length + 3);
   });
 
-  it('that serve it are asked once an interval and pushed no more', async () => {
+  it('asks pods with the document once per interval, and pushes no more', async () => {
     answers['10.0.0.1'] = says('one');
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
@@ -212,7 +212,7 @@ describe('pods of a runtime', () => {
     expect(pushed).toEqual([]);
   });
 
-  it('are asked again soon while nobody has counted their tools, as after each change, but not for ever', async () => {
+  it('asks again soon while tools are not counted, as after each change, for a limited time', async () => {
     answers['10.0.0.1'] = says('one', { tools: null });
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
@@ -232,7 +232,7 @@ describe('pods of a runtime', () => {
     [0, 24_000],
     [1, 36_000],
   ])(
-    'are asked up to a fifth sooner or later than their interval, by chance %d: not all at one moment',
+    'varies the interval by a fifth, so that pods are not asked at the same moment (random number %d)',
     async (chance, due) => {
       random = chance;
       answers['10.0.0.1'] = says('one', { ready: true });
@@ -248,7 +248,7 @@ describe('pods of a runtime', () => {
     },
   );
 
-  it('are asked at once when the document is another', async () => {
+  it('asks at once when the document changes', async () => {
     answers['10.0.0.1'] = says('one');
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
@@ -258,7 +258,7 @@ describe('pods of a runtime', () => {
     expect(pushed).toEqual(['a two']);
   });
 
-  it('have taken nothing over while a file has another content', async () => {
+  it('reports no takeover while a file has another content', async () => {
     answers['10.0.0.1'] = says('one', {}, { '/etc/vmcp/credentials/a': 'another' });
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
@@ -267,7 +267,7 @@ describe('pods of a runtime', () => {
     expect(pushed).toEqual(['a one']);
   });
 
-  it('must all have taken it over, but for those that end', async () => {
+  it('requires the takeover of all pods except those that end', async () => {
     answers['10.0.0.1'] = says('one');
     answers['10.0.0.2'] = says('older');
     pods.expect(runtime('one'));
@@ -281,7 +281,7 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')).toBeUndefined();
   });
 
-  it('are told of as changed only when what they say differs', async () => {
+  it('reports a change only if the status differs', async () => {
     answers['10.0.0.1'] = says('one');
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
@@ -294,7 +294,7 @@ describe('pods of a runtime', () => {
     expect(changes).toBe(before + 1);
   });
 
-  it('that are silent for a moment are as they said last; soon it is told that nobody answers', async () => {
+  it('keeps the last status of a briefly silent pod, and soon reports that none answers', async () => {
     answers['10.0.0.1'] = says('one', { ready: true });
     pods.expect(runtime('one'));
     pods.told(undefined, pod('a'));
@@ -303,12 +303,12 @@ describe('pods of a runtime', () => {
     answers['10.0.0.1'] = SILENT;
     while (asked.length < looks + 2) await pass(100);
     expect([pods.observed('ns', 'vmcp-demo')?.ready, changes]).toEqual([true, before]);
-    // Not one interval more: it is asked again within seconds.
+    // It is asked again within seconds, not after another interval.
     await passSlowly(2000);
     expect([pods.observed('ns', 'vmcp-demo'), changes]).toEqual([undefined, before + 1]);
   });
 
-  it('no pod is one by its labels alone: it would be sent the token', async () => {
+  it('does not send the token to a pod that only its labels attribute to vmcp', async () => {
     pods.expect(runtime('one'));
     pods.told(undefined, pod('f', { owner: undefined }));
     pods.told(undefined, pod('g', { owner: { kind: 'ReplicaSet', name: 'vmcp-other-5d9' } }));
@@ -317,7 +317,7 @@ describe('pods of a runtime', () => {
     expect(asked).toEqual([]);
   });
 
-  it('refuse nothing while files may still come, and then it is said', async () => {
+  it('withholds a refusal while files may still arrive, and then reports it', async () => {
     answers['10.0.0.1'] = says('one', { config_refused: { message: 'there is no such file' } });
     pods.expect(runtime('two'));
     pods.told(undefined, pod('a'));
@@ -327,7 +327,7 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.config_refused?.message).toBe('there is no such file');
   });
 
-  it('of an older schema are not pushed: they mount another document', async () => {
+  it('does not push to pods of an older schema, which mount another document', async () => {
     answers['10.0.0.1'] = says('older');
     pods.expect({ ...runtime('new'), configMap: 'vmcp-demo-v0.2.0' });
     pods.told(undefined, pod('a'));
@@ -336,7 +336,7 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
   });
 
-  it('say one thing together: of a backend that one of them cannot reach, until that one ends', async () => {
+  it('merges the statuses of pods, until the pod that cannot reach a backend ends', async () => {
     const sees = (phase: string, ready: boolean) =>
       says('one', { ready, backends: [{ name: 'a', phase, tools: phase === 'ready' ? 3 : null, message: phase }] });
     answers = { '10.0.0.1': sees('ready', true), '10.0.0.2': sees('unavailable', false) };
@@ -353,13 +353,13 @@ describe('pods of a runtime', () => {
     pods.told(pod('b', { ip: '10.0.0.2' }), pod('b', { ip: '10.0.0.2', ending: true }));
     expect(told()).toEqual([true, ['a', 'ready', 3]]);
     expect(changes).toBeGreaterThan(before);
-    // None of them reaches it.
+    // No pod reaches the backend.
     answers = { '10.0.0.1': sees('unavailable', true) };
     await passSlowly(40_000);
     expect(told()).toEqual([true, ['a', 'unavailable', null]]);
   });
 
-  it('that get another address, as after a restart of their node, are asked there', async () => {
+  it('asks a pod at its new address, as after a restart of the node', async () => {
     pods.expect(runtime('one'));
     answers['10.0.0.1'] = says('one');
     pods.told(undefined, pod('a'));
@@ -371,7 +371,7 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
   });
 
-  it('at most fifty are asked at a time', async () => {
+  it('asks fifty pods at most at the same time', async () => {
     let open = 0;
     let most = 0;
     const release: (() => void)[] = [];
@@ -399,7 +399,7 @@ describe('pods of a runtime', () => {
     many.close();
   });
 
-  it('that do not answer hold up no pod of another namespace', async () => {
+  it('answers for other namespaces while pods of one do not answer', async () => {
     const release: (() => void)[] = [];
     const asked: string[] = [];
     const crowd = new RuntimePods({

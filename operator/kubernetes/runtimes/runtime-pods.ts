@@ -8,28 +8,28 @@ import { StatusQuota, weightOf } from './status-quota.ts';
 import type { WatchedPod } from '../observe/view-of-pod.ts';
 import { type Expected, hasTakenOver } from './taken-over.ts';
 
-/** Milliseconds between two looks at a pod that does not serve yet what it should; it doubles. */
+/** Milliseconds between two requests to a pod that does not serve the expected document yet; doubled each time. */
 const FIRST_LOOK = 200;
 const SLOWEST_LOOK = 5000;
-/** Milliseconds between two pushes of the same document to a pod; it doubles. */
+/** Milliseconds between two pushes of the same document to a pod; doubled each time. */
 const FIRST_PUSH = 700;
 const SLOWEST_PUSH = 300_000;
-/** How long backends that nobody knows of yet, and tools that nobody has counted yet, keep the looks short. */
+/** Milliseconds for which unknown backends and uncounted tools keep the intervals short. */
 const BACKENDS_COME = 70_000;
-/** How long files may come after the document that names them. */
+/** Milliseconds for which files may arrive after the document that names them. */
 const FILES_COME = 10_000;
-/** Pods of all namespaces that are asked at once. */
+/** Concurrent requests to pods of all namespaces. */
 const AT_ONCE = 50;
 
 export interface Runtime extends Expected {
   namespace: string;
   /** Name of its Deployment. */
   child: string;
-  /** Name of the ConfigMap with its document: a pod of an older schema mounts another one. */
+  /** Name of the ConfigMap with its document. A pod of an older schema mounts another one. */
   configMap: string;
   /** Tokens for /status, the newest first. */
   tokens: readonly string[];
-  /** Milliseconds between two looks while nothing is to be taken over. */
+  /** Milliseconds between two requests after the takeover. */
   interval: number;
 }
 
@@ -42,7 +42,7 @@ interface Watched {
   pushAt: number;
   newSince: number;
   cancel: () => void;
-  /** It has been asked once, or is gone. */
+  /** Resolves when the pod was asked once, or is gone. */
   asked: PromiseWithResolvers<undefined>;
 }
 
@@ -53,13 +53,13 @@ interface RuntimePodsOptions {
   fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof SILENT | undefined>;
   /** Makes the kubelet refresh the files of a pod now. Must not reject. */
   push: (pod: WatchedPod, digest: string) => Promise<void>;
-  /** What a runtime says, or how many pods it has, differs from before. */
+  /** Called when the status of a runtime, or its number of pods, has changed. */
   changed: (place: string) => void;
 }
 
 type ObservedPods = RuntimeStatus & { current: boolean };
 
-/** What the pods of each runtime say at /status, asked again and again, and pushed until they serve what they should. */
+/** Reads the status of each runtime's pods periodically, and pushes the document until they serve it. */
 export class RuntimePods {
   readonly #options: RuntimePodsOptions;
   readonly #runtimes = new Map<string, Runtime>();
@@ -72,7 +72,7 @@ export class RuntimePods {
     this.#options = options;
   }
 
-  /** What the pods of a runtime have to serve from now on. */
+  /** Sets the document that the pods of a runtime have to serve. */
   expect(runtime: Runtime): void {
     const place = placeOf(runtime.namespace, runtime.child);
     const former = this.#runtimes.get(place);
@@ -85,7 +85,7 @@ export class RuntimePods {
     this.#runtimes.delete(placeOf(namespace, child));
   }
 
-  /** What the watch of pods tells. */
+  /** Records an event of the pod watch. */
   told(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
     const pod = current ?? old;
     if (pod?.maker?.kind !== 'Deployment' || this.#closed) return;
@@ -94,7 +94,7 @@ export class RuntimePods {
     else this.#leave(place, pod);
   }
 
-  /** All pods of a runtime together; undefined while none answers. */
+  /** Returns the merged status of a runtime's pods; undefined if none answers. */
   observed(namespace: string, child: string): ObservedPods | undefined {
     const place = placeOf(namespace, child);
     const runtime = this.#runtimes.get(place);
@@ -110,8 +110,8 @@ export class RuntimePods {
   }
 
   /**
-   * Resolves when each pod of a namespace that can be asked has been asked once, or after so many milliseconds: who begins to
-   * act would else report that nobody answers.
+   * Resolves when each reachable pod of a namespace was asked once, or after `within` milliseconds. Without it, a new leader would report
+   * unanswered requests.
    */
   async asked(namespace: string, within: number): Promise<void> {
     const places = [...this.#runtimes.keys()].filter((place) => place.startsWith(`${namespace}/`));
@@ -132,7 +132,7 @@ export class RuntimePods {
     this.#pods.clear();
   }
 
-  /** A kubelet may bring a document before the files that it names: that is refused at first, and says nothing. */
+  /** Hides an early refusal: a kubelet may deliver a document before the files that it names. */
   #statusOf({ newSince }: Watched, { status }: PodStatus): RuntimeStatus {
     const files = this.#options.clock.now() - newSince < FILES_COME;
     return files ? { ...status, config_refused: null } : status;
@@ -172,7 +172,7 @@ export class RuntimePods {
     return { lookDelay: FIRST_LOOK, pushDelay: FIRST_PUSH, pushAt: now, newSince: now };
   }
 
-  /** Begins with short delays anew. */
+  /** Restarts with short delays. */
   #lookSoon(place: string, watched: Watched): void {
     watched.cancel();
     Object.assign(watched, this.#fresh());
@@ -209,9 +209,9 @@ export class RuntimePods {
     if (differs) this.#options.changed(place);
   }
 
-  /** Returns the answer; undefined if it exceeds the quota, as for an answer that is too long by itself. */
+  /** Returns the answer; undefined if it exceeds the quota, like an answer that exceeds its own limit. */
   #withinQuota({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof SILENT | undefined) {
-    // Of one that is silent what it said before is kept for a while.
+    // The last status of a silent pod is kept for a while.
     if (answer === SILENT) return SILENT;
     if (answer && this.#quota.take(namespace, uid, weightOf(answer))) return answer;
     this.#quota.release(uid);
@@ -242,6 +242,6 @@ function placeOf(namespace: string, child: string): string {
 function isSettled({ heard: { said, silences }, newSince }: Watched, runtime: Runtime, now: number): boolean {
   if (silences > 0 || !said?.status.ready || !hasTakenOver(said, runtime)) return false;
   if (now - newSince > BACKENDS_COME) return true;
-  // A runtime lists anew what it has taken over: right after that it knows no number.
+  // A runtime lists its backends again after a takeover, and has no counts until then.
   return said.status.tools !== null && said.status.backends.every(({ phase }) => phase === 'ready');
 }

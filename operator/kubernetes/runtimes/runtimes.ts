@@ -20,9 +20,9 @@ import type { OwnSecrets } from '../secrets/own-secrets.ts';
 import type { RuntimePods } from './runtime-pods.ts';
 import { Section } from '../watch/section.ts';
 
-/** Reading of a status where the resource says nothing. Milliseconds. */
+/** Default interval of status readings. Milliseconds. */
 const INTERVAL = 30_000;
-/** Runtimes whose secrets are made at once. */
+/** Runtimes whose secrets are created concurrently. */
 const AT_ONCE = 16;
 
 interface RuntimesOptions {
@@ -36,10 +36,10 @@ interface RuntimesOptions {
   random: () => string;
 }
 
-/** Files of a runtime that its document names, by name, and where it finds them. */
+/** The secret files in a runtime's document by name, and their directory. */
 type Files = Pick<Rendered, 'secretFiles' | 'secretDirectory'>;
 
-/** Every runtime of the cluster: what the platform makes for it, what it has to serve, what it says. */
+/** All runtimes of the cluster: their generated secrets, expected documents and statuses. */
 export class Runtimes {
   readonly generated = new Section<Partial<Record<GeneratedSecret, string>>>();
   readonly observed = new Section<ObservedRuntime>();
@@ -47,7 +47,7 @@ export class Runtimes {
   readonly #keys = new Map<string, ResourceKey>();
   readonly #secrets = new Map<string, RuntimeSecrets>();
   readonly #files = new Map<string, Files>();
-  /** Problems of making the secrets of a runtime, by the text of its key. */
+  /** Problems of creating a runtime's secrets, by the text of its key. */
   readonly #problems = new Map<string, unknown>();
   readonly #semaphore = new Semaphore({ total: AT_ONCE });
   readonly #toMake = new Map<string, Set<string>>();
@@ -56,7 +56,7 @@ export class Runtimes {
     this.#options = options;
   }
 
-  /** A resource appeared, changed or went. */
+  /** Records that a resource appeared, changed or was deleted. */
   told(key: ResourceKey, manifest: Manifest | undefined): void {
     const child = runtimeChildOf(key);
     const place = `${key.namespace}/${child}`;
@@ -73,12 +73,12 @@ export class Runtimes {
     this.expect(key);
   }
 
-  /** Which resource has this runtime. */
+  /** Returns the resource of a runtime. */
   keyOf(place: string): ResourceKey | undefined {
     return this.#keys.get(place);
   }
 
-  /** Runtimes whose tokens are old, or all: to be planned once more. */
+  /** Returns the runtimes to plan again: those with old tokens, or all. */
   rotate(all: boolean): ResourceKey[] {
     const now = this.#options.now();
     const old = [...this.#keys.values()].filter(
@@ -88,14 +88,14 @@ export class Runtimes {
     return old;
   }
 
-  /** Its secrets are looked at once more before the next plan. */
+  /** Checks the secrets of a runtime again before the next plan. */
   remake(key: ResourceKey): void {
     if (!this.#keys.has(`${key.namespace}/${runtimeChildOf(key)}`)) return;
     const texts = this.#toMake.get(key.namespace) ?? new Set();
     this.#toMake.set(key.namespace, texts.add(keyText(key)));
   }
 
-  /** Makes the secrets of runtimes that have none. What fails is thrown by `secretsOf`. */
+  /** Creates the missing secrets of runtimes. `secretsOf` throws the failures. */
   async make(namespace: string): Promise<void> {
     const texts = this.#toMake.get(namespace);
     if (!texts || texts.size === 0) return;
@@ -104,7 +104,7 @@ export class Runtimes {
     await Promise.all(keys.map((key) => this.#semaphore.run({ key: namespace }, () => this.#makeOne(key))));
   }
 
-  /** What was made for a runtime. Throws why it was not. */
+  /** Returns the generated secrets of a runtime. Throws the problem of their creation. */
   secretsOf(key: ResourceKey): RuntimeSecrets {
     const made = this.#secrets.get(keyText(key));
     if (made) return made;
@@ -112,13 +112,13 @@ export class Runtimes {
     throw problem instanceof Error ? problem : new Error(`the secrets of ${keyText(key)} are not made yet`);
   }
 
-  /** Files that pods have to read. */
+  /** Sets the files that pods have to read. */
   setFiles(key: ResourceKey, { secretFiles, secretDirectory }: Files): void {
-    // These alone: a document, of which there may be thousands, is not kept with them.
+    // Stores only these fields, not the documents, of which there may be thousands.
     this.#files.set(keyText(key), { secretFiles, secretDirectory });
   }
 
-  /** Says what the pods of a runtime have to serve, as it stands now. */
+  /** Sets the document that the pods of a runtime have to serve now. */
   expect(key: ResourceKey): void {
     const { view, pods } = this.#options;
     const { namespace } = key;
@@ -140,7 +140,7 @@ export class Runtimes {
     return Object.fromEntries(Object.keys(secretFiles).map((file) => [`${secretDirectory}/${file}`, data[file] ?? '']));
   }
 
-  /** What its pods say, at the time of the look. */
+  /** Defines a getter that reads the pods' status on access. */
   #observeLive({ kind, namespace, name }: ResourceKey, child: string): void {
     const { pods, view } = this.#options;
     const get = (): ObservedRuntime | undefined => {
@@ -185,7 +185,7 @@ export class Runtimes {
   }
 }
 
-/** Whether it is being removed. */
+/** Returns whether the resource is being removed. */
 export function isEnding({ metadata }: Manifest): boolean {
   return 'deletionTimestamp' in metadata && metadata.deletionTimestamp !== undefined;
 }
@@ -194,7 +194,7 @@ interface Intervals {
   config?: { operational?: { failureHandling?: { statusReportingInterval?: unknown } } };
 }
 
-/** Milliseconds between two readings of the status of a server. */
+/** Returns the milliseconds between two status readings of a server. */
 export function intervalOf(manifest: Manifest | undefined): number {
   const spec = manifest?.spec as Intervals | undefined;
   const written = spec?.config?.operational?.failureHandling?.statusReportingInterval;

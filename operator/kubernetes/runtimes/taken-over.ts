@@ -1,17 +1,17 @@
 import { createHmac } from 'node:crypto';
 import type { PodStatus } from './fetch-pod-status.ts';
 
-/** What a pod has to serve. */
+/** The expected state of a pod. */
 export interface Expected {
-  /** SHA-256 (hex) of the document; undefined before the first. */
+  /** SHA-256 (hex) of the document; undefined before the first one. */
   digest: string | undefined;
-  /** Base64 by the path that the document names. */
+  /** Base64 by the path in the document. */
   files: Readonly<Record<string, string>>;
-  /** Key of the HMACs: the newest token. */
+  /** Keys of the HMACs, the newest token first. */
   tokens: readonly string[];
 }
 
-/** Whether a pod serves the document, and reads each of its secret files with the content that it should have. */
+/** Returns whether a pod serves the document, and reads each of its secret files with the expected content. */
 export function hasTakenOver(said: PodStatus | undefined, { digest, files, tokens }: Expected): boolean {
   if (digest === undefined || said?.status.config_digest !== digest) return false;
   const [key = ''] = tokens;

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** As an operator that was started anew: it knows nothing but what is there. */
+/** Restarts the operator, without any cached state. */
 function forget(): void {
   context = freshContext(server.api());
   secrets = new OwnSecrets(context.api, context.children, () => server.at(PATH)?.metadata);
@@ -36,8 +36,8 @@ function forget(): void {
 const make = (now: number) =>
   makeSecrets('vmcp-demo', METADATA, { secrets, context, now, random: () => `random-${++made}` });
 
-describe('secrets that are made for a runtime', () => {
-  it('are made once, and found again by an operator that was started anew', async () => {
+describe('makeSecrets', () => {
+  it('generates secrets once, and finds them after a restart of the operator', async () => {
     const first = await make(DAY);
     expect(first).toMatchObject({ sealing: 'random-1', tokens: ['random-2'] });
     expect(await make(DAY)).toEqual(first);
@@ -46,7 +46,7 @@ describe('secrets that are made for a runtime', () => {
     expect(server.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
-  it('a token is replaced after a week; the one before goes on until the next, and what seals stays', async () => {
+  it('replaces a token after a week, keeps the previous one until the next replacement, and keeps the sealing key', async () => {
     await make(DAY);
     const second = await make(8 * DAY);
     expect(second).toMatchObject({ sealing: 'random-1', tokens: ['random-3', 'random-2'] });
@@ -55,7 +55,7 @@ describe('secrets that are made for a runtime', () => {
     expect(third.rotateAt).toBe(22 * DAY);
   });
 
-  it('are not made anew while those that stand cannot be read', async () => {
+  it('generates nothing while the existing secrets cannot be read', async () => {
     const first = await make(DAY);
     forget();
     server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });
@@ -64,7 +64,7 @@ describe('secrets that are made for a runtime', () => {
     expect(server.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
-  it('a foreign Secret of that name is neither read from nor written to', async () => {
+  it('neither reads nor writes a foreign Secret of the same name', async () => {
     const data = { sealing: 'Zm9yZ2Vk', 'status-token': 'Zm9yZ2Vk' };
     server.put(PATH, {
       apiVersion: 'v1',

@@ -6,14 +6,14 @@ import type { OwnSecrets } from './own-secrets.ts';
 const SEALING = 'sealing';
 const STATUS_TOKENS = 'status-token';
 
-/** Milliseconds after which a server gets a new token for /status. The one before goes on until the next. */
+/** Milliseconds after which a server gets a new /status token. The previous token stays valid until the next replacement. */
 const TOKEN_AGE = 7 * 24 * 3600 * 1000;
 
-/** What the platform makes for a runtime. */
+/** The generated secrets of a runtime. */
 export interface RuntimeSecrets {
-  /** Until when the newest token is used. Milliseconds since the epoch. */
+  /** Time of the next rotation. Milliseconds since the epoch. */
   rotateAt: number;
-  /** Seals what the runtime stores. */
+  /** Key that seals the runtime's stored records. */
   sealing: string;
   /** Tokens for /status, the newest first. */
   tokens: string[];
@@ -24,7 +24,7 @@ interface MakeOptions {
   context: ApplyContext;
   /** Milliseconds since the epoch. */
   now: number;
-  /** 32 random bytes as text. */
+  /** Returns 32 random bytes as text. */
   random: () => string;
 }
 
@@ -44,14 +44,14 @@ const madeAnnotation = (apiGroup: string) => `${apiGroup}/status-token-made`;
 
 function rotated(standing: Values | undefined, madeAt: number, { now, random }: MakeOptions): Values {
   if (!standing) return { sealing: random(), tokens: [random()] };
-  // A time that cannot be read counts as long ago.
+  // An unreadable time counts as long ago.
   if (now - madeAt < TOKEN_AGE) return standing;
   return { ...standing, tokens: [random(), ...standing.tokens.slice(0, 1)] };
 }
 
 /**
- * The secrets of one runtime, made at the first call and kept in a Secret of its own. `metadata`: that of an object which
- * the resource owns. Throws `Stalled` where a foreign Secret has the name, `Waiting` and ApiErrors.
+ * Returns the secrets of one runtime. Generates them at the first call and stores them in a Secret. `metadata`: that of an object owned by
+ * the resource. @throws Stalled for a foreign Secret of the same name; Waiting; ApiError
  */
 export async function makeSecrets(child: string, metadata: ObjectMeta, options: MakeOptions): Promise<RuntimeSecrets> {
   const { secrets, context, now } = options;

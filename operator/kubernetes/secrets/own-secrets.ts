@@ -7,7 +7,7 @@ import { compareVersions } from '../watch/section.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
 import { stripWeight } from '../watch/strip-weight.ts';
 
-/** Secrets of our own: watched as metadata like all others, read by name once for each version. */
+/** The operator's own Secrets: watched as metadata, and read by name once per version. */
 export class OwnSecrets {
   readonly #api: KubeApi;
   readonly #children: OwnedChildren;
@@ -26,11 +26,11 @@ export class OwnSecrets {
     this.#share = share;
   }
 
-  /** The Secret as it stands; undefined where there is none. Throws an ApiError. */
+  /** Returns the current Secret; undefined if there is none. @throws ApiError */
   async read(namespace: string, name: string): Promise<KubeObject | undefined> {
     const known = this.#children.at({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name } });
     const told = this.#metadataOf(namespace, name);
-    // One that the watch does not have may have been made a moment ago, by ourselves.
+    // A Secret that the watch has not reported may have just been created by the operator.
     if (!told || (known && compareVersions(known.metadata.resourceVersion, told.resourceVersion) >= 0)) return known;
     try {
       const secret = stripWeight(await this.#api.get(SECRETS, { namespace, name }), this.#share);

@@ -17,21 +17,21 @@ const stored = (key: string) =>
     data: { key: Buffer.from(key).toString('base64') },
   });
 
-it('the key of the digests is made where there is none, and is random', async () => {
+it('readDigestKey creates a random key if there is none', async () => {
   const first = await readDigestKey(server.api(), 'system');
   expect(Buffer.from(first, 'base64url')).toHaveLength(32);
   server.remove(PATH);
   expect(await readDigestKey(server.api(), 'system')).not.toBe(first);
 });
 
-it('the key of the digests is that of another operator which was faster', async () => {
+it('readDigestKey returns the key of another replica that was faster', async () => {
   stored('theirs');
   const none = { status: 404, body: statusBody(404, 'NotFound') };
   server.nextAnswers.push(none, { status: 409, body: statusBody(409, 'AlreadyExists') });
   expect(await readDigestKey(server.api(), 'system')).toBe('theirs');
 });
 
-it('the key of the digests is not replaced where it cannot be read, nor where it is empty', async () => {
+it('readDigestKey does not replace an unreadable or empty key', async () => {
   stored('');
   await expect(readDigestKey(server.api(), 'system')).rejects.toThrow('delete it, and the operator makes another one');
   server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });

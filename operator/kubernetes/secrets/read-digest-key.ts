@@ -15,8 +15,8 @@ function valueOf(secret: KubeObject): string {
 }
 
 /**
- * The key under which values of Secrets are hashed for the names of files, kept in the operator's own namespace and made at
- * the first call. Another key would give every file a new name. Throws an ApiError.
+ * Returns the HMAC key for values of Secrets in file names. Creates it at the first call, in the operator's namespace. Another key would
+ * rename every file. @throws ApiError
  */
 export async function readDigestKey(api: KubeApi, namespace: string): Promise<string> {
   const find = async () => valueOf(await api.get(SECRETS, { namespace, name: NAME }));
@@ -37,7 +37,7 @@ export async function readDigestKey(api: KubeApi, namespace: string): Promise<st
     });
     return key;
   } catch (problem) {
-    // Another operator was faster.
+    // Another replica was faster.
     if (!isStatus(problem, 409)) throw problem;
     return find();
   }

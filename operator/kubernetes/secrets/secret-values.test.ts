@@ -20,8 +20,8 @@ function write(data: Record<string, string>): void {
   values.named.told(server.put('/api/v1/namespaces/ns/secrets/s', object).metadata, true);
 }
 
-describe('values of Secrets', () => {
-  it('are kept of the keys that are named alone, of the others the digest', async () => {
+describe('SecretValues', () => {
+  it('keeps the values of named keys only, and digests of the others', async () => {
     write({ one: 'MQ==', two: 'Mg==' });
     values.named.refer('ns', 'MCPServer/a', reference('one'));
     expect(Object.keys((await values.named.load('ns')).s ?? {})).toEqual(['one', 'two']);
@@ -29,7 +29,7 @@ describe('values of Secrets', () => {
     expect(values.value('ns', 's', 'two')).toBeUndefined();
   });
 
-  it('are told by digests that nobody can guess without the key', async () => {
+  it('computes digests that cannot be guessed without the key', async () => {
     const digestBy = async (key: string) => {
       values = new SecretValues(server.api(), log);
       values.useKey(key);
@@ -43,7 +43,7 @@ describe('values of Secrets', () => {
     expect(digests[2]).not.toBe(digests[0]);
   });
 
-  it('are there once another resource, or the same one, names another key', async () => {
+  it('returns a value after a resource names another key', async () => {
     write({ one: 'MQ==', two: 'Mg==', three: 'Mw==' });
     values.named.refer('ns', 'MCPServer/a', reference('one'));
     await values.named.load('ns');
@@ -57,7 +57,7 @@ describe('values of Secrets', () => {
   it.each([
     ['named values', { k: 'a'.repeat(16 * 1024 * 1024) }],
     ['keys', Object.fromEntries(Array.from({ length: 33_000 }, (_, at) => [`k${at}`, '']))],
-  ])('that hold too much by their %s are refused', async (_what, data) => {
+  ])('refuses Secrets that are too large because of their %s', async (_what, data) => {
     write(data);
     values.named.refer('ns', 'MCPServer/a', reference('k'));
     expect(await values.named.load('ns')).not.toHaveProperty('s');

@@ -6,7 +6,7 @@ import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts'
 import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
 
-/** Values of the Secrets that resources name, and for the plan their keyed hashes. */
+/** Values of the Secrets that resources name, and their keyed hashes for the planner. */
 export class SecretValues {
   readonly named: NamedValues<SecretDigests>;
   readonly #data = new WeakMap<SecretDigests, Record<string, string>>();
@@ -18,24 +18,24 @@ export class SecretValues {
     this.named = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
   }
 
-  /** Under which all is hashed. Before anything is. */
+  /** Sets the HMAC key. Call it before hashing. */
   useKey(key: string): void {
     this.#key = key;
   }
 
-  /** Keyed hash (hex) of bytes, so that a file's name lets nobody guess its content. */
+  /** Returns a keyed hash (hex) of bytes, so that a file name does not reveal its content. */
   digest(value: Buffer | string): string {
     if (this.#key === undefined) throw new Error('there is no key to hash under yet');
     return createHmac('sha256', this.#key).update(value).digest('hex');
   }
 
-  /** Base64 of the value under a key of a Secret that was read; undefined where it is not there. */
+  /** Returns the base64 value under a key of a Secret that was read; undefined if it is absent. */
   value(namespace: string, name: string, key: string): string | undefined {
     const digests = this.named.get(namespace, name);
     return digests && this.#data.get(digests)?.[key];
   }
 
-  /** Of what no reference names the digest alone stays. */
+  /** Keeps the values of referenced keys, and only digests of the others. */
   #keep(data: Record<string, string>, keys: ReadonlySet<string>): Kept<SecretDigests> {
     const entries = Object.entries(data).map(([key, text]) => [key, this.digest(Buffer.from(text, 'base64'))] as const);
     const digests = Object.fromEntries(entries);

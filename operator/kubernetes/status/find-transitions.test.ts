@@ -12,8 +12,8 @@ const condition = (type: string, status: 'True' | 'False', reason: string) => ({
 const told = (...lists: Parameters<typeof findTransitions>) =>
   findTransitions(...lists).map(({ type, condition: { reason }, mayPass }) => [type, reason, mayPass]);
 
-describe('transitions of conditions', () => {
-  it('are what appeared, changed its status or changed its reason', () => {
+describe('findTransitions', () => {
+  it('returns conditions that appeared, or changed their status or reason', () => {
     const before = [condition('Ready', 'True', 'AllBackendsReady'), condition('Stalled', 'True', 'A')];
     const after = [
       condition('Ready', 'False', 'ScaledToZero'),
@@ -27,7 +27,7 @@ describe('transitions of conditions', () => {
     expect(told(after, after)).toEqual([]);
   });
 
-  it('of a first start are normal, until something hinders it', () => {
+  it('treats a first start as normal until something prevents it', () => {
     const seen = [
       [condition('Ready', 'False', 'PodsNotMade')],
       [condition('Ready', 'False', 'RuntimeNotReady'), condition('Reconciling', 'True', 'RollingOut')],
@@ -44,7 +44,7 @@ describe('transitions of conditions', () => {
     expect(told(seen[0], [condition('Ready', 'False', 'PodsFail')])).toEqual([['Warning', 'PodsFail', true]]);
   });
 
-  it('warn of what served and does not, unless its pods are being replaced', () => {
+  it('warns of a resource that stopped serving, unless its pods are being replaced', () => {
     const served = [condition('Ready', 'True', 'AllBackendsReady')];
     const away = condition('Ready', 'False', 'RuntimeNotReady');
     expect(told(served, [away])).toEqual([['Warning', 'RuntimeNotReady', true]]);
@@ -56,7 +56,7 @@ describe('transitions of conditions', () => {
     ]);
   });
 
-  it('warn of every other condition that holds; of one that somebody has to mend at once, and once', () => {
+  it('warns of every other true condition, immediately and once if a user must fix it', () => {
     expect(told([], [condition('Anonymous', 'True', 'NoAccessControl')])).toEqual([
       ['Warning', 'NoAccessControl', true],
     ]);
@@ -65,12 +65,12 @@ describe('transitions of conditions', () => {
     expect(told([], [condition('OldSecrets', 'True', 'StillNeeded')])).toEqual([['Normal', 'StillNeeded', false]]);
   });
 
-  it('are not told of what is only on its way, but of a roll-out that does not come to its end', () => {
+  it('ignores progress, and reports a rollout that does not complete', () => {
     expect(told([], [condition('Reconciling', 'True', 'NewConfiguration')])).toEqual([]);
     const before = [condition('Reconciling', 'True', 'RollingOut')];
     const hangs = condition('Reconciling', 'True', 'RolloutHangs');
     expect(told(before, [hangs])).toEqual([['Warning', 'RolloutHangs', true]]);
-    // What both say is told once.
+    // A fact in two conditions is reported once.
     const fails = { ...condition('Ready', 'False', 'PodsFail'), message: hangs.message };
     expect(told(before, [fails, hangs])).toEqual([['Warning', 'PodsFail', true]]);
   });

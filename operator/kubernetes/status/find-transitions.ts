@@ -1,27 +1,27 @@
 import type { Condition } from '#crds/parts/conditions';
 
-/** A condition that changed, as an Event tells it. */
+/** A changed condition, for an Event. */
 export interface Transition {
   condition: Pick<Condition, 'type' | 'status' | 'reason'>;
   type: 'Normal' | 'Warning';
   message: string;
-  /** It may pass by itself, as what comes later in the same file: it is news when it has lasted. */
+  /** It may resolve without a user, e.g. when later resources of the same file are applied. It is reported after it has lasted. */
   mayPass: boolean;
 }
 
-/** Conditions that are good news when they are true; every other one warns then. */
+/** Conditions that are good when true; every other true condition is a warning. */
 const GOOD = new Set(['Ready', 'BackendsResolved']);
-/** Why a resource is not ready that somebody wants so. */
+/** Reasons of resources that are not ready by a user's choice. */
 const WANTED = new Set(['ScaledToZero', 'NoPods', 'Suspended']);
-/** Why a resource is not ready whose pods are on their way. */
+/** Reasons of resources whose pods are starting. */
 const ON_THEIR_WAY = new Set(['PodsNotMade', 'PodsNotReady', 'RuntimeNotReady', 'BackendsNotListed']);
 
 const isTrue = ({ status }: Condition) => status === 'True';
 
-/** What served and does not any more warns, unless its pods are being replaced. */
+/** Returns whether a transition is no warning. A resource that stops serving is a warning, unless its pods are being replaced. */
 function isGood(condition: Condition, former: Condition | undefined, after: readonly Condition[]): boolean {
   const { type, reason } = condition;
-  // A rotation is waited for.
+  // A rotation ends by itself.
   if (type === 'OldSecrets') return true;
   const served = former !== undefined && isTrue(former);
   if (reason === 'SomeBackendsNotReady') return !served;
@@ -30,13 +30,15 @@ function isGood(condition: Condition, former: Condition | undefined, after: read
   return WANTED.has(reason) || (ON_THEIR_WAY.has(reason) && (!served || replaced));
 }
 
-/** Every edit is on its way for a moment, and that is no news; that it does not get there is. Ready tells of backends as well. */
+/** Progress after an edit is not reported, but a failure to complete is. Ready also covers the backends. */
 const isNews = ({ type, reason }: Condition) =>
   type !== 'AllBackendsReady' && (type !== 'Reconciling' || reason === 'RolloutHangs');
 
 const isSame = (a: Transition, b: Transition) => a.message === b.message && a.type === b.type;
 
-/** What changed from one list of conditions to the next: another status, or another reason for the same one; each thing once. */
+/**
+ * Returns the differences between two lists of conditions: another status, or another reason for the same status. Reports each fact once.
+ */
 export function findTransitions(
   before: readonly Condition[] | undefined = [],
   after: readonly Condition[] | undefined = [],

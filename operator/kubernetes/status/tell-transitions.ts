@@ -10,10 +10,10 @@ import { findTransitions, type Transition } from './find-transitions.ts';
 
 /** An Event's message has at most 1024 characters. */
 const LONGEST_MESSAGE = 1000;
-/** Events of one object in a row; after that one in so many milliseconds. */
+/** Events of one object in a burst; afterwards one per interval (milliseconds). */
 const EVENTS_AT_ONCE = 25;
 const BETWEEN_EVENTS = 60_000;
-/** Milliseconds that something has to last which may pass by itself, before it is told. */
+/** Milliseconds that a condition which may resolve by itself must last before it is reported. */
 const LASTS = 10_000;
 
 interface TellerOptions {
@@ -36,7 +36,10 @@ interface Told {
   held: Held[];
 }
 
-/** Tells transitions of conditions as Events: a bounded number, and of what may pass by itself only what has lasted. */
+/**
+ * Reports transitions of conditions as Events, with a rate limit. Reports conditions that may resolve by themselves only after they have
+ * lasted.
+ */
 export class TransitionTeller {
   readonly #options: TellerOptions;
   readonly #told = new Map<string, Told>();
@@ -93,7 +96,7 @@ export class TransitionTeller {
     try {
       await api.create(EVENTS, renderEvent(manifest, transition, this.#options));
     } catch (problem) {
-      // News that nobody hears do not stop what they are about.
+      // A failed Event must not stop the status write.
       log.debug('an event could not be written', { problem });
     }
   }
@@ -102,7 +105,7 @@ export class TransitionTeller {
 const isOf = ({ condition: { type, status, reason } }: Transition, other: Transition['condition']): boolean =>
   other.type === type && other.status === status && other.reason === reason;
 
-/** Whether what is held back is so yet; what is said of it may be another thing meanwhile. */
+/** Returns whether a delayed condition is still true; its message may have changed. */
 function stillHolds(held: Held, conditions: Condition[] = []): boolean {
   const now = conditions.find((one) => isOf(held.transition, one));
   if (now) held.transition.message = now.message;

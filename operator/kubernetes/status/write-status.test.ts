@@ -54,8 +54,8 @@ afterEach(async () => {
 const written = () => server.writes().filter((line) => line === `PATCH ${PATH}/status`).length;
 const events = () => server.calls.filter(({ path }) => path.endsWith('/events')).map(({ body }) => body);
 
-describe('statuses', () => {
-  it('are not written to another one that took its place', async () => {
+describe('StatusWriter', () => {
+  it('does not write to a resource that replaced another of the same name', async () => {
     const former = manifest;
     server.remove(PATH);
     server.put(PATH, {
@@ -68,7 +68,7 @@ describe('statuses', () => {
     expect(events()).toEqual([]);
   });
 
-  it('of another one that took its place are written at once, and nothing more of the former', async () => {
+  it('writes at once to a replacement, and nothing more to its predecessor', async () => {
     await writer.write(manifest, status(1));
     await writer.write(manifest, status(2));
     server.remove(PATH);
@@ -81,14 +81,14 @@ describe('statuses', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('are written when they differ, and not again', async () => {
+  it('writes a status that differs, and not a second time', async () => {
     await writer.write(manifest, status(1));
     await writer.write(manifest, status(1));
     expect(written()).toBe(1);
     expect((server.at(PATH) as Manifest).status).toEqual(status(1));
   });
 
-  it('are written at most once a second each, and the last one is not lost', async () => {
+  it('writes once a second at most per resource, and does not lose the last status', async () => {
     for (let n = 1; n <= 20; n++) await writer.write(manifest, status(n));
     expect(written()).toBe(1);
     clock.pass(1000);
@@ -96,7 +96,7 @@ describe('statuses', () => {
     expect((server.at(PATH) as Manifest).status).toEqual(status(20));
   });
 
-  it('one that is as before after all is not written', async () => {
+  it('does not write a status that has returned to its previous value', async () => {
     await writer.write(manifest, status(1));
     await writer.write(manifest, status(2));
     await writer.write(manifest, status(1));
@@ -104,7 +104,7 @@ describe('statuses', () => {
     expect(written()).toBe(1);
   });
 
-  it('what the API server keeps otherwise than it was written is left alone', async () => {
+  it('does not rewrite a status that the API server stores differently', async () => {
     server.nextAnswers.push({ status: 200, body: { ...manifest, status: { phase: 'Ready' } } });
     await writer.write(manifest, status(1));
     clock.pass(5000);
@@ -112,7 +112,7 @@ describe('statuses', () => {
     expect(written()).toBe(1);
   });
 
-  it('transitions are told as Events, once each', async () => {
+  it('reports each transition once, as an Event', async () => {
     await writer.write(manifest, status(1));
     clock.pass(1000);
     await writer.write(manifest, status(2));
@@ -124,7 +124,7 @@ describe('statuses', () => {
     ]);
   });
 
-  it('say in an Event as much as one may hold', async () => {
+  it('fits the message of an Event to its limit', async () => {
     const { conditions, ...rest } = status(1);
     await writer.write(manifest, {
       ...rest,
@@ -133,7 +133,7 @@ describe('statuses', () => {
     expect(events()).toMatchObject([{ message: `${'€'.repeat(999)}…` }]);
   });
 
-  it('that the API server refuses are told as Events, once, and tried again', async () => {
+  it('reports a refused status once as an Event, and retries the write', async () => {
     for (const reason of ['Valid', 'Valid', 'Valid', 'Other']) {
       server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid') });
       await expect(writer.write(manifest, status(1, reason))).rejects.toMatchObject({ status: 422 });
@@ -142,7 +142,7 @@ describe('statuses', () => {
     expect(events()).toMatchObject([{ reason: 'Valid' }, { reason: 'Other' }]);
   });
 
-  it('what may pass by itself is told when it has lasted, as it is then', async () => {
+  it('reports a condition that may resolve by itself after it has lasted, in its current state', async () => {
     const waiting = (message: string): Status => ({
       phase: 'Pending',
       conditions: ['Ready', 'Waiting'].map((type) => ({
@@ -173,21 +173,21 @@ describe('statuses', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('a condition that flaps does not fill the cluster with Events', async () => {
+  it('limits the Events of a flapping condition', async () => {
     for (let n = 0; n < 60; n++) {
       await writer.write(manifest, status(1, `Reason${n}`));
       clock.pass(1000);
     }
     expect(written()).toBe(60);
     expect(events().length).toBeLessThan(30);
-    // It is not silent for ever.
+    // Later Events are still reported.
     const told = events().length;
     clock.pass(60 * 60_000);
     await writer.write(manifest, status(1, 'Another'));
     expect(events()).toHaveLength(told + 1);
   });
 
-  it('of one that has gone is no failure; a write that had to wait and failed is tried again', async () => {
+  it('ignores a deleted resource, and retries a delayed write that failed', async () => {
     for (const code of [404, 409]) {
       server.nextAnswers.push({ status: code, body: statusBody(code, 'Gone') });
       clock.pass(1000);

@@ -9,7 +9,7 @@ import type { KubeObject } from '../api/object.ts';
 import { FIELD_MANAGER, ownResource } from '../api/resources.ts';
 import { TransitionTeller } from './tell-transitions.ts';
 
-/** Milliseconds between two writes of one status: back-references of a busy group must not write all day. */
+/** Milliseconds between two writes of one status, to limit updates of back-references in a busy group. */
 const BETWEEN_WRITES = 1000;
 
 interface StatusWriterOptions {
@@ -19,24 +19,24 @@ interface StatusWriterOptions {
   log: Log;
   /** Name of this process in Events. */
   instance: string;
-  /** The object with its new status, as the API server answered. */
+  /** Receives the object with its new status, from the API server's answer. */
   wrote: (object: KubeObject) => void;
-  /** A write that had to wait has failed: to be tried again. */
+  /** Called after a delayed write failed, to retry it. */
   failed: (manifest: Manifest, problem: unknown) => void;
 }
 
 interface Written {
   uid: string;
-  /** When the last write was, milliseconds since the epoch. */
+  /** Time of the last write, milliseconds since the epoch. */
   at: number;
-  /** What was last written that the API server keeps otherwise than as written. */
+  /** The last written status that the API server stored differently. */
   settled: string | undefined;
-  /** What the API server last refused to take. */
+  /** The last status that the API server refused. */
   refused: string | undefined;
   pending: { cancel: () => void } | undefined;
 }
 
-/** The only writer of statuses: writes what differs, at most once a second for each object, and tells transitions as Events. */
+/** The only writer of statuses. Writes differences, at most once a second per object, and reports transitions as Events. */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #teller: TransitionTeller;
@@ -47,7 +47,7 @@ export class StatusWriter {
     this.#teller = new TransitionTeller(options);
   }
 
-  /** `manifest` is the object with the status that stands. Resolves at once where the write has to wait. */
+  /** `manifest` is the object with the current status. Resolves at once if the write is delayed. */
   async write(manifest: Manifest, status: Status): Promise<void> {
     const entry = this.#entryOf(manifest);
     entry.pending?.cancel();
@@ -117,11 +117,11 @@ export class StatusWriter {
       entry.settled = kept === canonicalText(status) ? undefined : `${canonicalText(status)} ${kept}`;
       wrote(answer);
     } catch (problem) {
-      // It has gone meanwhile, or one of the same name has taken its place.
+      // The object has been deleted, or replaced by one of the same name.
       if (isStatus(problem, 404, 409)) return;
       const text = canonicalText(status);
       if (isStatus(problem, 422) && !isOfAnother(problem) && entry.refused !== text) {
-        // Older API servers take no status of what was written under older rules: an Event is the only way left to say it.
+        // Older API servers refuse the status of an object that violates newer rules. An Event is the only way left to report it.
         entry.refused = text;
         await this.#teller.tell(manifest, before, status.conditions);
       }

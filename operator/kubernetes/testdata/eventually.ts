@@ -1,4 +1,4 @@
-/** Resolves when a condition holds; throws when it does not within two seconds. */
+/** Resolves when a condition is true. Throws if it is not within two seconds. */
 export async function eventually(condition: () => boolean, what: string): Promise<void> {
   const until = Date.now() + 2000;
   while (!condition()) {

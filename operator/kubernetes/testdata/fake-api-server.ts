@@ -4,11 +4,11 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { KubeApi, type OnRequest } from '../api/api.ts';
 import { connect } from '../api/connection.ts';
 
-/** What stands in for an API server over HTTP. */
+/** Base of the HTTP servers that replace an API server in tests. */
 export abstract class FakeApiServer {
   readonly #server = createServer((request, response) => void this.#take(request, response));
 
-  /** Answers a request whose body has come. */
+  /** Answers a request after its body has arrived. */
   protected abstract serve(request: IncomingMessage, response: ServerResponse, body: string): void;
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -26,7 +26,7 @@ export abstract class FakeApiServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Connections of its own for each caller, as by a kubeconfig. */
+  /** Returns a client with separate connections, configured like a kubeconfig. */
   api(onRequest?: OnRequest): KubeApi {
     const config = new KubeConfig();
     const user = { name: 'tester', token: 'a-token' };
@@ -40,7 +40,7 @@ export abstract class FakeApiServer {
   }
 }
 
-/** Status object as the API server sends it. */
+/** Returns a Status object in the API server's form. */
 export function statusBody(code: number, reason: string, message = '', details: object = {}): object {
   return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message, details };
 }

@@ -2,7 +2,7 @@ import type { KubeApi } from '../api/api.ts';
 import type { ApplyContext } from '../apply/apply-child.ts';
 import { OwnedChildren } from '../watch/owned-children.ts';
 
-/** Of an operator that was started a moment ago, and knows nothing but what is there. */
+/** Returns the context of an operator that has just started, without cached state. */
 export const freshContext = (api: KubeApi): ApplyContext => ({
   api,
   children: new OwnedChildren(),

@@ -6,19 +6,19 @@ interface LeaseObject extends KubeObject {
   spec: { holderIdentity: string; leaseDurationSeconds: number; leaseTransitions: number; renewTime: string };
 }
 
-/** Keeps one Lease as an API server does: a version that is not current is a conflict. */
+/** Stores one Lease like an API server: a write with an outdated version is a conflict. */
 export class LeaseServer extends FakeApiServer {
   lease: LeaseObject | undefined;
-  /** Everything is answered with 503. */
+  /** Answers every request with 503. */
   down = false;
-  /** What is asked is done, and the connection breaks before the answer. */
+  /** Executes requests, and breaks the connection before the answer. */
   breaks = false;
-  /** Nothing is done before it resolves. */
+  /** Delays all work until it resolves. */
   until: Promise<unknown> = Promise.resolve();
   requests = 0;
   #version = 0;
 
-  /** Somebody else writes it. */
+  /** Writes the Lease as another client. */
   write(spec: Partial<LeaseObject['spec']>): void {
     if (!this.lease) throw new Error('there is no Lease');
     this.#store({ ...this.lease, spec: { ...this.lease.spec, ...spec } });

@@ -10,19 +10,19 @@ interface Call {
 }
 
 /**
- * Keeps objects by their path as an API server does, as far as the platform relies on it: server-side apply makes what is
- * not there, refuses another version or uid, and does not count up a version where nothing changed.
+ * Stores objects by path like an API server, as far as the platform requires. Server-side apply creates missing objects and refuses
+ * another version or uid. An unchanged object keeps its version.
  */
 export class ObjectServer extends FakeApiServer {
   readonly calls: Call[] = [];
-  /** Taken instead of the next answer. */
+  /** Used instead of the next answer. */
   readonly nextAnswers: { status: number; body: object }[] = [];
   readonly #objects = new Map<string, KubeObject>();
   readonly #apis: KubeApi[] = [];
   #version = 100;
   #uid = 0;
 
-  /** Goes when the server goes. */
+  /** Returns a client that is closed with the server. */
   override api(onRequest?: OnRequest): KubeApi {
     const api = super.api(onRequest);
     this.#apis.push(api);
@@ -34,12 +34,12 @@ export class ObjectServer extends FakeApiServer {
     await super.close();
   }
 
-  /** What stands at `/api/v1/namespaces/ns/secrets/a`. */
+  /** Returns the object at a path, e.g. `/api/v1/namespaces/ns/secrets/a`. */
   at(path: string): KubeObject | undefined {
     return this.#objects.get(path);
   }
 
-  /** Somebody else writes it. */
+  /** Writes an object as another client. */
   put(path: string, object: object): KubeObject {
     return this.#store(path, object as KubeObject);
   }
@@ -80,7 +80,7 @@ export class ObjectServer extends FakeApiServer {
     return { status: 201, body: this.#store(place, made) };
   }
 
-  /** The objects below a path that have a label, as `name=value` says it; no more of them at once than are asked for. */
+  /** Returns the objects below a path with a label (`name=value`), one page of the requested size. */
   #list(path: string, query: URLSearchParams): { status: number; body: object } {
     const [label = '', value] = (query.get('labelSelector') ?? '').split('=');
     const from = Number(query.get('continue'));
@@ -137,7 +137,7 @@ export class ObjectServer extends FakeApiServer {
   }
 }
 
-/** A list as it is answered to who asked for metadata alone. */
+/** Reduces a list to a metadata-only answer. */
 function metadataOf(answer: object): object {
   const { items } = answer as { items?: KubeObject[] };
   if (!items) return answer;

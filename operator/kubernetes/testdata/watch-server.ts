@@ -23,18 +23,18 @@ interface Seen {
 }
 
 /**
- * A server of one resource, `/apis/vmcp.dev/v1alpha1/things`, that speaks the list and watch protocol over HTTP: pages,
- * history, bookmarks, and every fault on order.
+ * Serves one resource, `/apis/vmcp.dev/v1alpha1/things`, with list and watch over HTTP: pages, history, bookmarks, and each fault on
+ * command.
  */
 export class WatchServer extends FakeApiServer {
   readonly requests: Seen[] = [];
-  /** Taken instead of the next answer to a list, a watch or anything else. */
+  /** Used instead of the next answer to a list, a watch or another request. */
   readonly nextLists: Answer[] = [];
   readonly nextWatches: Answer[] = [];
   readonly nextAnswers: Answer[] = [];
-  /** Nothing is answered. */
+  /** Answers no request. */
   hold = false;
-  /** Answers begin, and go on byte by byte. */
+  /** Sends answers byte by byte. */
   trickle = false;
   readonly #objects = new Map<string, KubeObject>();
   readonly #watches = new Set<{ response: ServerResponse; namespace: string | undefined }>();
@@ -65,7 +65,7 @@ export class WatchServer extends FakeApiServer {
     this.#happen({ version, type: 'DELETED', object: { ...object, metadata } });
   }
 
-  /** Versions up to now can no longer be watched from. */
+  /** Expires all current versions for watches. */
   forgetHistory(): void {
     this.#history = [];
     this.#forgotten = ++this.#version;
@@ -81,13 +81,13 @@ export class WatchServer extends FakeApiServer {
     for (const { response } of this.#watches) response.write(`${line}\n`);
   }
 
-  /** A watch's time is over. */
+  /** Ends all watches like an API server at their timeout. */
   endWatches(): void {
     for (const { response } of this.#watches) response.end();
     this.#watches.clear();
   }
 
-  /** The connections break. */
+  /** Breaks the connections. */
   cutWatches(): void {
     for (const { response } of this.#watches) response.destroy();
     this.#watches.clear();

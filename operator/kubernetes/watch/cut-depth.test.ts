@@ -6,8 +6,8 @@ import { stripWeight } from './strip-weight.ts';
 
 const nested = (levels: number) => '{"a":'.repeat(levels) + '[{"name":"s","key":"k"}]' + '}'.repeat(levels);
 
-describe('what is nested deeper than any field', () => {
-  it('is taken away, and all else stays', () => {
+describe('cutDepth', () => {
+  it('removes values nested deeper than any field, and keeps all others', () => {
     const value = JSON.parse(`{"spec":{"x":${nested(9000)},"__proto__":${nested(9000)},"y":${nested(20)}}}`) as object;
     const { spec } = cutDepth(value) as { spec: Record<string, unknown> };
     expect(JSON.stringify(spec.x)).toMatch(/^(\{"a":){99}"nested too deep to be read"/);
@@ -15,7 +15,7 @@ describe('what is nested deeper than any field', () => {
     expect(JSON.stringify(spec.y)).toBe(nested(20));
   });
 
-  it('stops nobody who reads a resource, neither by a watch nor in a review', () => {
+  it('protects recursive readers of a resource, in watches and reviews', () => {
     const text = `{"apiVersion":"v1","kind":"MCPServer","metadata":{"name":"a","uid":"u"},"spec":{"x":${nested(9000)},"y":${nested(9)}}}`;
     const watched = stripWeight(JSON.parse(text) as Parameters<typeof stripWeight>[0]);
     expect([...findNames(watched.spec).secrets.keys()]).toEqual(['s']);

@@ -1,12 +1,12 @@
-/** No field of our kinds is half as deep, and what reads a resource by recursion has room for many times as much. */
+/** More than twice the depth of any field of vmcp's kinds, and far below the limit of recursive readers. */
 const DEEPEST = 100;
 
-/** Stands for what is too deep: no field has it, so the plan refuses it where it stands. */
+/** Replaces a value that is too deep. No field accepts it, so the planner rejects it at its path. */
 const TOO_DEEP = 'nested too deep to be read';
 
 /**
- * Takes away what is nested deeper than any of our fields: an API server keeps ten thousand levels of a field that it does not
- * know. Changes its argument, and returns it.
+ * Replaces values nested deeper than any field of vmcp. An API server stores ten thousand levels of an unknown field. Changes its argument,
+ * and returns it.
  */
 export function cutDepth<T extends object>(value: T, left = DEEPEST): T {
   for (const [key, inside] of Object.entries(value)) {

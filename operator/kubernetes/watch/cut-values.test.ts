@@ -11,8 +11,8 @@ const objectOf = (spec: object) => ({
 });
 const empty = (count: number) => Array.from({ length: count }, () => ({}));
 
-describe('more values than a resource may have', () => {
-  it('are taken away where they stand, and all else stays', () => {
+describe('cutValues', () => {
+  it('removes excess values at their path, and keeps all others', () => {
     const spec = {
       groupRef: 'tools',
       junk: empty(400_000),
@@ -27,14 +27,14 @@ describe('more values than a resource may have', () => {
     });
   });
 
-  it('are counted over all lists and objects', () => {
+  it('counts the values of all lists and objects', () => {
     const lists = Array.from({ length: 300 }, () => empty(100));
     const { spec } = cutValues(objectOf({ lists }));
     const kept = (spec as { lists: unknown[] }).lists.map((list) => (Array.isArray(list) ? list.length : list));
     expect(kept).toEqual([...new Array<number>(196).fill(100), ...new Array<string>(104).fill(TOO_MUCH)]);
   });
 
-  it('leave nothing of a spec that is too much by itself', () => {
+  it('removes a whole spec that exceeds the limit by itself', () => {
     const many = Object.fromEntries(empty(20_001).map((value, at) => [`k${at}`, value]));
     expect(cutValues({ ...objectOf(many), status: many })).toMatchObject({
       spec: { [TOO_MUCH]: TOO_MUCH },
@@ -42,7 +42,7 @@ describe('more values than a resource may have', () => {
     });
   });
 
-  it('are not kept of a resource that is watched', () => {
+  it('applies to a watched resource', () => {
     expect(stripWeight(objectOf({ junk: empty(20_000) })).spec).toEqual({ junk: TOO_MUCH });
     expect(stripWeight(objectOf({ junk: empty(19_999) })).spec).toEqual({ junk: empty(19_999) });
   });

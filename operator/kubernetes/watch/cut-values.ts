@@ -1,16 +1,16 @@
 import type { KubeObject } from '../api/object.ts';
 
-/** What stands in the lists and objects of a spec, or a status; a body of the management API has no more, either. */
+/** Most entries in the lists and objects of a spec or a status. The management API has the same limit for bodies. */
 const MOST = 20_000;
 
-/** Stands for what is too much: no field has it, so the plan refuses it where it stands. */
+/** Replaces values beyond the limit. No field accepts it, so the planner rejects it at its path. */
 const TOO_MUCH = 'more values than are read';
 
 const sizeOf = (value: object): number => (Array.isArray(value) ? value.length : Object.keys(value).length);
 
 /**
- * Takes away what has more values than a resource may: an API server keeps half a million of a field that it does not know, which
- * take twenty times as much memory as their text. Changes its argument, and returns it.
+ * Replaces values beyond the limit. An API server stores half a million values in an unknown field, which take twenty times the memory of
+ * their text. Changes its argument, and returns it.
  */
 export function cutValues(object: KubeObject): KubeObject {
   for (const part of ['spec', 'status'] as const) {

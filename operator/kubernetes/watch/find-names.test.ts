@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { findNames } from './find-names.ts';
 
-describe('names of Secrets and ConfigMaps', () => {
-  it('finds the Secrets of key references, of lists and of maps, and those that are named whole', () => {
+describe('findNames', () => {
+  it('finds Secrets in key references, lists and maps, and those without a key', () => {
     const { secrets } = findNames({
       authServerConfig: {
         hmacSecretRefs: [{ name: 'hmac', key: 'new' }],
@@ -21,7 +21,7 @@ describe('names of Secrets and ConfigMaps', () => {
     });
   });
 
-  it('finds ConfigMaps in either form, and takes none for a Secret', () => {
+  it('finds ConfigMaps in both forms, and distinguishes them from Secrets', () => {
     const found = findNames({
       incomingAuth: {
         authzConfig: { type: 'configMap', configMap: { name: 'policies' } },
@@ -35,14 +35,14 @@ describe('names of Secrets and ConfigMaps', () => {
   });
 
   it.each(['..', '.', '../../other/secrets/a', 'other/a', 'A', ''])(
-    'takes %j for no name: as a part of a path it would lead elsewhere',
+    'ignores the name %j, which would change a path',
     (name) => {
       const found = findNames({ anything: { name, key: 'b' }, configMapRef: { name } });
       expect(found).toEqual({ secrets: new Map(), configMaps: new Map() });
     },
   );
 
-  it('reads nothing that only the kubelet needs, and no name of another kind', () => {
+  it('ignores references for the kubelet, and names of other kinds', () => {
     const found = findNames({
       config: { groupRef: 'tools' },
       externalAuthConfigRef: { name: 'github' },

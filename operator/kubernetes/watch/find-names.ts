@@ -1,19 +1,19 @@
-/** Names of Secrets and ConfigMaps that an unchecked spec refers to, each with its keys; a ConfigMap is read whole. */
+/** Names of Secrets and ConfigMaps in an unchecked spec. Secrets have the keys that are read; a ConfigMap is read whole. */
 export interface Names {
   secrets: Map<string, Set<string>>;
   configMaps: Map<string, Set<string>>;
 }
 
-/** Fields below which a name is one of a ConfigMap. */
+/** Fields that contain names of ConfigMaps. */
 const CONFIG_MAP_FIELDS = new Set(['configMap', 'configMapRef', 'caBundleRef', 'permissionProfile']);
 
-/** What the plan reads by itself is not in them: the kubelet resolves these references, or nobody does. */
+/** Fields whose references the planner does not read; the kubelet resolves them. */
 const FOREIGN_FIELDS = new Set(['podTemplateSpec', 'imagePullSecrets', 'env', 'volumes']);
 
-/** Keys of the Secrets that are named without one, by the field. */
+/** Keys of the Secrets that a field names without a key. */
 const KEYS_OF_FIELD: ReadonlyMap<string, readonly string[]> = new Map([['secretRef', ['tls.crt', 'tls.key']]]);
 
-/** RFC 1123, section 2.1. Whatever else is written names nothing that there can be, and `..` in a path is another path. */
+/** RFC 1123 §2.1. No object has another name, and `..` would change a path. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 function nameOf(value: object): string | undefined {
@@ -46,7 +46,7 @@ function collect(value: unknown, field: string, found: Names): void {
   for (const [key, inside] of Object.entries(value)) if (!FOREIGN_FIELDS.has(key)) collect(inside, key, found);
 }
 
-/** What a resource names, by the shape of the references alone: a Secret that no field names is never read. */
+/** Finds the names in a spec by the shape of the references. The operator never reads a Secret that no field names. */
 export function findNames(spec: unknown): Names {
   const found: Names = { secrets: new Map(), configMaps: new Map() };
   collect(spec, '', found);

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Written by a person, and told by the watch. */
+/** Writes an object as a user, and reports it like the watch. */
 function write(name: string, data: object, namespace = 'ns'): boolean {
   const { metadata } = server.put(path(name, namespace), {
     apiVersion: 'v1',
@@ -34,8 +34,8 @@ function write(name: string, data: object, namespace = 'ns'): boolean {
 }
 const reads = () => server.calls.filter(({ method }) => method === 'GET').length;
 
-describe('values that resources name', () => {
-  it('are read once for each version, and only where a resource names them', async () => {
+describe('NamedValues', () => {
+  it('reads an object once per version, and only if a resource names it', async () => {
     expect(write('named', { k: '1' })).toBe(false);
     write('other', { k: '9' });
     values.refer('ns', 'VirtualMCPServer/demo', spec('named'));
@@ -47,14 +47,14 @@ describe('values that resources name', () => {
     expect(reads()).toBe(2);
   });
 
-  it('one that five hundred resources name is read once', async () => {
+  it('reads an object once for five hundred resources', async () => {
     write('shared', { k: '1' });
     for (let n = 0; n < 500; n++) values.refer('ns', `MCPServer/${n}`, spec('shared'));
     await values.load('ns');
     expect(reads()).toBe(1);
   });
 
-  it('are forgotten with the last resource that names them, and when they go', async () => {
+  it('forgets an object with its last reference, and when it is deleted', async () => {
     write('a', { k: '1' });
     values.refer('ns', 'VirtualMCPServer/one', spec('a'));
     values.refer('ns', 'VirtualMCPServer/two', spec('a'));
@@ -70,7 +70,7 @@ describe('values that resources name', () => {
     expect({ ...(await values.load('ns')) }).toEqual({});
   });
 
-  it('that change while they are read are read once more, before anybody has them', async () => {
+  it('reads an object again that changed during the read, before any caller gets it', async () => {
     write('a', { k: '1' });
     values.refer('ns', 'VirtualMCPServer/demo', spec('a'));
     const former = server.at(path('a'))!;
@@ -80,10 +80,10 @@ describe('values that resources name', () => {
     expect(reads()).toBe(2);
   });
 
-  it('are not gone back upon: another API server may answer with what was there before', async () => {
+  it('ignores an older answer of another API server', async () => {
     write('a', { k: '1' });
     const former = server.at(path('a'))!;
-    // The watch has not told of it yet.
+    // The watch has not reported it yet.
     server.put(path('a'), { ...former, data: { k: '2' } });
     values.refer('ns', 'VirtualMCPServer/demo', spec('a'));
     expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '2' } });
@@ -93,7 +93,7 @@ describe('values that resources name', () => {
     expect(reads()).toBe(2);
   });
 
-  it('one that may not be read counts as missing and stops nobody else', async () => {
+  it('treats an unreadable object as missing, and reads the others', async () => {
     write('secret', { k: '1' });
     write('open', { k: '2' });
     values.refer('ns', 'VirtualMCPServer/demo', spec('secret', 'open'));
@@ -101,7 +101,7 @@ describe('values that resources name', () => {
     expect(Object.keys(await values.load('ns'))).toHaveLength(1);
   });
 
-  it('beyond the bound of a namespace one is refused with the reason, and read when there is room again', async () => {
+  it("refuses an object beyond the namespace's limit with the reason, and reads it when there is quota again", async () => {
     const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 7 * 1024 * 1024 });
     values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
     for (const name of ['a', 'b', 'c']) {
@@ -120,7 +120,7 @@ describe('values that resources name', () => {
     expect(Object.keys(values.refused('ns'))).toEqual([]);
   });
 
-  it('beyond the bound of all namespaces one is refused where its own has much already, and read when another has less', async () => {
+  it('refuses an object beyond the shared limit if its namespace holds much, and reads it when another holds less', async () => {
     const sizes = new Map<string, number>();
     const valueOf = ({ metadata, data }: KubeObject) => ({ value: data, bytes: sizes.get(metadata.name) ?? 0 });
     values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
@@ -136,14 +136,14 @@ describe('values that resources name', () => {
     expect(values.refused('e').large).toMatch(
       /secrets that resources of all namespaces name would exceed 64 MiB: name/,
     );
-    // Nothing is left of what all share.
+    // The shared quota is exhausted.
     expect(await load('e', 'small', 2 ** 18)).toBe('small');
     expect(await load('e', 'other', 2 ** 18 + 1)).toBe('small');
     values.refer('b', 'MCPServer/big-b', undefined);
     expect(Object.keys(await values.load('e')).sort()).toEqual(['large', 'other', 'small']);
   });
 
-  it('one that takes the room of itself alone when it changes stays', async () => {
+  it('keeps an object that exceeds no limit after its own change', async () => {
     const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 12 * 1024 * 1024 });
     values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
     write('a', { k: '1' });
@@ -153,7 +153,7 @@ describe('values that resources name', () => {
     expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '2' } });
   });
 
-  it('one that is refused is read again only when others weigh less, and told once', async () => {
+  it('reads a refused object again only when others hold less, and reports it once', async () => {
     let changes = 0;
     const valueOf = ({ metadata, data }: KubeObject) => ({
       value: data,
@@ -182,7 +182,7 @@ describe('values that resources name', () => {
     expect(await load('b', 11)).toEqual(['b', 1]);
   });
 
-  it('a failed reading is tried again', async () => {
+  it('retries a failed read', async () => {
     write('a', { k: '1' });
     values.refer('ns', 'VirtualMCPServer/demo', spec('a'));
     server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });

@@ -6,15 +6,15 @@ import { findNames, type Names } from './find-names.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { compareVersions, Section } from './section.ts';
 
-/** Reads at once. */
+/** Concurrent reads. */
 const AT_ONCE = 8;
 
 const { ofNamespace: MOST, ofAll: MOST_OF_ALL, sure: SURE } = BOUNDS.named;
 
-/** What a key weighs besides its value: its name, a digest, and their places in objects. Bytes. */
+/** Memory of a key besides its value: its name, a digest, and their entries in objects. Bytes. */
 export const WEIGHT_OF_KEY = 512;
 
-/** What is kept of an object, and what that weighs. */
+/** The cached part of an object, and its weight. */
 export interface Kept<V> {
   value: V;
   bytes: number;
@@ -28,14 +28,14 @@ interface Read {
 
 interface NamedValuesOptions<V> {
   field: keyof Names;
-  /** Of `keys` alone somebody asks for more than whether they are there. */
+  /** Extracts the cached part. Only `keys` need more than their presence. */
   valueOf: (object: KubeObject, keys: ReadonlySet<string>) => Kept<V>;
   log: Log;
 }
 
 /**
- * The Secrets (or the ConfigMaps) that resources name. All are watched as metadata; only a named one is read, once for each
- * version of it, and kept as long as all of its namespace stay within a bound.
+ * The Secrets (or ConfigMaps) that resources name. All are watched as metadata. Only named objects are read, once per version, and cached
+ * within a limit per namespace.
  */
 export class NamedValues<V> {
   readonly #api: KubeApi;
@@ -44,14 +44,14 @@ export class NamedValues<V> {
   readonly #valueOf: NamedValuesOptions<V>['valueOf'];
   readonly #log: Log;
   readonly #versions = new Section<string>();
-  /** Which resources name it, each with the keys. */
+  /** The resources that name each object, with the keys. */
   readonly #users = new Section<Map<string, ReadonlySet<string>>>();
   readonly #namesOf = new Map<string, Names[keyof Names]>();
   readonly #read = new Section<Read>();
-  /** Bytes that are kept, by namespace. */
+  /** Cached bytes by namespace. */
   readonly #weights = new Map<string, number>();
   #weightOfAll = 0;
-  /** Something was refused for what other namespaces have. */
+  /** Whether an object was refused because of other namespaces' usage. */
   #isFull = false;
   readonly #refused = new Section<string>();
   readonly #values = new Section<V>();
@@ -65,7 +65,7 @@ export class NamedValues<V> {
     this.#log = log;
   }
 
-  /** A resource appeared, changed or went (`spec` is undefined). */
+  /** Records the references of a resource that appeared, changed or was deleted (`spec` is undefined). */
   refer(namespace: string, user: string, spec: unknown): void {
     const former = this.#namesOf.get(`${namespace}/${user}`) ?? new Map<string, Set<string>>();
     const names = findNames(spec)[this.#field];
@@ -75,7 +75,7 @@ export class NamedValues<V> {
     else this.#namesOf.delete(`${namespace}/${user}`);
   }
 
-  /** What the watch tells of one. Returns whether a resource names it. */
+  /** Records a watch event. Returns whether a resource names the object. */
   told(metadata: KubeObject['metadata'], exists: boolean): boolean {
     const { namespace = '', name, resourceVersion = '' } = metadata;
     this.#versions.set(namespace, name, exists ? resourceVersion : undefined);
@@ -88,7 +88,7 @@ export class NamedValues<V> {
     return named;
   }
 
-  /** Reads what is named, there, and not known in its present version. Throws an ApiError. */
+  /** Reads all named objects that exist and are not cached in their current version. @throws ApiError */
   async load(namespace: string): Promise<Readonly<Record<string, V>>> {
     for (let names = this.#toRead(namespace); names.length > 0; names = this.#toRead(namespace)) {
       await Promise.all(names.map((name) => this.#readOne(namespace, name)));
@@ -96,12 +96,12 @@ export class NamedValues<V> {
     return this.#values.of(namespace);
   }
 
-  /** Why what a resource names is not among the values although it is there, by name. */
+  /** Returns the named objects that exist but are not cached, with the reason by name. */
   refused(namespace: string): Readonly<Record<string, string>> {
     return this.#refused.of(namespace);
   }
 
-  /** What was read last. */
+  /** Returns the last read value. */
   get(namespace: string, name: string): V | undefined {
     return this.#values.get(namespace, name);
   }
@@ -123,7 +123,7 @@ export class NamedValues<V> {
     if (known && compareVersions(resourceVersion, known.resourceVersion) < 0) return;
     const keys = new Set([...users.values()].flatMap((named) => [...named]));
     this.#keep(namespace, name, { resourceVersion, keys, ...this.#valueOf(object, keys) });
-    // It may have changed once more while it was read.
+    // The object may have changed again during the read.
     if (compareVersions(resourceVersion, this.#versions.get(namespace, name)) < 0) this.#markStale(namespace, name);
   }
 
@@ -141,7 +141,7 @@ export class NamedValues<V> {
     if (excess !== undefined) this.#refuse(namespace, name, excess, isTold);
   }
 
-  /** Which bound something would exceed, in words. */
+  /** Describes the limit that additional bytes would exceed. */
   #excessOf(namespace: string, bytes: number): string | undefined {
     const weight = this.#weightOf(namespace) + bytes;
     if (weight > MOST) return `namespace "${namespace}" name would exceed ${MOST / MIB} MiB`;
@@ -163,7 +163,7 @@ export class NamedValues<V> {
     } catch (problem) {
       if (isStatus(problem, 404)) return undefined;
       if (!isStatus(problem, 403)) throw problem;
-      // One that the operator may not read counts as missing; it must not stop its whole namespace.
+      // An unreadable object counts as missing, so that it does not block its namespace.
       this.#log.warn('it may not be read', { resource: this.#resource.plural, namespace, name, problem });
       return undefined;
     }
@@ -213,7 +213,7 @@ export class NamedValues<V> {
     this.#weightOfAll += bytes;
   }
 
-  /** There is more room than there was. Others find that out when they are looked at again. */
+  /** Frees the refused objects of a namespace for another attempt after the usage fell. Other namespaces retry at their next check. */
   #retryRefused(namespace: string): void {
     const refused = this.#isFull
       ? this.#refused.keys()

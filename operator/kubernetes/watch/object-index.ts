@@ -4,11 +4,11 @@ const NONE: Readonly<Record<string, never>> = Object.freeze(Object.create(null) 
 
 interface Shelf<T> {
   size: number;
-  /** Without a prototype: `constructor` is a good name for a resource. */
+  /** Without a prototype: `constructor` is a valid name of a resource. */
   byName: Record<string, T>;
 }
 
-/** Objects of one resource, by place and by namespace. */
+/** Objects of one resource, by key and by namespace. */
 export class ObjectIndex<T extends KubeObject> {
   readonly byPlace = new Map<string, T>();
   readonly #shelves = new Map<string, Shelf<T>>();
@@ -17,7 +17,7 @@ export class ObjectIndex<T extends KubeObject> {
     return this.#shelves.get(namespace)?.byName ?? NONE;
   }
 
-  /** Keeps an object and returns the one that it replaces. */
+  /** Stores an object and returns its predecessor. */
   set(object: T): T | undefined {
     const place = placeText(object.metadata);
     const old = this.byPlace.get(place);
@@ -30,7 +30,7 @@ export class ObjectIndex<T extends KubeObject> {
     return old;
   }
 
-  /** Drops the object of a place and returns it. */
+  /** Removes the object with this key and returns it. */
   delete(place: string): T | undefined {
     const old = this.byPlace.get(place);
     if (!old) return undefined;
@@ -45,7 +45,7 @@ export class ObjectIndex<T extends KubeObject> {
     return old;
   }
 
-  /** Places of one namespace, or of all. */
+  /** Returns the keys of one namespace, or of all. */
   places(namespace: string | undefined): string[] {
     if (namespace === undefined) return [...this.byPlace.keys()];
     return Object.keys(this.inNamespace(namespace)).map((name) => placeText({ namespace, name }));

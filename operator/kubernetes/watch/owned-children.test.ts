@@ -24,8 +24,8 @@ beforeEach(() => {
 });
 const standing = () => children.at(child(''))?.metadata;
 
-describe('children as they stand', () => {
-  it('do not become again what they were before a write of our own, when the watch tells of that', () => {
+describe('OwnedChildren', () => {
+  it('ignores a watch event that is older than its own write', () => {
     children.told(undefined, child('9'));
     children.wrote(child('11'));
     children.told(child('9'), child('10'));
@@ -36,7 +36,7 @@ describe('children as they stand', () => {
     expect(standing()?.resourceVersion).toBe('12');
   });
 
-  it('are not gone because one of the same name is, in place of which they were made', () => {
+  it('keeps a new object when the watch reports the deletion of its predecessor', () => {
     children.told(undefined, child('9'));
     children.wrote(child('12', 'two'));
     children.told(child('9'), undefined);
@@ -46,13 +46,13 @@ describe('children as they stand', () => {
     expect(changes.at(-1)).toBe('two 12 > ');
   });
 
-  it('are those that were made anew, whatever their version: a backup may have been restored', () => {
+  it('accepts a recreated object with any version, as a backup may have been restored', () => {
     children.wrote(child('12'));
     children.told(undefined, child('9', 'two'));
     expect(standing()?.uid).toBe('two');
   });
 
-  it('are found by their owner, the one that they have now', () => {
+  it('finds children by their current owner', () => {
     children.told(undefined, child('9'));
     expect(children.ofOwner('demo')).toHaveLength(1);
     children.told(child('9'), child('10', 'one', 'other'));

@@ -1,7 +1,7 @@
 import type { KubeObject, OwnerReference } from '../api/object.ts';
 import { isOlder } from './section.ts';
 
-/** The resource that controls an object. */
+/** Returns the resource that controls an object. */
 export function controllerOf({ metadata }: KubeObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
@@ -10,30 +10,30 @@ function idOf({ apiVersion, kind, metadata }: KubeObject): string {
   return `${apiVersion} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 }
 
-/** `ours`: it is the answer to a call of our own. */
+/** `ours`: the change is an answer to the operator's own request. */
 type OnChildChange = (old: KubeObject | undefined, current: KubeObject | undefined, ours: boolean) => void;
 
 const isSame = (a: KubeObject, b: KubeObject) =>
   a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
 
-/** Objects that carry the operator's label, as they stand: what the watch told, and what our own writes were answered. */
+/** Current objects with the operator's label, from the watch and from the answers to the operator's own writes. */
 export class OwnedChildren {
   readonly #objects = new Map<string, KubeObject>();
   readonly #byOwner = new Map<string, Set<string>>();
   readonly #changed: OnChildChange;
 
-  /** `changed` is called after each change, whoever made it known. */
+  /** `changed` is called after each change from either source. */
   constructor(changed: OnChildChange = () => undefined) {
     this.#changed = changed;
   }
 
-  /** What a watch tells. */
+  /** Records a watch event. */
   told(old: KubeObject | undefined, current: KubeObject | undefined): void {
     if (current) this.#take(current, false);
     else if (old) this.#gone(old);
   }
 
-  /** What the API server answered to a call of our own. */
+  /** Records the API server's answer to the operator's own write. */
   wrote(object: KubeObject): void {
     this.#take(object, true);
   }
@@ -42,7 +42,7 @@ export class OwnedChildren {
     const known = this.#objects.get(idOf(object));
     if (isOlder(object, known)) return;
     if (known && isSame(object, known)) {
-      // The cache of the watch keeps its own: two of each would be twice the memory.
+      // Stores the watch cache's object, as two copies would take twice the memory.
       this.#objects.set(idOf(object), object);
       return;
     }
@@ -52,18 +52,18 @@ export class OwnedChildren {
 
   #gone(object: KubeObject): void {
     const known = this.#objects.get(idOf(object));
-    // One of the same name may have been made anew.
+    // An object of the same name may have been recreated.
     if (!known || known.metadata.uid !== object.metadata.uid) return;
     this.#drop(idOf(object));
     this.#changed(known, undefined, false);
   }
 
-  /** The object that stands where this one would. */
+  /** Returns the existing object with the same kind and name. */
   at(object: KubeObject): KubeObject | undefined {
     return this.#objects.get(idOf(object));
   }
 
-  /** All that one resource controls. */
+  /** Returns all objects that one resource controls. */
   ofOwner(uid: string): KubeObject[] {
     return [...(this.#byOwner.get(uid) ?? [])].flatMap((id) => this.#objects.get(id) ?? []);
   }

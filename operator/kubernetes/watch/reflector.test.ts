@@ -10,7 +10,7 @@ import { WatchServer } from '../testdata/watch-server.ts';
 const TOO_MUCH = 'more values than are read';
 const THINGS = { group: 'vmcp.dev', version: 'v1alpha1', plural: 'things', namespaced: true };
 
-/** Delays end at once and are noted. */
+/** Returns a clock whose delays end at once and are recorded. */
 function noteDelays(): Clock & { delays: number[] } {
   const delays: number[] = [];
   return {
@@ -26,7 +26,7 @@ function noteDelays(): Clock & { delays: number[] } {
   };
 }
 
-describe('a reflector', () => {
+describe('createReflector', () => {
   let server: WatchServer;
   let clock: ReturnType<typeof noteDelays>;
   let reflector: Reflector | undefined;
@@ -72,7 +72,7 @@ describe('a reflector', () => {
     return begun;
   }
 
-  it('holds what is there when it is synced, and then follows changes', async () => {
+  it('stores the existing objects when it is synced, and then follows changes', async () => {
     server.put('a');
     server.put('b');
     const { store } = await watching();
@@ -86,7 +86,7 @@ describe('a reflector', () => {
     expect(store.get('ns/a')?.spec).toBe(2);
   });
 
-  it('knows the objects of each namespace by name, also one named like a property of every object', async () => {
+  it("indexes each namespace by name, also for names of Object.prototype's properties", async () => {
     server.put('constructor', {}, 'one');
     server.put('a', {}, 'two');
     const begun = await watching();
@@ -99,19 +99,19 @@ describe('a reflector', () => {
     expect(Object.keys(inNamespace('three'))).toEqual([]);
   });
 
-  it('reads in pages', async () => {
+  it('lists in pages', async () => {
     for (let i = 0; i < 1203; i += 1) server.put(`thing-${i}`);
     const { store } = await watching();
     expect(store.size).toBe(1203);
     expect(server.count('list')).toBe(3);
   });
 
-  it('reads all at once when the API server has forgotten the first page', async () => {
+  it('lists everything at once if the API server no longer knows the continuation', async () => {
     for (let i = 0; i < 600; i += 1) server.put(`thing-${i}`);
     const expired = { status: 410, body: statusBody(410, 'Expired', 'continue token too old') };
     const api = server.api();
     const list = api.list.bind(api);
-    // The second page, not the first, is the one that has expired.
+    // The second page has expired, not the first.
     api.list = (resource, selection, paging) => {
       if (paging?.next !== undefined) server.nextLists.push(expired);
       return list(resource, selection, paging);
@@ -121,7 +121,7 @@ describe('a reflector', () => {
     expect(server.requests.filter(({ query }) => !query.has('watch') && !query.has('limit'))).toHaveLength(1);
   });
 
-  it('begins again with pages when the first is forgotten, and all at once is too long', async () => {
+  it('starts over with pages if the continuation has expired and the whole list is too long', async () => {
     for (let i = 0; i < 600; i += 1) server.put(`thing-${i}`);
     const expired = { status: 410, body: statusBody(410, 'Expired', 'continue token too old') };
     const api = server.api();
@@ -142,7 +142,7 @@ describe('a reflector', () => {
     );
   });
 
-  it('reads fewer at a time where objects are long, never more than 8 MiB, and more again after that', async () => {
+  it('shrinks pages of long objects to 8 MiB at most, and grows them again', async () => {
     const sizes = () =>
       server.requests.flatMap(({ query }) => (query.has('limit') ? [Number(query.get('limit'))] : []));
     for (let i = 0; i < 90; i += 1) server.put(`long-${i}`, { spec: 'x'.repeat(200_000) });
@@ -152,7 +152,7 @@ describe('a reflector', () => {
     expect(sizes()).toEqual([500, 125, 31, 31, 31, 31, 62, 124, 248, 496]);
   });
 
-  it('reads fewer at a time where objects have many values, which take more than their text, and keeps few of them', async () => {
+  it('shrinks pages of objects with many values, which take more memory than their text, and keeps few of the values', async () => {
     const spec = { junk: Array.from({ length: 60_000 }, () => ({})) };
     for (let i = 0; i < 9; i += 1) server.put(`full-${i}`, { spec });
     const { store } = await watching();
@@ -161,12 +161,12 @@ describe('a reflector', () => {
     expect(sizes.slice(0, 6)).toEqual([500, 125, 31, 7, 1, 1]);
   });
 
-  it('reads a list of objects of which each is longer than a page', async () => {
+  it('lists objects that are each longer than a page', async () => {
     for (let i = 0; i < 3; i += 1) server.put(`long-${i}`, { spec: 'x'.repeat(9_000_000) });
     expect((await watching()).store.size).toBe(3);
   });
 
-  it('goes on from the last version when a watch ends, without reading all again', async () => {
+  it('resumes from the last version when a watch ends, without listing again', async () => {
     server.put('a');
     await watching();
     server.put('b');
@@ -179,7 +179,7 @@ describe('a reflector', () => {
     expect(clock.delays).toEqual([]);
   });
 
-  it('goes on from the version of a bookmark', async () => {
+  it('resumes from the version of a bookmark', async () => {
     await watching();
     server.sendBookmark();
     server.sendBookmark();
@@ -192,7 +192,7 @@ describe('a reflector', () => {
     expect(changes).toEqual([]);
   });
 
-  it('goes on from the last version after a connection was cut, after a delay', async () => {
+  it('resumes from the last version after a broken connection, with a delay', async () => {
     await watching();
     server.put('a');
     await eventually(() => changes.length === 1, 'a has come');
@@ -204,14 +204,14 @@ describe('a reflector', () => {
     expect(clock.delays).toEqual([800]);
   });
 
-  it('begins a watch anew that has been silent for too long, as one that has ended', async () => {
+  it('restarts a silent watch like an ended one', async () => {
     await watching({ silence: 1000 });
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await eventually(() => server.count('watch') === 2, 'the second watch');
     expect([server.count('list'), restarts, clock.delays]).toEqual([1, ['end'], []]);
   });
 
-  it('lists again when its version has expired, and tells what came, changed and went meanwhile', async () => {
+  it('lists again when its version has expired, and reports additions, changes and deletions since then', async () => {
     for (const name of ['stays', 'changes', 'goes']) server.put(name);
     await watching();
     server.cutWatches();
@@ -224,7 +224,7 @@ describe('a reflector', () => {
     expect(restarts).toEqual(['error', 'expired']);
   });
 
-  it('lists again at once when a watch that is open says that its version has expired', async () => {
+  it('lists again at once when an open watch reports an expired version', async () => {
     await watching();
     server.put('a');
     await eventually(() => changes.length === 1, 'a has come');
@@ -236,7 +236,7 @@ describe('a reflector', () => {
     expect(clock.delays).toEqual([0]);
   });
 
-  it('does not list all the time when every version expires at once', async () => {
+  it('does not list continuously if every version expires at once', async () => {
     const expired = { status: 410, body: statusBody(410, 'Expired', 'too old') };
     server.nextWatches.push(expired, expired, expired, expired);
     await watching();
@@ -246,7 +246,7 @@ describe('a reflector', () => {
   it.each([
     [7, 7000],
     [3600, 30_000],
-  ])('waits as long as a busy API server asks before it lists, up to half a minute: %d s', async (asked, delay) => {
+  ])('waits as long as a busy API server requires before it lists, up to half a minute: %d s', async (asked, delay) => {
     const message = 'storage is (re)initializing';
     const busy = statusBody(429, 'TooManyRequests', message, { retryAfterSeconds: asked });
     server.nextLists.push({ status: 429, headers: { 'retry-after': `${asked}` }, body: busy });
@@ -259,7 +259,7 @@ describe('a reflector', () => {
   it.each([
     [4, 1],
     [5, 2],
-  ])('takes what it knows for too old after more than five failures in a row: one and %d', async (failures, lists) => {
+  ])('discards its version after more than five failures in a row: one and %d', async (failures, lists) => {
     const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
     await watching();
     for (let i = 0; i < failures; i += 1) server.nextWatches.push(down);
@@ -272,7 +272,7 @@ describe('a reflector', () => {
     [0, '300'],
     [1, '600'],
   ])(
-    'has watches end after five to ten minutes, by chance %d, and sooner when bookmarks stay away',
+    'ends watches after five to ten minutes (random number %d), and earlier without bookmarks',
     async (chance, seconds) => {
       const api = server.api();
       const watch = api.watch.bind(api);
@@ -283,12 +283,12 @@ describe('a reflector', () => {
       };
       await watching({ api, random: () => chance });
       expect(server.requests.at(-1)?.query.get('timeoutSeconds')).toBe(seconds);
-      // The API server sends one a minute.
+      // The API server sends one bookmark a minute.
       expect(silences).toEqual([75_000]);
     },
   );
 
-  it('takes what has the version of another object for another one all the same, as after a backup was restored', async () => {
+  it('accepts an object whose version belonged to another object, as after a restored backup', async () => {
     server.put('a');
     const { store } = await watching();
     const { resourceVersion } = store.get('ns/a')!.metadata;
@@ -297,14 +297,14 @@ describe('a reflector', () => {
     expect(store.get('ns/a')?.metadata.uid).toBe('another');
   });
 
-  it('doubles the delay from attempt to attempt, jittered and bounded', async () => {
+  it('doubles the delay with each attempt, with jitter and a limit', async () => {
     const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
     for (let i = 0; i < 8; i += 1) server.nextLists.push(down);
     await watching({ random: () => 0 });
     expect(clock.delays).toEqual([400, 800, 1600, 2000, 2000, 2000, 2000, 2000]);
   });
 
-  it('doubles it further where it is refused, and counts anew where an API server that was away refuses at first', async () => {
+  it('doubles the delay further after refusals, and resets it when a returning API server refuses first', async () => {
     const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
     const refused = { status: 403, body: statusBody(403, 'Forbidden') };
     const refusals = Array.from({ length: 8 }, () => refused);
@@ -329,7 +329,7 @@ describe('a reflector', () => {
     expect(clock.delays).toEqual([800, 1600, 3200, 800]);
   });
 
-  it('lists again after a line that is no event, as a change may be lost', async () => {
+  it('lists again after an unreadable line, as a change may be lost', async () => {
     await watching();
     server.sendLine('{"type":"ADDED","object":{"metadata":{"na');
     await eventually(() => server.count('list') === 2 && server.openWatches === 1, 'it watches again');
@@ -341,7 +341,7 @@ describe('a reflector', () => {
     expect(restarts).toEqual(['error', 'error', 'error', 'error']);
   });
 
-  it('says what to do when it may not read', async () => {
+  it('logs the remedy when it may not read', async () => {
     server.nextLists.push({ status: 403, body: statusBody(403, 'Forbidden', 'things is forbidden') });
     await watching();
     expect(logged.map(({ message }) => message)).toEqual([
@@ -349,7 +349,7 @@ describe('a reflector', () => {
     ]);
   });
 
-  it('lets an API server be that ends each watch at once', async () => {
+  it('backs off from an API server that ends each watch at once', async () => {
     const ended = { status: 200, body: '' };
     server.nextWatches.push(ended, ended, ended);
     await watching();
@@ -358,7 +358,7 @@ describe('a reflector', () => {
     expect(server.count('list')).toBe(1);
   });
 
-  it('watches a list of namespaces one by one, and is synced when all are', async () => {
+  it('watches each namespace of a list, and is synced when all are', async () => {
     server.put('a', {}, 'one');
     server.put('b', {}, 'two');
     server.put('c', {}, 'three');
@@ -369,7 +369,7 @@ describe('a reflector', () => {
     expect(server.requests.map(({ path }) => path)).not.toContain('/apis/vmcp.dev/v1alpha1/things');
   });
 
-  it('asks for metadata only where that is all it may keep, and passes selectors on', async () => {
+  it('requests metadata only if it is limited to metadata, and passes selectors on', async () => {
     await watching({ metadataOnly: true, labelSelector: 'a=b', fieldSelector: 'type!=helm.sh/release.v1' });
     const [list, watch] = server.requests;
     expect(list?.headers.accept).toBe('application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1');
@@ -380,7 +380,7 @@ describe('a reflector', () => {
     }
   });
 
-  it('keeps neither managed fields nor the copy that kubectl leaves, unless told what to keep', async () => {
+  it("drops managed fields and kubectl's copy by default", async () => {
     const metadata = {
       ...{ name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '7', managedFields: [{ manager: 'kubectl' }] },
       annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}', mine: 'yes' },
@@ -397,7 +397,7 @@ describe('a reflector', () => {
     expect(kept?.spec).toBe(1);
   });
 
-  it('goes on although a listener throws', async () => {
+  it('continues after a listener throws', async () => {
     const begun = await watching();
     begun.onChange(() => {
       throw new Error('broken');
@@ -408,7 +408,7 @@ describe('a reflector', () => {
     expect(logged.filter(({ message }) => message === 'a listener failed')).toHaveLength(2);
   });
 
-  it('ends at once when closed, also while it waits for its next attempt', async () => {
+  it('ends at once when closed, even during a delay', async () => {
     server.nextLists.push({
       status: 503,
       headers: { 'retry-after': '20' },

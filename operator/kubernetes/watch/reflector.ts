@@ -15,60 +15,62 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   namespaces?: readonly string[] | undefined;
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Only metadata is fetched and kept: for Secrets. */
+  /** Fetches and stores only metadata, for Secrets. */
   metadataOnly?: boolean;
-  /** What is kept of each object; without, all but managed fields and the copy that `kubectl apply` leaves. May change its argument. */
+  /**
+   * Reduces each object before it is stored. By default, it drops managed fields and the copy of `kubectl apply`. May change its argument.
+   */
   transform?: (object: KubeObject) => T;
   clock: Clock;
-  /** Between 0 and 1, for the jitter of delays. */
+  /** Returns a number between 0 and 1, for the jitter of delays. */
   random?: () => number;
   log: Log;
-  /** Told of each watch that ended, and why. */
+  /** Receives each ended watch, with the reason. */
   onRestart?: (resource: string, why: RestartReason) => void;
-  /** Milliseconds without a byte after which a watch is begun anew. */
+  /** Milliseconds without a byte after which a watch is restarted. */
   silence?: number;
 }
 
 export type RestartReason = 'end' | 'expired' | 'error';
 
-/** A change of one object: `old` is absent for one that appears, `current` for one that goes. Must not throw. */
+/** A change of one object: `old` is absent for an addition, `current` for a deletion. Must not throw. */
 type OnChange<T> = (old: T | undefined, current: T | undefined) => void;
 
-/** Objects of one resource as the API server has them, kept current by list and watch. */
+/** Objects of one resource, kept current by list and watch. */
 export interface Reflector<T extends KubeObject = KubeObject> {
-  /** By `namespace/name`, or name where there is no namespace. Changes while it is held; its objects are never changed. */
+  /** By `namespace/name`, or name for cluster-scoped objects. A live map; its objects are never changed. */
   readonly store: ReadonlyMap<string, T>;
-  /** By name, of one namespace: the live index itself, not a copy, with no prototype. */
+  /** Returns the live index of one namespace by name, without a prototype. */
   inNamespace(namespace: string): Readonly<Record<string, T>>;
   /** Starts to list and watch. Call `onChange` before. */
   start(): void;
-  /** Resolves when all that was there at the start is in the store, and its changes were told. Rejects when closed before. */
+  /** Resolves when all objects of the first list are stored and reported. Rejects if it is closed before. */
   synced(): Promise<void>;
   readonly hasSynced: boolean;
-  /** Returns a function that ends it. Each object of the first list is told as one that appears. */
+  /** Adds a listener. Returns a function that removes it. Each object of the first list is reported as an addition. */
   onChange(listener: OnChange<T>): () => void;
-  /** Ends the watches and resolves when nothing runs any more. */
+  /** Ends the watches. Resolves when no request is running. */
   close(): Promise<void>;
 }
 
 const PAGE = 500;
-/** Bookmarks come once a minute: longer silence is a connection that died without a word. */
+/** Milliseconds. Bookmarks come once a minute, so a longer silence is a dead connection. */
 const SILENCE = 75_000;
-/** Seconds after which the API server ends a watch; up to twice as many. */
+/** Seconds after which the API server ends a watch, with a random factor of up to two. */
 const SHORTEST_WATCH = 300;
-/** A watch that ends sooner, without an event, did not work. */
+/** Milliseconds. A watch that ends earlier without an event counts as failed. */
 const SHORT_WATCH = 1000;
-/** After so many failures in a row what is known is too old to go on from. */
+/** After this many failures in a row, the last version is too old to resume from. */
 const FAILURES_BEFORE_LIST = 5;
 
-/** Why a list or watch is refused for long, said with the remedy. */
+/** Maps the status of a persistent refusal to its remedy. */
 const REMEDIES: Record<number, string> = {
   401: 'the API server does not know this account: check the token or the kubeconfig',
   403: 'the operator may not read it: install the roles of the chart, or limit it by --watch-namespace',
   404: 'the API server does not know this kind: install the custom resource definitions, or check --api-group',
 };
 
-/** Reads and keeps the objects of one resource. Nothing happens before `start`. */
+/** Lists and watches the objects of one resource. Idle before `start`. */
 export function createReflector<T extends KubeObject = KubeObject>(options: ReflectorOptions<T>): Reflector<T> {
   return new ListAndWatch(options);
 }
@@ -85,7 +87,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#unsynced = new Set(options.namespaces ?? [undefined]);
-    // Nobody may be waiting when it is closed.
+    // Prevents an unhandled rejection if it is closed without a waiting caller.
     this.#synced.promise.catch(() => undefined);
   }
 
@@ -134,12 +136,12 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     }
   }
 
-  /** Reads everything, page by page, and returns the version from which to watch. */
+  /** Lists everything, page by page. Returns the version from which to watch. */
   async #list(namespace: string | undefined): Promise<string> {
     try {
       return await this.#readPages(namespace, PAGE);
     } catch (problem) {
-      // The later pages took longer than the API server remembers the first.
+      // The API server no longer knows the first page.
       if (!isStatus(problem, 410)) throw problem;
       return this.#readPages(namespace, undefined);
     }
@@ -160,7 +162,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     }
   }
 
-  /** Takes events until the watch ends. Throws when it fails, and when it ended too soon to be one. */
+  /** Processes events until the watch ends. Throws if it fails or ends too early. */
   async #watch(progress: Progress, resourceVersion: string): Promise<void> {
     const { api, resource, clock, random = Math.random, silence = SILENCE, onRestart } = this.#options;
     const startedAt = clock.now();
@@ -184,7 +186,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     onRestart?.(resource.plural, 'end');
   }
 
-  /** Waits until it is worth another attempt. */
+  /** Waits before the next attempt. */
   async #recover(problem: unknown, progress: Progress): Promise<void> {
     const { resource, log, onRestart, random = Math.random } = this.#options;
     const expired = isStatus(problem, 410);
@@ -224,7 +226,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     return { namespace, labelSelector, fieldSelector, metadataOnly };
   }
 
-  /** Keeps an object and returns its place. */
+  /** Stores an object and returns its key. */
   #take(object: KubeObject): string {
     const { resourceVersion, uid } = object.metadata;
     const place = placeText(object.metadata);
@@ -246,7 +248,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
       try {
         listener(old, current);
       } catch (problem) {
-        // The store is current whatever a listener does.
+        // The store is current even if a listener fails.
         this.#options.log.error('a listener failed', {
           resource: this.#options.resource.plural,
           problem: textOf(problem),
@@ -256,18 +258,18 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
   }
 }
 
-/** How far one namespace, or all, has been read. */
+/** The progress of one namespace, or of all. */
 interface Progress {
   namespace: string | undefined;
   version: string | undefined;
   failures: Failures;
-  /** The problem that was logged last; empty since it works again. */
+  /** The last logged problem; empty after a recovery. */
   said: string;
 }
 
 const NO_FAILURE: Failures = { count: 0, away: false };
 
-/** Whether changes after the last version can no longer be had one by one. */
+/** Returns whether changes after the last version may be lost. */
 function losesChanges(problem: unknown): boolean {
   if (!(problem instanceof ApiError)) return true;
   const { status, reason, causes } = problem;

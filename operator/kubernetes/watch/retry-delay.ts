@@ -3,25 +3,25 @@ import { ApiError, isStatus } from '../api/api-error.ts';
 /** Milliseconds before the second attempt; they double with each further one. */
 const FIRST_DELAY = 800;
 const LONGEST_DELAY = 30_000;
-/** While nobody answers at all: an attempt costs next to nothing then, and what waits for its end are people's edits. */
+/** Longest delay while the API server does not answer: an attempt is cheap, and edits of users wait for its return. */
 const LONGEST_WHILE_AWAY = 4000;
 
-/** How attempts at the same thing have failed in a row. */
+/** Consecutive failures of the same operation. */
 export interface Failures {
   count: number;
-  /** Nobody answered the last one. */
+  /** Whether the last attempt got no answer. */
   away: boolean;
 }
 
-/** The failures with one more. An API server that is there again, or has gone, is a new situation, and counted anew. */
+/** Counts one more failure. Restarts the count when the API server goes away or returns. */
 export function countFailure({ count, away }: Failures, problem: unknown): Failures {
   const now = problem instanceof ApiError && problem.isAway;
   return { count: now === away ? count + 1 : 1, away: now };
 }
 
 /**
- * Milliseconds until the next attempt. What the server asks for counts where it is longer; what has expired is asked for at
- * once, unless that happens again and again. `random` is between 0 and 1.
+ * Returns the milliseconds until the next attempt. The server's Retry-After wins if it is longer. An expired version is retried at once,
+ * unless that repeats. `random` is between 0 and 1.
  */
 export function retryDelay(problem: unknown, { count, away }: Failures, random: number): number {
   const failures = count - (isStatus(problem, 410) ? 1 : 0);

@@ -9,6 +9,6 @@ it.each([
   ['7', undefined, 0],
   [undefined, '7', 0],
   ['7', 'x', 0],
-])('versions are in the order in which the API server counts them: %p, %p', (a, b, order) => {
+])('compareVersions orders versions numerically: %p, %p', (a, b, order) => {
   expect(compareVersions(a, b)).toBe(order);
 });

@@ -1,17 +1,17 @@
 import type { KubeObject } from '../api/object.ts';
 
-/** Order of two resource versions: the API server counts them up. Equal, or not comparable: 0. */
+/** Compares two resource versions, which the API server counts up. Returns 0 if they are equal or not comparable. */
 export function compareVersions(a: string | undefined, b: string | undefined): number {
   if (a === undefined || b === undefined || a === b || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return 0;
   return BigInt(a) < BigInt(b) ? -1 : 1;
 }
 
-/** A resource may be called `constructor`. */
+/** A resource may be named `constructor`. */
 function withoutPrototype<T>(): Record<string, T> {
   return Object.create(null) as Record<string, T>;
 }
 
-/** Values by namespace and name. What `of` returns is the index itself: it changes while it is held. */
+/** Values by namespace and name. `of` returns the live index. */
 export class Section<T> {
   readonly #namespaces = new Map<string, Record<string, T>>();
   readonly #makeRecord: (namespace: string) => Record<string, T>;
@@ -38,7 +38,7 @@ export class Section<T> {
     else if (this.#namespaces.has(namespace)) Reflect.deleteProperty(this.of(namespace), name);
   }
 
-  /** The same for a value that is made at each look. */
+  /** Sets a value that is computed on each access. */
   setLazily(namespace: string, name: string, get: (() => T | undefined) | undefined): void {
     this.set(namespace, name, undefined);
     if (get) Object.defineProperty(this.of(namespace), name, { get, enumerable: true, configurable: true });
@@ -52,7 +52,7 @@ export class Section<T> {
   }
 }
 
-/** Whether the watch tells of something older than what is known already, as after a write of our own. */
+/** Returns whether a watch event is older than the known object, as after the operator's own write. */
 export function isOlder(told: KubeObject, known: KubeObject | undefined): boolean {
   return (
     known !== undefined &&

@@ -7,18 +7,18 @@ import { createTextSharing } from './share-texts.ts';
 const UID = '6f0c2f5e-0000-4000-8000-000000000001';
 const Saved = z.object({ spec: z.number(), data: z.number() });
 
-describe('equal texts of objects', () => {
-  it('are held once; those of a Secret stay its own', () => {
-    // In a process of its own: what other tests leave to be collected would be counted.
+describe('createTextSharing', () => {
+  it('stores equal texts once, except those of a Secret', () => {
+    // Measures in a separate process, without the garbage of other tests.
     const measuring = join(import.meta.dirname, 'testdata/measure-texts.ts');
     const output = execFileSync(process.execPath, ['--expose-gc', measuring], { encoding: 'utf8', timeout: 60_000 });
     const saved = Saved.parse(JSON.parse(output));
-    // Bytes of an object: a text of 36 bytes and what describes it.
+    // Bytes of an object: a text of 36 bytes and its header.
     expect(saved.spec).toBeGreaterThan(30);
     expect(saved.data).toBeLessThan(10);
   });
 
-  it('change nothing of the objects', () => {
+  it('leaves the values of objects unchanged', () => {
     const share = createTextSharing();
     const object = { a: ['short', 'x'.repeat(40), 'x'.repeat(100), null, 1, true], b: { 'long key of a field': UID } };
     const copy = structuredClone(object);

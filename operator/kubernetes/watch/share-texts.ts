@@ -1,13 +1,13 @@
 const SLOTS = 16_384;
 
-/** Shorter ones the engine shares by itself, longer ones hardly ever come twice. */
+/** The engine shares shorter texts by itself. Bytes. */
 const SHORTEST = 11;
 const LONGEST = 63;
 
-/** What a Secret holds: a copy of it must not outlive it. */
+/** Fields of a Secret's values: a copy must not outlive the Secret. */
 const NOT_SHARED: ReadonlySet<string> = new Set(['data', 'stringData']);
 
-/** Lets equal texts of all objects that it is given be one. Changes its argument. */
+/** Replaces equal texts of all passed objects by one instance. Changes its argument. */
 export type ShareTexts = (value: object) => void;
 
 function slotOf(text: string): number {
@@ -16,9 +16,9 @@ function slotOf(text: string): number {
   return hash & (SLOTS - 1);
 }
 
-/** Of ten thousand children, uids, names and labels of their owners are a good part of what is held. */
+/** Creates the sharing function. With ten thousand children, the uids, names and labels of their owners are a large part of the memory. */
 export function createTextSharing(): ShareTexts {
-  // Texts that came lately, each at the place of its hash: of bounded size, and what comes often is mostly there.
+  // Recent texts by hash. The size is fixed, and frequent texts are mostly present.
   const lately = new Array<string | undefined>(SLOTS);
   const shared = (text: string): string => {
     const slot = slotOf(text);

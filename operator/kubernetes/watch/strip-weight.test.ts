@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { createTextSharing } from './share-texts.ts';
 import { placeAndOwner } from './strip-weight.ts';
 
-it('of a Secret that is watched by its metadata nothing is kept that may be long', () => {
+it('placeAndOwner drops all long fields of a Secret that is watched as metadata', () => {
   const ownerReferences = [
     { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid: 'u', controller: true },
   ];

@@ -4,14 +4,14 @@ import { cutValues } from './cut-values.ts';
 import type { ShareTexts } from './share-texts.ts';
 import type { KubeObject } from '../api/object.ts';
 
-/** The whole object once more, as an annotation. */
+/** A copy of the whole object, in an annotation. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Takes away what nobody here reads and what is often the larger half of an object. Changes its argument. */
+/** Removes unread fields, which are often the larger half of an object. Changes its argument. */
 export function stripWeight(object: KubeObject, share?: ShareTexts): KubeObject {
   cutValues(cutDepth(object));
   const { metadata } = object;
-  // Copied, as `delete` would leave an object that takes more memory than it gave back.
+  // Copies the object, as `delete` leaves an object that takes more memory than it frees.
   object.metadata = { ...without(metadata, 'managedFields'), name: metadata.name };
   if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
     object.metadata.annotations = without(metadata.annotations, LAST_APPLIED);
@@ -21,8 +21,8 @@ export function stripWeight(object: KubeObject, share?: ShareTexts): KubeObject 
 }
 
 /**
- * What is kept of a Secret or a ConfigMap that is watched by its metadata: where it is, which version, whose. There are many, and
- * annotations and labels, of which nothing here is read, may have 256 kB each.
+ * Reduces a Secret or ConfigMap watched as metadata to its name, version and owner. There are many of them, and unread annotations and
+ * labels may have 256 kB each.
  */
 export function placeAndOwner({ apiVersion, kind, metadata }: KubeObject, share: ShareTexts): KubeObject {
   const { name, namespace, uid, resourceVersion, ownerReferences, deletionTimestamp } = metadata;

@@ -5,7 +5,7 @@ import type { Proposal, Review } from './review.ts';
 
 const texts = z.record(z.string(), z.string()).optional();
 
-/** A resource as the API server hands it over. */
+/** A resource in a request of the API server. */
 const Resource = z.object({
   apiVersion: z.string(),
   kind: z.enum(KINDS),
@@ -23,7 +23,7 @@ const Resource = z.object({
   status: z.unknown().optional(),
 });
 
-/** What is read of an AdmissionReview (admission.k8s.io/v1); all else is passed over. */
+/** The fields that vmcp reads of an AdmissionReview (admission.k8s.io/v1). */
 const AdmissionReview = z.object({
   apiVersion: z.literal('admission.k8s.io/v1'),
   kind: z.literal('AdmissionReview'),
@@ -37,14 +37,14 @@ const AdmissionReview = z.object({
   }),
 });
 
-/** What the API server asks. Without `proposal` there is nothing to look at. */
+/** A request of the API server. Without `proposal`, there is nothing to check. */
 export interface Asked {
   uid: string;
   namespace: string;
   proposal: Proposal | undefined;
 }
 
-/** A resource that has no uid yet gets one for the moment: the plan writes it into owner references, which nobody keeps. */
+/** Converts a resource. A new one has no uid yet and gets a temporary one, which the planner writes into discarded owner references. */
 function manifestOf(resource: z.infer<typeof Resource>, name: string | undefined, namespace: string): Manifest {
   const { apiVersion, kind, spec, status, metadata } = resource;
   const { labels, annotations } = metadata;
@@ -72,12 +72,12 @@ function readJson(body: string): unknown {
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** Reads the body of a request. Throws `ZodError` or `SyntaxError` for what is none. */
+/** Reads the body of a request. @throws ZodError or SyntaxError for an invalid body */
 export function readAdmissionReview(body: string): Asked {
   const { uid, name, namespace, operation, object, oldObject } = AdmissionReview.parse(readJson(body)).request;
   const nothing = { uid, namespace, proposal: undefined };
   const writes = operation === 'CREATE' || operation === 'UPDATE';
-  // What is going away, and what is changed beside its spec, is no concern of the plan: finalizers must come off.
+  // Skips resources that are being removed, so that finalizers can be removed, and changes outside of the spec.
   if (!writes || !object || object.metadata.deletionTimestamp) return nothing;
   const manifest = manifestOf(object, name, namespace);
   const old = Resource.safeParse(oldObject);
@@ -86,7 +86,7 @@ export function readAdmissionReview(body: string): Asked {
   return { uid, namespace, proposal: { manifest, former: manifestOf(old.data, name, namespace) } };
 }
 
-/** The answer to the API server. */
+/** Returns the answer to the API server. */
 export function writeAdmissionReview(uid: string, { allowed, message, warnings }: Review): object {
   return {
     apiVersion: 'admission.k8s.io/v1',

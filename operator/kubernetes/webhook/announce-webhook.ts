@@ -24,7 +24,7 @@ const CONFIGURATIONS: Resource = {
 
 const FIELD_MANAGER = 'vmcp-operator-webhook';
 
-/** Tells the API server whom to trust and where to ask. Writes nothing where that is known. */
+/** Publishes the webhook's authorities and path to the API server. Writes only differences. */
 export async function announceWebhook(
   { authorities, path }: Agreed,
   { api, configurationName: name, webhookName }: WebhookPlace,

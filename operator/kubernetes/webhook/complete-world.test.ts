@@ -16,7 +16,7 @@ const naming = (...names: string[]): Manifest => ({
   spec: { image: 'x', secrets: names.map((name) => ({ name, key: 'k', targetEnvName: name.toUpperCase() })) },
 });
 
-describe('the world of a resource that is looked at before it is there', () => {
+describe('completeWorld', () => {
   let server: ObjectServer;
   let api: KubeApi;
   beforeEach(async () => {
@@ -25,7 +25,7 @@ describe('the world of a resource that is looked at before it is there', () => {
   });
   afterEach(() => server.close());
 
-  it('has the Secrets that it is the first to name, by their keys, and none that is not there', async () => {
+  it('adds the existing Secrets that only the new resource names, by their keys', async () => {
     const path = '/api/v1/namespaces/team/secrets/known';
     const metadata = { name: 'known', namespace: 'team' };
     server.put(path, { apiVersion: 'v1', kind: 'Secret', metadata, data: { k: 'c2VjcmV0' } });
@@ -35,7 +35,7 @@ describe('the world of a resource that is looked at before it is there', () => {
     expect([secrets.constructor, secrets.missing]).toEqual([undefined, undefined]);
   });
 
-  it('has no more than 4 MiB of what it is the first to name, and says so of the rest, which is not read', async () => {
+  it('adds at most 4 MiB of newly named objects, and reports the others without reading them', async () => {
     const metadata = (name: string) => ({ name, namespace: 'team' });
     for (let at = 0; at < 30; at += 1) {
       const object = {
@@ -55,7 +55,7 @@ describe('the world of a resource that is looked at before it is there', () => {
     expect(server.calls).toHaveLength(8);
   });
 
-  it('is read a few objects at a time, of all reviews together', async () => {
+  it('reads a few objects at a time for all reviews together', async () => {
     let [open, most] = [0, 0];
     const slow: Pick<KubeApi, 'get'> = {
       async get(...asked: Parameters<KubeApi['get']>) {

@@ -8,14 +8,14 @@ import type { KubeObject, Resource } from '../api/object.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
 import { findNames } from '../watch/find-names.ts';
 
-/** More names than that are taken for missing. */
+/** Further names count as missing. */
 const MOST_NAMES = 64;
-/** Objects that are read at the same time, of all reviews together: each may have a megabyte. */
+/** Concurrent reads for all reviews: each object may have a megabyte. */
 const AT_ONCE = 8;
 const WEIGHT_OF_KEY = 64;
 const TOO_MUCH = `the review of one resource reads ${BOUNDS.webhook.ofReview / MIB} MiB of what nobody named before; the status will say how it is`;
 
-/** That a key is there is all that is asked here. */
+/** A review checks only the presence of a key. */
 const PRESENT = '0'.repeat(16);
 
 async function readData(
@@ -33,7 +33,7 @@ async function readData(
   }
 }
 
-/** What is known, with what is read now: whole objects, of which no more are held at once. */
+/** Returns the known objects and those read now, and holds few whole objects at a time. */
 async function readMissing<T>(
   names: ReadonlyMap<string, unknown>,
   known: Readonly<Record<string, T>>,
@@ -51,7 +51,7 @@ async function readMissing<T>(
   return byName([...Object.entries(known), ...found]);
 }
 
-/** Limits the objects that all callers read at once. */
+/** Limits the concurrent reads of all callers. */
 export function fewAtOnce(api: Pick<KubeApi, 'get'>): Pick<KubeApi, 'get'> {
   const semaphore = new Semaphore({ total: AT_ONCE });
   return {
@@ -60,7 +60,7 @@ export function fewAtOnce(api: Pick<KubeApi, 'get'>): Pick<KubeApi, 'get'> {
   };
 }
 
-/** The world with those Secrets and ConfigMaps that a manifest is the first to name: only what is named is ever read. */
+/** Adds the Secrets and ConfigMaps that only this manifest names to a snapshot. No other object is read. */
 export async function completeWorld(
   manifest: Manifest,
   world: World,

@@ -3,10 +3,10 @@ import { valueAt } from '#crds/parts/rule';
 import type { Kind, Manifest, SecretDigests, World } from '#operator/world';
 import { everyName } from '../observe/every-name.ts';
 
-/** Stands for a digest: nothing is rendered for good. */
+/** Placeholder for a digest, as nothing is rendered permanently. */
 const DIGEST = '0'.repeat(16);
 
-/** Where an issuer is meant and nothing says which. */
+/** Placeholder for an issuer that nothing names. */
 const SOME_ISSUER = 'https://issuer.example';
 
 function shared(kind: Kind, spec: object, world: World): (name: string) => Manifest {
@@ -14,9 +14,9 @@ function shared(kind: Kind, spec: object, world: World): (name: string) => Manif
   return (name) => ({ apiVersion, kind, metadata: { name, namespace: world.namespace, uid: name }, spec });
 }
 
-/** What a ConfigMap of an unknown content may say without being at fault. */
+/** Returns a valid content for an unknown ConfigMap. */
 function configMapText(spec: unknown, name: string): string | undefined {
-  // Whether a profile is valid depends on all of it, so there is nothing to assume.
+  // The validity of a profile depends on its whole text, so no content can be assumed.
   if (valueAt(spec, ['permissionProfile', 'name']) === name) return undefined;
   const places = [['incomingAuth', 'oidcConfig'], ['oidcConfig']];
   const issuer = places.some((place) => valueAt(spec, [...place, 'configMap', 'name']) === name);
@@ -28,7 +28,7 @@ function ownIssuer(spec: unknown): string {
   return typeof issuer === 'string' ? issuer : SOME_ISSUER;
 }
 
-/** The world without what the operator does and sees while it serves: none of it is for whoever writes a resource. */
+/** Returns the snapshot without the operator's observations, which do not concern the author of a resource. */
 export function withoutOperation(world: World): World {
   const { platform } = world;
   const known = platform.mode === 'cluster' ? { keySet: { keys: [] }, issuer: SOME_ISSUER, ...platform } : platform;
@@ -43,8 +43,8 @@ export function withoutOperation(world: World): World {
 }
 
 /**
- * A world in which the given resource alone can be at fault: everything that it refers to is there and says what suits it.
- * So what the plan refuses there is wrong whatever else exists, and in whichever order resources are applied.
+ * Returns a snapshot in which all references of a resource exist and suit it. If the planner rejects the resource there, it is invalid in
+ * any cluster and in any order of application.
  */
 export function obligingWorld(manifest: Manifest, world: World): World {
   const { spec } = manifest;
@@ -72,7 +72,7 @@ export function obligingWorld(manifest: Manifest, world: World): World {
   };
 }
 
-/** The record with an entry for each name that it has not. */
+/** Returns the record with additional entries for all missing names. */
 function assumed<T extends object>(known: Record<string, T>, entryOf: (name: string) => T | undefined) {
   const missing = (_target: object, name: string | symbol): T | undefined =>
     typeof name === 'string' && !Object.hasOwn(known, name) ? entryOf(name) : undefined;
@@ -88,8 +88,8 @@ function assumed<T extends object>(known: Record<string, T>, entryOf: (name: str
 }
 
 /**
- * The world in which everything that a resource names is there: what is not there may follow in the same file, so nobody is warned of it
- * while the file is applied. The status says what is still missing.
+ * Returns a snapshot with all references of a resource. Missing objects may follow in the same file, so they cause no warning; the status
+ * reports them later.
  */
 export function completedWorld({ spec }: Pick<Manifest, 'spec'>, world: World): World {
   const digests = everyName(() => DIGEST) satisfies SecretDigests;
@@ -110,7 +110,10 @@ export function completedWorld({ spec }: Pick<Manifest, 'spec'>, world: World): 
   };
 }
 
-/** A server that offers the group of an MCPServer, to the callers of the MCPServer's own endpoint: what it says of its backend is the backend's fault. */
+/**
+ * Adds a server that exposes the group of an MCPServer to callers of the MCPServer's own endpoint. Its faults concerning the backend are
+ * the backend's.
+ */
 export function withServerInFront(world: World, backend: Manifest): { world: World; server: string } | undefined {
   const group = valueAt(backend.spec, ['groupRef']);
   if (backend.kind !== 'MCPServer' || typeof group !== 'string') return undefined;

@@ -50,8 +50,8 @@ const policies = (...texts: string[]) => ({
 
 const world = (change: Partial<World> = {}): World => ({ ...EMPTY, mcpGroups: { tools: group }, ...change });
 
-describe('a resource that is wrong whatever else there is', () => {
-  it('is refused for an unknown field, which is named with the nearest known one', () => {
+describe('review of an invalid resource', () => {
+  it('refuses an unknown field, and names the nearest known one', () => {
     const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous', authzConfg: {} } };
     const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
     expect(allowed).toBe(false);
@@ -62,13 +62,13 @@ describe('a resource that is wrong whatever else there is', () => {
     ['does not parse', 'permit(principal, action, resource', /policies\[0\]|policy/i],
     ['reads what resources do not have', 'permit(principal, action, resource) when { resource.sise > 1 };', /sise/],
     ['names an unknown action', 'permit(principal, action == Action::"tools/cal", resource);', /tools\/cal/],
-  ])('is refused for a policy that %s', (_what, policy, words) => {
+  ])('refuses a policy that %s', (_what, policy, words) => {
     const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', policies(policy)) }, world());
     expect(allowed).toBe(false);
     expect(message).toMatch(words);
   });
 
-  it('is refused for a policy beside a shared issuer that is not there yet', () => {
+  it('refuses a policy beside a shared issuer that does not exist yet', () => {
     const change = '';
     const manifest = resource('VirtualMCPServer', 'a', embedded(change));
     const spec = manifest.spec as { incomingAuth: object };
@@ -76,7 +76,7 @@ describe('a resource that is wrong whatever else there is', () => {
     expect(review({ manifest }, world()).allowed).toBe(false);
   });
 
-  it('is refused for a policy of an MCPServer that is in no server yet', () => {
+  it('refuses a policy of an MCPServer that is in no server yet', () => {
     const authzConfig = { type: 'inline', inline: { policies: ['forbid(principal, action, resource) when {'] } };
     const spec = { image: 'registry.example/everything:1', groupRef: 'tools', authzConfig };
     const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, EMPTY);
@@ -84,14 +84,14 @@ describe('a resource that is wrong whatever else there is', () => {
     expect(message).toContain('authzConfig');
   });
 
-  it('is refused for an audience that its authorization server does not issue, wherever the issuer is written', () => {
+  it('refuses an audience that its authorization server does not issue, for each form of the issuer', () => {
     const spec = embedded().replace('audience: https://mcp.example.com/mcp', 'audience: something-else');
     const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
     expect(allowed).toBe(false);
     expect(message).toContain('the audience must be the resourceUrl');
   });
 
-  it('is refused for an issuer that differs from that of its authorization server', () => {
+  it('refuses an issuer that differs from that of its authorization server', () => {
     const spec = embedded().replace(
       'oidcConfigRef: { name: own, audience: https://mcp.example.com/mcp }',
       'oidcConfig: { type: inline, inline: { issuer: https://mcp.example.com/ } }',
@@ -101,21 +101,21 @@ describe('a resource that is wrong whatever else there is', () => {
     expect(message).toContain('byte for byte');
   });
 
-  it('is refused for a primary provider that is not in its list', () => {
+  it('refuses a primary provider that is not in its list', () => {
     const spec = embedded('  primaryUpstreamProvider: compny\n');
     const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
     expect(allowed).toBe(false);
     expect(message).toContain('primaryUpstreamProvider');
   });
 
-  it('is refused for replicas that share nothing', () => {
+  it('refuses replicas without shared storage', () => {
     const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' }, replicas: 2 };
     const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
     expect(allowed).toBe(false);
     expect(message).toContain('sessionStorage.provider redis');
   });
 
-  it('is refused for folders of the node where the administrator did not allow them', () => {
+  it("refuses folders of the node without the administrator's permission", () => {
     const volumes = [{ name: 'etc', hostPath: '/etc', mountPath: '/etc' }];
     const spec = { image: 'registry.example/everything:1', groupRef: 'tools', volumes };
     const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, world());
@@ -123,13 +123,13 @@ describe('a resource that is wrong whatever else there is', () => {
     expect(message).toContain('remove it; only the administrator of the operator can allow it');
   });
 
-  it('is refused for a command without an image, which a cluster cannot start', () => {
+  it('refuses a command without an image, which a cluster cannot start', () => {
     const { allowed, message } = review({ manifest: resource('MCPServer', 'b', { command: ['node'] }) }, world());
     expect(allowed).toBe(false);
     expect(message).toContain('write image, or remoteUrl');
   });
 
-  it('may stay wrong as it was, so that a rule that became stricter locks nobody out', () => {
+  it('admits a fault that existed before, so that a stricter rule blocks no later edit', () => {
     const old = resource('VirtualMCPServer', 'a', policies('permit('));
     const changed = { ...old, spec: { ...(old.spec as object), passthroughHeaders: ['X-Request-Id'] } };
     const { allowed, warnings } = review({ manifest: changed, former: old }, world());
@@ -140,7 +140,7 @@ describe('a resource that is wrong whatever else there is', () => {
   });
 });
 
-describe('what depends on other resources', () => {
+describe('review of dependencies', () => {
   it('does not warn of a missing group, Secret, ConfigMap, credential or issuer, which may follow', () => {
     const named = (kind: Manifest['kind'], spec: object) => review({ manifest: resource(kind, 'a', spec) }, EMPTY);
     const policiesOf = { type: 'configMap', configMap: { name: 'policies', key: 'authz.json' } };
@@ -165,7 +165,7 @@ describe('what depends on other resources', () => {
       ]);
   });
 
-  it('does not warn in front of a member that brings along what it names', () => {
+  it('does not warn of a server for a member that names its own objects', () => {
     const server = resource('VirtualMCPServer', 'front', {
       config: { groupRef: 'tools' },
       incomingAuth: { type: 'anonymous' },
@@ -190,7 +190,7 @@ describe('what depends on other resources', () => {
   it.each([
     ['oidcConfig', { type: 'inline', inline: { issuer: 'https://other.example.com' } }],
     ['oidcConfigRef', { name: 'shared', audience: 'b' }],
-  ])('admits own policies that read callers of %s, and warns where a server knows other callers', (field, issuer) => {
+  ])('admits own policies that read callers of %s, and warns if a server has other callers', (field, issuer) => {
     const authzConfig = {
       type: 'inline',
       inline: { policies: ['permit(principal == Client::"ada", action, resource);'] },
@@ -210,7 +210,7 @@ describe('what depends on other resources', () => {
     );
   });
 
-  it('is a warning: the issuer of a shared configuration that differs, as either of the two may follow', () => {
+  it('warns of a differing issuer in a shared configuration, as either may change', () => {
     const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://other.example.com' } });
     const { allowed, warnings } = review(
       { manifest: resource('VirtualMCPServer', 'a', embedded()) },
@@ -220,7 +220,7 @@ describe('what depends on other resources', () => {
     expect(warnings).toContainEqual(expect.stringContaining('byte for byte'));
   });
 
-  it('is a warning: a policy in a ConfigMap that does not validate', () => {
+  it('warns of an invalid policy in a ConfigMap', () => {
     const spec = policies();
     const authzConfig = { type: 'configMap', configMap: { name: 'policies', key: 'authz.json' } };
     Object.assign(spec.incomingAuth, { authzConfig });
@@ -232,7 +232,7 @@ describe('what depends on other resources', () => {
     expect(warnings).toContainEqual(expect.stringContaining('policies'));
   });
 
-  it('is a warning for whoever writes the credentials: a provider that a server in front has not got', () => {
+  it('warns the author of credentials of a provider that a server lacks', () => {
     const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://mcp.example.com' } });
     const server = resource('VirtualMCPServer', 'front', embedded());
     const backend = resource('MCPServer', 'calendar', {
@@ -256,13 +256,13 @@ describe('what depends on other resources', () => {
       expect.stringMatching(/VirtualMCPServer "front": calendar: .*"compny".*write "company"/),
     ]);
     expect(review({ manifest: config('company') }, before).warnings).toEqual([]);
-    // What it lacked before is no news of this edit.
+    // Faults that existed before this edit cause no warning.
     const other = resource('MCPServer', 'other', { remoteUrl: 'https://b.example.com/mcp', groupRef: 'tools' });
     const lacking = { ...before, mcpExternalAuthConfigs: { token: config('compny') } };
     expect(review({ manifest: other }, lacking).warnings).toEqual([]);
   });
 
-  it('is bounded, in number and length', () => {
+  it('limits the number and length of warnings', () => {
     const backends = Object.fromEntries(
       Array.from({ length: 40 }, (_, index) => {
         const name = `backend-${index}`;
@@ -298,7 +298,7 @@ describe('what depends on other resources', () => {
   });
 });
 
-describe('what the plan would serve', () => {
+describe('review of a valid resource', () => {
   it.each<[Manifest['kind'], object]>([
     [
       'VirtualMCPServer',
@@ -312,12 +312,12 @@ describe('what the plan would serve', () => {
       { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'not-yet', key: 'token' } } },
     ],
     ['MCPOIDCConfig', { type: 'kubernetesServiceAccount' }],
-  ])('is admitted, whatever of it is still to come: %s %j', (kind, spec) => {
+  ])('admits it, whatever it still lacks: %s %j', (kind, spec) => {
     expect(review({ manifest: resource(kind, 'a', spec) }, EMPTY)).toMatchObject({ allowed: true });
   });
 });
 
-it('a server may be called as something that every object has', () => {
+it('admits a server named like a property of Object.prototype', () => {
   const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
   const backend = resource('MCPServer', 'calendar', {
     remoteUrl: 'https://calendar.example.com/mcp',

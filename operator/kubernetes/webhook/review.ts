@@ -4,31 +4,31 @@ import { withResource } from '#operator/plan/resource-index';
 import { keyText, type Kind, type Manifest, type ResourceKey, type World } from '#operator/world';
 import { completedWorld, obligingWorld, withoutOperation, withServerInFront } from './obliging-world.ts';
 
-/** What is to be admitted. */
+/** The resource to review. */
 export interface Proposal {
   manifest: Manifest;
-  /** The resource as it stands; absent when it is made. */
+  /** The existing resource; absent for a creation. */
   former?: Manifest | undefined;
 }
 
-/** What the API server is told. `message`: why it is refused. Warnings are shown to who applies, and stop nothing. */
+/** The decision for the API server. `message`: the reason of a refusal. Clients show the warnings, which block nothing. */
 export interface Review {
   allowed: boolean;
   message?: string;
   warnings: string[];
 }
 
-/** The plan needs a time for conditions, which nobody reads here. */
+/** The planner needs a time for conditions, which a review discards. */
 const NOW = '1970-01-01T00:00:00Z';
 
-/** The API server cuts longer ones. */
+/** The API server truncates longer warnings. */
 const LONGEST_WARNING = 250;
 const MOST_WARNINGS = 10;
 
-/** Servers that are looked at for what they will lack; those left out say it in their status. */
+/** Most servers that are checked for new faults; the others report them in their status. */
 const MOST_SERVERS = 10;
 
-/** Conditions that say how a resource is, not what to know about it; and those about what runs. */
+/** Conditions that describe the state or the pods of a resource, not faults. */
 const STATES = new Set([
   'Ready',
   'AllBackendsReady',
@@ -59,7 +59,7 @@ function keyOf({ kind, metadata: { namespace, name } }: Manifest): ResourceKey {
   return { kind, namespace, name };
 }
 
-/** What the plan says of a resource, without what depends on its pods. */
+/** Returns the planner's messages about a resource, without those that depend on its pods. */
 function planned(key: ResourceKey, world: World) {
   const { status } = plan(key, world, NOW);
   const conditions = status?.conditions ?? [];
@@ -68,9 +68,9 @@ function planned(key: ResourceKey, world: World) {
       .filter(({ type, status: state }) => types.includes(type) && state === 'True')
       .map(({ message }) => message);
   return {
-    /** Only a change of a resource helps. */
+    /** Messages that only a change of a resource resolves. */
     stalled: messages(['Stalled']),
-    /** Something named is not there yet. */
+    /** Messages about missing named objects. */
     waiting: messages(['Waiting']),
     leftOut: (status?.backends ?? []).flatMap(({ name, phase, message }) =>
       phase === 'Excluded' ? [`${name}: ${message}`] : [],
@@ -81,7 +81,7 @@ function planned(key: ResourceKey, world: World) {
   };
 }
 
-/** What is wrong with a resource whatever else there is. */
+/** Returns the faults of a resource that do not depend on others. */
 function findFaults(manifest: Manifest, world: World): string[] {
   const alone = obligingWorld(manifest, world);
   const { stalled } = planned(keyOf(manifest), alone);
@@ -102,7 +102,7 @@ function troubles(key: ResourceKey, world: World): string[] {
   return [...stalled, ...waiting, ...leftOut];
 }
 
-/** What servers will lack that lacked nothing before. */
+/** Returns the faults of servers that this resource newly causes. */
 function findHarm(key: ResourceKey, before: World, after: World): string[] {
   const servers = affected(key, after).filter(
     (other) => other.kind === 'VirtualMCPServer' && keyText(other) !== keyText(key),
@@ -125,9 +125,9 @@ function bounded(warnings: string[]): string[] {
 }
 
 /**
- * Whether a resource is admitted, by the plan's own checks. It is refused for what is wrong with it whatever else there is;
- * what depends on other resources that are there is a warning, as these may be what is at fault; what is not there may follow. What was wrong before may stay:
- * a rule that became stricter must not lock anybody out. Pure. `known`: everything else of the namespace.
+ * Decides about a resource by the planner's checks. Refuses faults that do not depend on other resources. Warns of conflicts with existing
+ * resources, as either may be wrong. Accepts references to missing objects, which may follow. Accepts faults that existed before, so that a
+ * stricter rule locks no author out. Pure. `known`: everything else of the namespace.
  */
 export function review({ manifest, former }: Proposal, known: World): Review {
   const world = withoutOperation(known);

@@ -18,7 +18,7 @@ const WORLD = emptyWorld({
 
 interface Answer {
   status: number;
-  // An answer as it came.
+  // The parsed answer.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   body: any;
   serialNumber: string;
@@ -60,7 +60,7 @@ const reviewOf = (request: object) =>
 
 const WRONG = object({ spec: { ...spec, replicas: 3 } });
 
-describe('the webhook server', () => {
+describe('serveWebhook', () => {
   let server: WebhookServer | undefined;
   let problems: unknown[] = [];
 
@@ -97,7 +97,7 @@ describe('the webhook server', () => {
     expect(admitted.body.response.warnings).toContainEqual(expect.stringContaining('Anybody who reaches the endpoint'));
   });
 
-  it('does not look at what goes away, nor at a change beside the spec', async () => {
+  it('skips resources that are being removed, and changes outside of the spec', async () => {
     const { authorities } = await serve();
     const going = { ...WRONG, metadata: { ...WRONG.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
     const former = object({ spec: WRONG.spec });
@@ -111,7 +111,7 @@ describe('the webhook server', () => {
     }
   });
 
-  it('answers others while one address opens connections and says nothing, and closes those', async () => {
+  it('answers others while one address opens idle connections, and closes those', async () => {
     const { authorities } = await serve();
     const silent = Array.from({ length: 256 }, () => connect(server!.port, '127.0.0.1').on('error', () => undefined));
     const closed = silent.map((socket) => once(socket, 'close'));
@@ -121,13 +121,13 @@ describe('the webhook server', () => {
     await Promise.all(closed);
   }, 60_000);
 
-  it('answers nobody who does not know the path', async () => {
+  it('answers only at its secret path', async () => {
     const { authorities } = await serve();
     expect((await ask(server!.port, authorities, reviewOf({}), '/review/guess')).status).toBe(404);
     expect((await ask(server!.port, authorities, '', PATH, 'GET')).status).toBe(405);
   });
 
-  it('admits what it cannot look at in time, and says so', async () => {
+  it('admits a resource that it cannot check in time, and reports it', async () => {
     const { authorities } = await serve({ worldFor: () => sleep(5000, WORLD, { ref: false }), deadline: 50 });
     const { body } = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
     expect(body.response).toMatchObject({
@@ -137,7 +137,7 @@ describe('the webhook server', () => {
     expect(problems).toHaveLength(1);
   });
 
-  it('admits what cannot be looked at because the API server does not answer', async () => {
+  it('admits a resource that it cannot check because the API server does not answer', async () => {
     const { authorities } = await serve({ worldFor: () => Promise.reject(new Error('away')) });
     const { body } = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
     expect(body.response.allowed).toBe(true);
@@ -155,13 +155,13 @@ describe('the webhook server', () => {
     const answer = await ask(server!.port, authorities, body).catch(
       (problem: unknown) => problem as NodeJS.ErrnoException,
     );
-    // Who goes on sending may find the connection closed before the answer is read.
+    // A sender may find the connection closed before it reads the answer.
     if (answer instanceof Error) expect(['EPIPE', 'ECONNRESET']).toContain(answer.code);
     else expect(answer.status).toBe(status);
     expect((await ask(server!.port, authorities, reviewOf({}))).status).toBe(200);
   });
 
-  it('has few reviews under way, fewer of one namespace, and looks at others meanwhile', async () => {
+  it('limits concurrent reviews, in total and per namespace, so that other namespaces are served', async () => {
     const open = new Map<string, number>();
     const most = new Map<string, number>();
     const held = Promise.withResolvers<undefined>();
@@ -182,7 +182,7 @@ describe('the webhook server', () => {
     expect(Object.fromEntries(most)).toEqual({ team: 4, other: 1 });
   });
 
-  it('reads no more long bodies than there is room for: the API server admits what is not read, and short ones go on', async () => {
+  it("reads long bodies only within a quota, leaves the others to the API server's failure policy, and reads short ones", async () => {
     const held = Promise.withResolvers<World>();
     const worldFor = () => held.promise;
     const { authorities } = await serve({ worldFor, deadline: 5000 });
@@ -196,13 +196,13 @@ describe('the webhook server', () => {
     const { body } = await ask(server!.port, authorities, reviewOf({}));
     expect(body.response.warnings).toEqual([expect.stringContaining('without being looked at')]);
     expect((await Promise.all(asked)).sort()).toEqual([200, 200, 503]);
-    // Room is taken as long as the work goes on, also where it is waited for no longer.
+    // The quota is taken as long as the work continues, even after the deadline.
     expect(await statusOf(long)).toBe(503);
     held.resolve(WORLD);
     expect(await statusOf(long)).toBe(200);
   });
 
-  it('takes over a renewed certificate from the next connection on', async () => {
+  it('uses a renewed certificate from the next connection on', async () => {
     const first = await serve();
     const before = await ask(server!.port, first.authorities, reviewOf({}));
     const renewed = await renewCertificates(first, [NAME], Date.now() + 61 * 24 * 60 * 60 * 1000);

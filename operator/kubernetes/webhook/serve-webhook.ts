@@ -16,37 +16,37 @@ export interface ServingPair {
 }
 
 interface WebhookOptions {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port: number;
-  /** All interfaces without. */
+  /** Default: all interfaces. */
   host?: string;
-  /** The only path that is answered. It cannot be guessed: what is said here tells which Secrets and keys a namespace has. */
+  /** The only served path. It cannot be guessed, as answers reveal which Secrets and keys a namespace has. */
   path: () => string | undefined;
-  /** Everything of a namespace, with what a manifest names that nobody named before. */
+  /** Returns a snapshot of a namespace, with the objects that only this manifest names. */
   worldFor: (manifest: Manifest, signal: AbortSignal) => Promise<World>;
-  /** Told of what went wrong here; never of what was refused. */
+  /** Receives problems of the webhook itself, not refusals. */
   onProblem: (problem: unknown) => void;
-  /** Milliseconds after which a resource is admitted unseen: the API server would not wait longer. */
+  /** Milliseconds after which a resource is admitted unchecked: the API server waits no longer. */
   deadline?: number;
 }
 
 export interface WebhookServer {
   port: number;
-  /** From the next connection on. */
+  /** Uses a new certificate from the next connection on. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
 const { body: LONGEST_BODY, bodies: BODIES, shortBody: SHORT_BODY } = BOUNDS.webhook;
-/** Of a review, in which a resource stands twice, each time with who manages which of its fields. */
+/** Most values of a review, which contains a resource twice, each time with its managed fields. */
 const MOST_VALUES = 100_000;
-/** Reviews at once. One slow namespace must not block the others. */
+/** Concurrent reviews. One slow namespace must not block the others. */
 export const REVIEWS = 8;
 const REVIEWS_PER_NAMESPACE = 4;
 const DEADLINE = 3000;
 const REQUEST_TIMEOUT = 10_000;
 const CONNECTIONS = 256;
-/** For one address: the API server is one, or a few. */
+/** Connections per address: the API server has one address, or a few. */
 const OF_ONE_ADDRESS = CONNECTIONS / 2;
 const ADMITTED: Review = { allowed: true, warnings: [] };
 
@@ -73,7 +73,7 @@ function answer(response: ServerResponse, status: number, body?: object): void {
 
 const UNSEEN = 'this resource was admitted without being looked at: see its status';
 
-/** The review once all policies that it needs are read. */
+/** Returns the review after all policies that it needs are read. */
 async function reviewWhole(
   proposal: Parameters<typeof review>[0],
   observed: Promise<World>,
@@ -85,7 +85,7 @@ async function reviewWhole(
   return verdict;
 }
 
-/** Admits what could not be looked at, and says so: the resource's condition tells the rest. */
+/** Admits a resource that it cannot check in time, with a warning. The resource's conditions report the faults later. */
 async function inTime(
   work: Promise<Review>,
   onProblem: (problem: unknown) => void,
@@ -128,7 +128,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   const signal = AbortSignal.timeout(options.deadline ?? DEADLINE);
   const release = await options.bodies.acquire({ weight: weightOf(request), signal }).catch(() => undefined);
   if (!release) {
-    // What is not read cannot be admitted here: the API server does that, as it does where nobody answers.
+    // An unread request cannot be answered here. The API server applies its failure policy.
     response.setHeader('connection', 'close');
     answer(response, 503);
     return;
@@ -140,12 +140,12 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     work = asked.proposal ? reviewLimited(asked.proposal, options, signal) : Promise.resolve(ADMITTED);
     answer(response, 200, writeAdmissionReview(asked.uid, await inTime(work, options.onProblem, signal)));
   } finally {
-    // As long as it goes on it holds what was read, also where nobody waits for it any more.
+    // The work holds the body until it ends, even after the deadline.
     void Promise.allSettled([work]).then(release);
   }
 }
 
-/** Undefined where it is none, and that was answered. */
+/** Returns undefined for an invalid request, which it has answered. */
 async function readReview(
   request: IncomingMessage,
   response: ServerResponse,
@@ -170,7 +170,7 @@ function reviewLimited(
   );
 }
 
-/** Answers admission reviews by TLS. */
+/** Answers admission reviews over TLS. */
 export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
   const semaphores = {
     bodies: new Semaphore({ total: BODIES }),

@@ -9,22 +9,22 @@ import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 interface WebhookSettings {
   api: KubeApi;
   apiGroup: string;
-  /** Name of the installation: of its ValidatingWebhookConfiguration, and the first part of Service and Secret. */
+  /** Name of the installation: of its ValidatingWebhookConfiguration, and the prefix of Service and Secret. */
   name: string;
   /** Namespace of the operator. */
   namespace: string;
-  /** Port that is listened on, all interfaces. */
+  /** Port on all interfaces. */
   port: number;
-  /** All of one namespace as it is known now. */
+  /** Returns a snapshot of one namespace. */
   observe: (namespace: string) => Promise<World>;
-  /** Told of what went wrong in the webhook itself. Nothing of it ends the operator: without the webhook its findings are conditions. */
+  /** Receives problems of the webhook itself. None of them stops the operator: without the webhook, conditions report the faults. */
   onProblem: (problem: unknown) => void;
   log?: Log;
 }
 
 /**
- * Serves the validating webhook, and makes and renews its certificate, in every operator whether it leads or not. Returns at
- * once; it answers as soon as the API server gave or took a certificate.
+ * Serves the validating webhook and renews its certificate, in every replica, with or without the Lease. Returns at once; the webhook
+ * answers after the API server has returned or accepted a certificate.
  */
 export function startWebhook(settings: WebhookSettings): { close(): Promise<void> } {
   const { api, apiGroup, name, namespace, port, observe, onProblem, log } = settings;

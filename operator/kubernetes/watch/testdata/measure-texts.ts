@@ -1,10 +1,10 @@
 import { createTextSharing } from '../share-texts.ts';
 
-/** So many that what else happens in the process does not count. */
+/** Large enough that other allocations of the process do not matter. */
 const COUNT = 200_000;
 const UID = '6f0c2f5e-0000-4000-8000-000000000001';
 
-/** Bytes that one of many equal objects takes, each read by itself. */
+/** Returns the bytes per object of many equal objects, each parsed separately. */
 function sizeOf(prepare: (object: object) => void, field: string): number {
   const text = JSON.stringify({ metadata: { name: 'a' }, [field]: { value: UID } });
   globalThis.gc?.();
