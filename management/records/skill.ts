@@ -32,9 +32,7 @@ export const InstalledSkill = z.strictObject({
   tag: z.string().optional().describe('Tag, branch or version that was asked for.'),
   digest: z
     .string()
-    .describe(
-      'What was installed: of an OCI artifact its manifest, else the files (docs/internals/decisions/0049-skills.md).',
-    ),
+    .describe('Digest of the manifest of an OCI artifact, else of the files (docs/internals/decisions/skills.md).'),
   installed_at: z.string().describe('When, RFC 3339.'),
   status: z
     .enum(['installed', 'pending', 'failed'])
