@@ -31,15 +31,16 @@ const PREFACE = `# Benchmarks of the operator
 
 ## How it is measured
 
-- etcd and an API server of their own, and nothing else: no controllers, no nodes, no pods. So a Deployment stands when it is written,
-  and no runtime answers. All share the machine with the operator and the script that edits.
-- Half of everything is in one namespace, the rest in ten. A group has 25 MCPServers (\`remoteUrl\`) and 5 VirtualMCPServers, so a run
-  configuration has 25 backends. All servers of the large namespace are given one Secret.
-- Cold start: from the start of the process, among resources that are new to it, to its last write. It writes children, statuses, and an Event for each transition.
-- The plain script writes the same children and statuses by server-side apply into other namespaces, four at once, and knows all
-  of them beforehand; it makes no Events.
-- Edit: a header is added to a VirtualMCPServer; the time ends when a watch shows its new ConfigMap. One after the other.
-- At rest: 50 s after a start where everything stands already, with no edit since.
+- A separate etcd and API server run without controllers, nodes and pods. So a Deployment is complete when it is written, and no runtime answers.
+  They share the machine with the operator and the editing script.
+- Half of all resources are in one namespace, the rest in ten. A group has 25 MCPServers (\`remoteUrl\`) and 5 VirtualMCPServers, so a run
+  configuration has 25 backends. All servers of the large namespace share one Secret.
+- Cold start: the time from the start of the process, among new resources, to its last write. It writes children, statuses, and an Event for each
+  transition.
+- The plain script writes the same children and statuses by server-side apply into other namespaces, four at once. It knows all of them in advance
+  and makes no Events.
+- Edit: a header is added to a VirtualMCPServer. The time ends when a watch shows its new ConfigMap. Edits run one after the other.
+- At rest: 50 s after a start without pending changes, and without edits since.
 - The operator has its default of four workers, and the options of Node and variables of glibc of its image. CPU is from \`/proc\`.`;
 
 const { values } = parseArgs({

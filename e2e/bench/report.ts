@@ -93,7 +93,7 @@ function renderOwnShare(servers: Comparison[]): string {
     return row ? [[title, row.loadCpu.toFixed(1), row.backendCpu.toFixed(1), row.cpu.toFixed(1)]] : [];
   });
   const header = ['with the bare proxy', 'load generator µs/call', 'backend µs/call', 'proxy µs/call'];
-  return `### What measuring costs\n\n${table(header, rows)}`;
+  return `### Cost of measuring\n\n${table(header, rows)}`;
 }
 
 function machine(busy: number): string {

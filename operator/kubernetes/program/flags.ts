@@ -71,35 +71,35 @@ function readResync(text: string): number {
 const RESOURCES = [
   ...RESOURCE_FLAGS,
   new Option('--runtime-image <image>', 'image of the pods of VirtualMCPServers').makeOptionMandatory(),
-  new Option('--image-pull-secret <name>', 'pull secret of the pods that are made; several times for several')
+  new Option('--image-pull-secret <name>', 'pull secret of the pods; repeat the flag for several')
     .argParser(readNames)
     .default([], 'none'),
   new Option(
     '--max-concurrent-rollouts <number>',
-    'how many servers and backends, together, an upgrade of the operator rolls at a time',
+    'maximum number of servers and backends, together, that an upgrade of the operator rolls at a time',
   )
     .argParser(readNumber(1, 1000))
     .default(10),
   new Option(
     '--stdio-attach',
-    'allow images on standard input and output whose command is unknown: they are attached to through the API server',
+    'allow images on standard input and output without a command; a bridge attaches to them through the API server',
   ).default(false),
   new Option('--allow-host-paths', 'allow hostPath volumes in podTemplateSpec, a way out of the pod').default(false),
   new Option(
     '--pod-annotation <names>',
-    'annotations that resources may give their pods, Deployments and Services, separated by commas or the flag several times; `prefix/*` allows all of a prefix',
+    'annotations that resources may set on their pods, Deployments and Services, separated by commas or repeated flags; `prefix/*` allows all of a prefix',
   )
     .argParser(readAnnotations)
     .default(POD_ANNOTATIONS, POD_ANNOTATIONS.map((name) => `\`${name}\``).join(', ')),
   new Option(
     '--sidecars-of <namespace/name>',
-    'VirtualMCPServers whose podTemplateSpec may bring containers, which then run beside the credentials of all callers',
+    'VirtualMCPServers whose podTemplateSpec may add containers; these run beside the credentials of all callers',
   )
     .argParser(readServers)
     .default([], 'none'),
   new Option(
     '--runtime-env <NAME=value>',
-    'variable of every runtime, such as HTTPS_PROXY, without credentials; several times for several',
+    'variable of every runtime, such as HTTPS_PROXY, without credentials; repeat the flag for several',
   )
     .argParser(readVariable)
     .default([], 'none'),
@@ -109,25 +109,26 @@ const RESOURCES = [
 ];
 
 const WORK = [
-  new Option('--workers <number>', 'how many resources are worked on at once').argParser(readNumber(1, 64)).default(4),
-  new Option(
-    '--resync <duration>',
-    'time after which a resource is looked at again although nothing changed, give or take a fifth',
-  )
+  new Option('--workers <number>', 'number of resources that are reconciled concurrently')
+    .argParser(readNumber(1, 64))
+    .default(4),
+  new Option('--resync <duration>', 'interval at which unchanged resources are reconciled again, plus or minus a fifth')
     .argParser(readResync)
     .default(600_000, '10m'),
 ];
 
 const ELECTION = [
-  new Option('--name <name>', 'name of this installation: of its Lease and of the objects of its webhook')
+  new Option('--name <name>', 'name of the installation, its Lease and the objects of its webhook')
     .argParser(readName)
     .default('vmcp-operator'),
-  new Option('--leader-election', 'of several operators only the one that holds the Lease acts').default(true),
-  new Option('--no-leader-election', 'act at once: for one operator only'),
-  new Option('--leader-election-namespace <name>', "namespace of the Lease; without: the operator's own").argParser(
+  new Option('--leader-election', 'let only the operator that holds the Lease act').default(true),
+  new Option('--no-leader-election', 'act at once; only for a single operator'),
+  new Option('--leader-election-namespace <name>', "namespace of the Lease; by default the operator's own").argParser(
     readName,
   ),
-  new Option('--leader-election-id <name>', 'name of the Lease; without: that of the installation').argParser(readName),
+  new Option('--leader-election-id <name>', 'name of the Lease; by default that of the installation').argParser(
+    readName,
+  ),
 ];
 
 const SERVING = [
@@ -136,7 +137,7 @@ const SERVING = [
     '::, all of both families',
   ),
   ...HEALTH_FLAGS,
-  new Option('--webhook-port <port>', 'port of the validating webhook; without: no webhook').argParser(readPort),
+  new Option('--webhook-port <port>', 'port of the validating webhook; by default no webhook runs').argParser(readPort),
   ...LOG_FLAGS,
 ];
 
@@ -151,7 +152,6 @@ export const FLAG_GROUPS = {
 
 /** Parses the command line of the operator. @throws CommanderError after it printed which flag is wrong and what to write */
 export function readFlags(args: string[], version: string, print: Print): Flags {
-  const description =
-    'Makes what VirtualMCPServers, MCPServers and their configurations say true in a Kubernetes cluster';
+  const description = 'Reconciles VirtualMCPServers, MCPServers and their configurations in a Kubernetes cluster';
   return parseFlags({ name: 'vmcp-operator', description, version }, FLAG_GROUPS, args, print).opts<Flags>();
 }

@@ -7,19 +7,20 @@ const NOTE =
 
 const INTRODUCTION = `# Operator
 
-\`node /app/dist/operator.js\`, the entry point of the image \`vmcp-operator\`. The chart sets its flags from its values. A flag that is wrong
-ends it with exit code 2 and a line that names the flag and what to write; a Lease that is lost ends it with 1; SIGTERM
-hands the Lease over and ends it with 0.
+\`node /app/dist/operator.js\` is the entry point of the image \`vmcp-operator\`. The chart sets its flags from its values. It ends with exit code
 
-Environment: \`POD_NAME\` and \`POD_NAMESPACE\` say where it runs; without them it is the name of the machine and the namespace of
-the kubeconfig's context.`;
+- 0 after SIGTERM, when it has released the Lease.
+- 1 when it has lost the Lease.
+- 2 for an invalid flag. The message names the flag and a valid value.
+
+The variables \`POD_NAME\` and \`POD_NAMESPACE\` name its pod. By default it uses the name of the machine, and the namespace of the kubeconfig's context.`;
 
 const ENDPOINTS = `## Endpoints
 
 | Port | Path | Answer |
 |---|---|---|
 | \`--health-port\` | \`/healthz\` | 200 while the process answers. |
-| \`--health-port\` | \`/readyz\` | 200 when all resources have been read, in operators that do not lead, too; 503 before. |
+| \`--health-port\` | \`/readyz\` | 200 when all resources have been read, also in operators that do not lead; 503 before. |
 | \`--metrics-port\` | \`/metrics\` | Prometheus' text format. |`;
 
 /** Renders the page about flags, endpoints and metrics. */

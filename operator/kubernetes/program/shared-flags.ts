@@ -59,10 +59,7 @@ export const RESOURCE_FLAGS = [
   new Option('--api-group <group>', 'API group of the kinds that are served')
     .argParser(readGroup)
     .default(DEFAULT_API_GROUP),
-  new Option(
-    '--watch-namespace <names>',
-    'namespaces that are served, separated by commas or the flag several times; without: all',
-  )
+  new Option('--watch-namespace <names>', 'namespaces to serve, separated by commas or repeated flags; by default all')
     .argParser(readNames)
     .default([], 'all'),
 ];
@@ -73,8 +70,8 @@ export const HEALTH_FLAGS = [
 ];
 
 export const LOG_FLAGS = [
-  new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'),
-  new Option('--log-format <format>', 'how it is logged: a JSON object or a text a line')
+  new Option('--log-level <level>', 'lowest level that is logged').choices(LOG_LEVELS).default('info'),
+  new Option('--log-format <format>', 'format of a log line: a JSON object or a text')
     .choices(LOG_FORMATS)
     .default('json'),
 ];
@@ -82,9 +79,9 @@ export const LOG_FLAGS = [
 export const CONNECTION_FLAGS = [
   new Option(
     '--kubeconfig <file>',
-    "kubeconfig; without: the pod's own account, or KUBECONFIG, or ~/.kube/config outside a cluster",
+    "kubeconfig; by default the pod's own account, or KUBECONFIG, or ~/.kube/config outside a cluster",
   ),
-  new Option('--context <name>', 'context of the kubeconfig; without: its current one'),
+  new Option('--context <name>', 'context of the kubeconfig; by default its current one'),
 ];
 
 export interface Print {

@@ -140,12 +140,12 @@ function row(rule: Rule): string {
   return `| ${where} | ${what} | ${list(verbs)} | ${why}${when === undefined ? '' : `; only with \`${when}\``} |`;
 }
 
-const HEAD = '| API group | What | Verbs | Why |\n| --- | --- | --- | --- |';
+const HEAD = '| API group | Resources | Verbs | Purpose |\n| --- | --- | --- | --- |';
 
 const SCOPE_TITLES: Record<Permission['scope'], string> = {
   watched: 'in each watched namespace; without `watchNamespaces` in all',
   own: 'in its own namespace',
-  cluster: 'on what has no namespace; not given with `watchNamespaces`',
+  cluster: 'cluster-scoped; not with `watchNamespaces`',
 };
 
 function accountSection({ title, permissions }: Account): string {
@@ -166,14 +166,15 @@ function page(): string {
 
 # Permissions in a cluster
 
-The pods of a VirtualMCPServer have no permission at all, and no token. Neither has a backend, unless its \`serviceAccount\` has some and it asks for a token (\`automountServiceAccountToken\`).
-\`${OWN_GROUP}\` stands for the API group that was chosen at install time, \`${OWN_NAME}\` for the name of the installation.
+The pods of a VirtualMCPServer have no permissions and no token. A backend has the permissions of its \`serviceAccount\`, and a token only with
+\`automountServiceAccountToken: true\`.
+\`${OWN_GROUP}\` stands for the API group of the installation, \`${OWN_NAME}\` for its name.
 
 ${operator}
 ${management}
 ## People
 
-These roles are made with \`rbac.aggregate\` (the default), so that whoever has a built-in role has them too.
+The chart makes these roles with \`rbac.aggregate\` (the default). Users of a built-in role then have them too.
 
 ${roles.join('\n')}`;
 }

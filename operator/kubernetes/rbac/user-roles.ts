@@ -16,10 +16,10 @@ const MANAGED = 'by the management API, and by `vmcp --context`';
 export const USER_ROLES: readonly UserRole[] = [
   {
     name: 'view',
-    meaning: 'Read every resource of these kinds. No Secret is read through them.',
+    meaning: 'Reads every resource of these kinds, and no Secret.',
     aggregateTo: ['view', 'edit', 'admin'],
     rules: [
-      { group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'reads' },
+      { group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'reads resources' },
       { group: OWN_GROUP, resources: ['virtualmcpservers/scale'], verbs: ['get'], why: 'reads the number of pods' },
       { group: OWN_GROUP, resources: KEPT, verbs: ['get', 'list'], why: MANAGED },
     ],
@@ -27,44 +27,44 @@ export const USER_ROLES: readonly UserRole[] = [
   {
     name: 'edit',
     meaning:
-      'Write these kinds. It equals creating pods and reading Secrets in the namespace: an MCPServer names its image and the Secrets that it gets.',
+      'Writes these kinds. This equals creating pods and reading Secrets in the namespace: an MCPServer names its image and its Secrets.',
     aggregateTo: ['edit', 'admin'],
     rules: [
       {
         group: OWN_GROUP,
         resources: KINDS,
         verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
-        why: 'writes',
+        why: 'writes resources',
       },
       {
         group: OWN_GROUP,
         resources: ['virtualmcpservers/scale'],
         verbs: ['update', 'patch'],
-        why: 'kubectl scale',
+        why: 'allows kubectl scale',
       },
       {
         group: OWN_GROUP,
         resources: ['mcpexternalauthconfigs'],
         verbs: ['use'],
-        why: 'refers to a configuration, whose credentials then go to the backend that refers to it',
+        why: 'refers to a configuration, whose credentials then go to the referring backend',
       },
       {
         group: OWN_GROUP,
         resources: ['mcpoidcconfigs'],
         verbs: ['use'],
-        why: 'writes a configuration, which decides who is let in by each server that names it',
+        why: 'writes a configuration, which decides about the callers of each server that names it',
       },
       {
         group: OWN_GROUP,
         resources: ['mcpgroups'],
         verbs: ['use'],
-        why: "joins a group, or serves it: the right to its members' credentials",
+        why: "joins or serves a group, and so uses its members' credentials",
       },
       {
         group: '',
         resources: ['serviceaccounts'],
         verbs: ['use'],
-        why: 'runs pods as an account, as the built-in role edit allows already',
+        why: 'runs pods as an account; the built-in role edit has this right already',
       },
       {
         group: OWN_GROUP,
@@ -77,7 +77,7 @@ export const USER_ROLES: readonly UserRole[] = [
         resources: ['secretproviders'],
         verbs: ['get', 'update'],
         when: 'management.enabled',
-        why: 'keys of stored secrets by the management API; to store one needs the right to write Secrets besides',
+        why: 'manages keys of stored secrets by the management API; storing one also needs the right to write Secrets',
       },
     ],
   },
