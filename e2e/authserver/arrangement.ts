@@ -16,17 +16,17 @@ type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_co
 type BackendDocument = RunConfigDocument['backends'][number];
 
 export interface ArrangementOptions {
-  /** In the order of the chain; the first one is the primary one unless `authServer` says otherwise. */
+  /** In the order of the chain. The first one is the primary provider, unless `authServer` says otherwise. */
   readonly providers?: readonly ProviderSpec[];
-  /** Memory unless given; `sqlite`: a file in its own folder. */
+  /** Default: memory. `sqlite`: a file in a separate folder. */
   readonly storage?: StorageDocument | 'sqlite';
-  /** Persistent unless said otherwise: files that outlive a restart. */
+  /** Default: persistent, in files that outlive a restart. */
   readonly keys?: 'persistent' | 'ephemeral';
-  /** Replicas that will be there at most: ports and redirect URIs are known before. */
+  /** Maximum number of replicas. Their ports and redirect URIs are fixed beforehand. */
   readonly replicas?: number;
   readonly authServer?: Partial<AuthServerDocument>;
   readonly config?: Partial<GatewayConfig>;
-  /** It is served over TLS with these. */
+  /** Certificate files; with them, the gateway serves over TLS. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** Files beside the run configuration: name to content. */
   readonly files?: Readonly<Record<string, string>>;
@@ -35,18 +35,18 @@ export interface ArrangementOptions {
   readonly observe?: ServeOptions['observe'];
 }
 
-/** A gateway with the embedded authorization server in this process, its providers, and a `whoami` behind each. */
+/** A gateway with the embedded authorization server in this process, its providers, and a `whoami` backend for each. */
 export interface Arrangement {
-  /** Where the authorization server and the endpoint are. */
+  /** Origin of the authorization server and the endpoint. */
   readonly origin: string;
   readonly resource: string;
-  /** Where its keys and secrets lie. */
+  /** Folder of its keys and secrets. */
   readonly folder: string;
   readonly providers: Readonly<Record<string, RunningProvider>>;
   readonly whoami: RunningFake;
-  /** The one in force. */
+  /** The running gateway. */
   readonly gateway: ServedGateway;
-  /** Another replica with the same configuration, at its own port; closed with the rest. */
+  /** Starts another replica with the same configuration at a separate port. Closing the arrangement closes it. */
   replica(changes?: Partial<GatewayConfig>): Promise<ServedGateway>;
   /** Ends the gateway and starts it again, with these changes. */
   restart(changes?: Partial<GatewayConfig>): Promise<void>;
@@ -59,9 +59,9 @@ export interface Arrangement {
 
 const USUAL: readonly ProviderSpec[] = [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } }];
 
-/** What is there before a gateway is. */
+/** The parts that exist before a gateway starts. */
 interface World extends Pick<Arrangement, 'origin' | 'resource' | 'folder' | 'providers' | 'whoami' | 'configOf'> {
-  /** One for each replica. */
+  /** One port for each replica. */
   readonly ports: readonly number[];
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ async function openWorld(options: ArrangementOptions): Promise<World> {
   };
 }
 
-/** Starts all of it. To be closed. */
+/** Starts an arrangement. The caller closes it. */
 export async function arrange(options: ArrangementOptions = {}): Promise<Arrangement> {
   const { ports, ...world } = await openWorld(options);
   const started: ServedGateway[] = [];
@@ -134,7 +134,7 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
   };
 }
 
-/** The same with processes of their own, as many as there are replicas. */
+/** The same arrangement with one process for each replica. */
 export interface ProcessArrangement extends Omit<World, 'ports'> {
   readonly processes: readonly Gateway[];
   client(): Promise<OAuthClient>;
@@ -165,7 +165,7 @@ async function findPorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Writes a signing key and a secret; `serial` makes the ones that come after them. */
+/** Writes a signing key and a secret. `serial`: number of the pair, higher for later ones. */
 export async function writeKeys(folder: string, serial = 1): Promise<void> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   await writeFile(keyFile(folder, serial), privateKey.export({ type: 'pkcs8', format: 'pem' }));
@@ -221,14 +221,14 @@ function storageIn(folder: string, storage: ArrangementOptions['storage'] = { ty
   return storage === 'sqlite' ? { type: 'sqlite', file: join(folder, 'logins.sqlite') } : storage;
 }
 
-/** A backend with the name of the provider whose token it gets. */
+/** Returns a backend with the name of the provider whose token it gets. */
 function injected({ name }: RunningProvider, { url }: RunningFake): BackendDocument {
   return { name, transport: 'streamable-http', url, auth: { type: 'upstream_inject', provider_name: name } };
 }
 
 export const EXCHANGE_AUDIENCE = 'https://files.example';
 
-/** A backend `exchanged`, whose token the first real provider gives for its own stored one. */
+/** Returns a backend `exchanged`, whose token the first real provider gives for its own stored one. */
 function exchanged(providers: readonly RunningProvider[], { url }: RunningFake, folder: string): BackendDocument[] {
   const real = providers.find((provider) => provider.real !== undefined);
   if (real === undefined) return [];

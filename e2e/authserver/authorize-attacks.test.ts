@@ -25,13 +25,13 @@ const open = (url: string, headers: Readonly<Record<string, string>> = {}) =>
   fetch(url, { redirect: 'manual', headers });
 const at = (name: string) => (page: Page) => page.url.host === world.providers[name]?.host && page.forms.length > 0;
 
-describe('an authorization request', () => {
+describe('the authorization endpoint', () => {
   it.each([
     ['has no code_challenge', { code_challenge: undefined }],
     ['asks for PKCE plain', { code_challenge_method: 'plain' }],
     ['leaves the PKCE method out, which would mean plain', { code_challenge_method: undefined }],
     ['has a code_challenge that is no SHA-256', { code_challenge: 'short' }],
-  ])('that %s is refused at the client, with iss and state', async (_name, parameters) => {
+  ])('refuses at the client a request that %s, with iss and state', async (_name, parameters) => {
     const begun = client.begin(parameters);
     const back = new URL((await open(begun.url)).headers.get('location') ?? '');
     expect(Object.fromEntries(back.searchParams)).toEqual({
@@ -56,24 +56,27 @@ describe('an authorization request', () => {
     ['by its scheme', 'http://app.example/callback'],
     ['by another host', 'https://evil.example/callback'],
     ['as it is not there', undefined],
-  ])('whose redirect URI differs %s gets an error page and never a redirect', async (_name, redirectUri) => {
-    const two = await world.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
-    const answer = await open(two.begin({ redirect_uri: redirectUri }).url);
-    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
-      status: 400,
-      location: null,
-    });
-    expect(answer.headers.get('content-type')).toContain('text/html');
-    expect(await answer.text()).not.toContain('evil.example');
-  });
+  ])(
+    'answers a redirect URI that differs %s with an error page, and never with a redirect',
+    async (_name, redirectUri) => {
+      const two = await world.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
+      const answer = await open(two.begin({ redirect_uri: redirectUri }).url);
+      expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+        status: 400,
+        location: null,
+      });
+      expect(answer.headers.get('content-type')).toContain('text/html');
+      expect(await answer.text()).not.toContain('evil.example');
+    },
+  );
 
-  it('may come back to any port on loopback', async () => {
+  it('accepts any port of a loopback redirect URI', async () => {
     const begun = client.begin({ redirect_uri: 'http://127.0.0.1:54321/callback' });
     const end = await new Robot().login(begun.url, { user: someone() });
     expect(end.origin).toBe('http://127.0.0.1:54321');
   });
 
-  it('of a client that is not known gets a page that says what to do, and no redirect', async () => {
+  it('answers an unknown client with a page that says what to do, and no redirect', async () => {
     const answer = await open(new OAuthClient(world.origin, 'forgotten').begin().url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
       status: 400,
@@ -82,7 +85,7 @@ describe('an authorization request', () => {
     expect(await answer.text()).toMatch(/<h1>/);
   });
 
-  it('for a foreign or a repeated resource is refused at the client', async () => {
+  it('refuses at the client a request for a foreign or repeated resource', async () => {
     const { resource } = world;
     for (const query of [
       `resource=${encodeURIComponent('https://elsewhere.example/mcp')}`,
@@ -94,7 +97,7 @@ describe('an authorization request', () => {
     }
   });
 
-  it('with poisoned Host or forwarding headers leads to configured URLs only', async () => {
+  it('sends requests with forged Host or forwarding headers to configured URLs only', async () => {
     const forwarding = {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'https',
@@ -118,8 +121,8 @@ describe('an authorization request', () => {
   });
 });
 
-describe('a login that somebody else began', () => {
-  it('is refused at its callback in another browser, and is not used up by that', async () => {
+describe('the login of another person', () => {
+  it('fails at its callback in another browser, and stays valid in its own', async () => {
     const [attacker, victim] = [new Robot(), new Robot()];
     const begun = client.begin();
     const before = { before: (url: URL) => url.pathname === '/oauth/callback/okta' };
@@ -130,7 +133,7 @@ describe('a login that somebody else began', () => {
       expect(page.status).toBe(400);
       expect(page.text).toContain('another browser');
     }
-    // In the attacker's own browser it still goes on: nothing was taken.
+    // The login continues in the attacker's own browser: the callback did not consume it.
     expect((await attacker.walk(leg, { user: someone() }, { at: at('github') })).url.host).toBe(
       world.providers.github?.host,
     );
@@ -139,7 +142,7 @@ describe('a login that somebody else began', () => {
   it.each([
     ['another site', 'https://evil.example/'],
     ['another server of this machine, to which the cookie is the same', 'http://127.0.0.1:9/'],
-  ])('is refused at its consent form in another browser, which %s makes send it', async (_from, url) => {
+  ])('fails at its consent form if %s makes another browser send it', async (_from, url) => {
     const [attacker, victim] = [new Robot(), new Robot()];
     const consent = await attacker.open(client.begin().url);
     await victim.open(client.begin().url);
@@ -149,12 +152,12 @@ describe('a login that somebody else began', () => {
     expect((await attacker.submit(consent)).url.host).toBe(world.providers.okta?.host);
   });
 
-  it('is refused at its consent form in a browser without the cookie', async () => {
+  it('fails at its consent form in a browser without the cookie', async () => {
     const consent = await new Robot().open(client.begin().url);
     expect((await new Robot().submit(consent)).text).toContain('another browser');
   });
 
-  it('is refused where another person does its second leg: the account that was linked first stays', async () => {
+  it('fails if another person does its second step, and the first linked account stays', async () => {
     const [okta, github] = CHAIN;
     const clock = setWallClock();
     const ending = { ...github, options: { refresh: 'none', expiresIn: 1 } } as const;
@@ -179,7 +182,7 @@ describe('a login that somebody else began', () => {
     }
   });
 
-  it('leaves nothing when the second leg comes from another browser', async () => {
+  it('leaves nothing if its second step comes from another browser', async () => {
     const [alice, mallory] = [someone(), someone()];
     const [one, two] = [new Robot(), new Robot()];
     const begun = client.begin();
@@ -194,7 +197,7 @@ describe('a login that somebody else began', () => {
 });
 
 describe('the consent page', () => {
-  it('comes first for a client that is new, although providers and browser remember the user', async () => {
+  it('appears for a new client, although providers and browser remember the user', async () => {
     const [robot, user] = [new Robot(), someone()];
     await client.login({ user }, { robot });
     const other = await world.client();
@@ -204,7 +207,7 @@ describe('the consent page', () => {
     expect(page.forms[0]?.buttons.map(({ value }) => value)).toEqual(expect.arrayContaining(['allow', 'deny']));
   });
 
-  it('comes again for more scopes, and for another redirect URI', async () => {
+  it('appears again for more scopes, and for another redirect URI', async () => {
     const [robot, user] = [new Robot(), someone()];
     const two = await world.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
     await two.login({ user }, { robot, parameters: { scope: 'mcp', redirect_uri: 'https://app.example/callback' } });
@@ -215,7 +218,7 @@ describe('the consent page', () => {
     expect(await asked({ scope: 'mcp', redirect_uri: REDIRECT })).toBe(true);
   });
 
-  it('cannot be answered by a foreign page, with a made-up ticket, or twice in different ways', async () => {
+  it('accepts no answer of a foreign page, with an invented ticket, or a second different answer', async () => {
     const robot = new Robot();
     const consent = await robot.open(client.begin().url);
     const forged = await fetch(`${world.origin}/oauth/consent`, {
@@ -238,7 +241,7 @@ describe('the consent page', () => {
     expect((await robot.submit(consent, { button: deny })).status).toBe(400);
   });
 
-  it('cannot be framed, is not kept, and tells no address to others', async () => {
+  it('forbids framing and caching, and sends no referrer', async () => {
     const { headers } = await open(client.begin().url);
     const csp = headers.get('content-security-policy') ?? '';
     expect(csp).toContain("frame-ancestors 'none'");
@@ -259,7 +262,7 @@ describe('the consent page', () => {
     expect(text).toMatch(/unverified|not verified|not checked/i);
   });
 
-  it('shows where the client gets its answer, and warns where that is this machine', async () => {
+  it('shows where the client gets its answer, and warns if that is this machine', async () => {
     const web = await world.client({ redirect_uris: ['https://app.example/callback'] });
     expect((await new Robot().open(web.begin().url)).text).toContain('app.example');
     expect((await new Robot().open(client.begin().url)).text).toMatch(/127\.0\.0\.1/);
@@ -267,7 +270,7 @@ describe('the consent page', () => {
 });
 
 describe('the cookie', () => {
-  it('is one, HttpOnly and Lax, and holds a new login with each', async () => {
+  it('has one name, HttpOnly and Lax, and a new value with each login', async () => {
     const [robot, user] = [new Robot(), someone()];
     const { headers } = await robot.open(client.begin().url);
     const set = [headers['set-cookie'] ?? []].flat();

@@ -22,7 +22,7 @@ afterEach(async () => {
   await closeAll();
 });
 
-/** A backend that looks at signatures as a service of AWS does: without one it answers 403. */
+/** Starts a backend that requires signatures like an AWS service: unsigned requests get 403. */
 async function start() {
   const problems: string[] = [];
   const backend = closing(
@@ -44,8 +44,8 @@ async function start() {
   return { world, backend, problems };
 }
 
-describe('a backend behind AWS signatures', () => {
-  it('gets each request signed, with a role that the caller’s own token assumed', async () => {
+describe('a backend with AWS signatures', () => {
+  it('gets each request signed, with a role assumed by the caller’s own token', async () => {
     const { world, problems } = await start();
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
@@ -62,7 +62,7 @@ describe('a backend behind AWS signatures', () => {
     });
   });
 
-  it('is probed without a signature, and its 403 to that is a sign of life', async () => {
+  it('gets unsigned probes, and its 403 counts as a healthy answer', async () => {
     const { world } = await start();
     expect(world.gateway.runtime.gateway.rooms.backends.get('cloud')?.health).toMatchObject({
       phase: 'ready',
@@ -71,7 +71,7 @@ describe('a backend behind AWS signatures', () => {
     expect(sts.asked).toHaveLength(0);
   });
 
-  it('sees each caller under a session name of its own', async () => {
+  it('sees a separate session name for each caller', async () => {
     const { world } = await start();
     const client = await world.client();
     for (const user of ['alice', 'bob']) {

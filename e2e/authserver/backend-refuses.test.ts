@@ -10,7 +10,7 @@ const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, r
 
 afterEach(closeAll);
 
-/** A backend that takes Okta's tokens, and does with a call's token what it is told. */
+/** Starts a backend that takes the provider's tokens and refuses calls as told. */
 async function withBackend(refuse: (authorization: string) => boolean, provider = OKTA) {
   const tokens: string[] = [];
   const backend = closing(
@@ -50,7 +50,7 @@ describe('a backend’s 401 to an injected token', () => {
     expect(at.refreshes()).toBe(1);
   });
 
-  it('that comes again means that this provider needs a login: once asked, never in a loop; no challenge is relayed', async () => {
+  it('requires a login at the provider if it comes twice, without a loop or a relayed challenge', async () => {
     const at = await withBackend(() => true);
     const reply = await at.call();
     expect(reply.status).toBe(200);
@@ -63,7 +63,7 @@ describe('a backend’s 401 to an injected token', () => {
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
   });
 
-  it('of many calls together renews once for all', async () => {
+  it('renews the token once for many parallel calls', async () => {
     let first: string | undefined;
     const at = await withBackend((token) => token === (first ??= token));
     const replies = await Promise.all(Array.from({ length: 20 }, at.call));
@@ -71,7 +71,7 @@ describe('a backend’s 401 to an injected token', () => {
     expect(at.refreshes()).toBe(1);
   });
 
-  it('whose provider gives no other token needs a login', async () => {
+  it('requires a login if the provider gives no other token', async () => {
     const at = await withBackend(() => true, { ...OKTA, options: { oidc: true, refresh: 'none' } });
     expect((await at.call()).text).toContain('/connections/link?ticket=');
     expect(at.tokens).toHaveLength(1);
@@ -79,7 +79,7 @@ describe('a backend’s 401 to an injected token', () => {
 });
 
 describe('a backend’s redirect', () => {
-  it('is not followed, so that the user’s token goes nowhere else', async () => {
+  it('has no effect, so the user’s token reaches no other host', async () => {
     const stolen: string[] = [];
     const internal = closing(
       await servePlain({

@@ -11,7 +11,7 @@ const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, r
 afterEach(closeAll);
 
 describe('a reload', () => {
-  it('takes a backend out of service that needs stored tokens without a server that has them', async () => {
+  it('takes a backend that needs stored tokens out of service if their server is gone', async () => {
     const world = closing(await arrange({ providers: [OKTA] }));
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     const without = world.configOf();
@@ -23,7 +23,7 @@ describe('a reload', () => {
     expect(answer.error).toMatchObject({ data: { backend: 'okta', reason: 'unavailable' } });
   });
 
-  it('keeps logins and stored tokens where something else changes', async () => {
+  it('keeps logins and stored tokens if it changes another part', async () => {
     const world = closing(await arrange({ providers: [OKTA] }));
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     const listen = { port: Number(new URL(world.origin).port), private_port: 0 };
@@ -36,7 +36,7 @@ describe('a reload', () => {
 const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', options: { refresh: 'none' } };
 
 describe('a provider that the document has out of service', () => {
-  /** The gateway starts anew with this provider out of service. */
+  /** Restarts the gateway with this provider out of service. */
   const startWithout = async (name: string, more: object = {}) => {
     const world = closing(await arrange({ providers: [OKTA, GITHUB], storage: 'sqlite' }));
     const alice = await (await world.client()).login({ user: 'alice' });
@@ -73,7 +73,7 @@ describe('a provider that the document has out of service', () => {
     expect(accountAt(world.providers[spec.name]!, await whoIs(world.resource, token, spec.name))).toBe('alice');
   });
 
-  it('skips an optional provider that is out of service at login', async () => {
+  it('lets a login skip it if it is optional', async () => {
     const { back } = await startWithout('github', { required: false });
     expect(back.get('error')).toBeNull();
     expect(back.get('code')).not.toBeNull();

@@ -16,7 +16,7 @@ export function callWhoami(
   return sendStateless(mcpUrl, 'tools/call', params, { authorization: `Bearer ${accessToken}` });
 }
 
-/** Who the caller is at that backend. @throws where the call failed */
+/** Returns the caller's identity at that backend. @throws if the call failed */
 export async function whoIs(mcpUrl: string, accessToken: string, backend: string): Promise<Caller> {
   const { status, text, answer } = await callWhoami(mcpUrl, accessToken, backend);
   const caller = answer.result?.structuredContent as Caller | undefined;
@@ -24,7 +24,7 @@ export async function whoIs(mcpUrl: string, accessToken: string, backend: string
   return caller;
 }
 
-/** Names of the tools that the caller sees. */
+/** Returns the names of the tools that the caller sees. */
 export async function toolNames(mcpUrl: string, accessToken: string): Promise<readonly string[]> {
   const { status, text, answer } = await sendStateless(
     mcpUrl,

@@ -16,11 +16,11 @@ afterEach(closeAll);
 
 const start = async (...args: Parameters<typeof arrange>) => closing(await arrange(...args));
 
-/** How often people came to the login page of each provider. */
+/** Returns the number of visits to the login page of each provider. */
 const visits = ({ providers }: Arrangement) =>
   Object.values(providers).map(({ odd }) => odd?.of('/authorize').filter(({ method }) => method === 'GET').length);
 
-/** Whose token each backend gets. */
+/** Returns the owner of the token that each backend gets. */
 async function accounts({ resource, providers }: Arrangement, accessToken: string) {
   const seen: Record<string, string | undefined> = {};
   for (const provider of Object.values(providers)) {
@@ -29,11 +29,11 @@ async function accounts({ resource, providers }: Arrangement, accessToken: strin
   return seen;
 }
 
-/** The login page of one provider, on the way of a login. */
+/** Matches the login page of one provider during a login. */
 const atProvider = (world: Arrangement, name: string) => (page: Page) =>
   page.url.host === world.providers[name]?.host && page.forms.length > 0;
 
-/** Walks on from a page to the redirect to the client, and redeems the code. */
+/** Continues from a page to the redirect to the client, and redeems the code. */
 async function finish(
   client: OAuthClient,
   robot: Robot,
@@ -81,7 +81,7 @@ describe('one login', () => {
     },
   );
 
-  it('in the same browser again asks no provider and no consent', async () => {
+  it('shows no provider and no consent page if repeated in the same browser', async () => {
     const world = await start({ providers: THREE });
     const [client, robot] = [await world.client(), new Robot()];
     await client.login({ user: 'alice' }, { robot });
@@ -92,7 +92,7 @@ describe('one login', () => {
     expect(visits(world)).toEqual([1, 1, 1]);
   });
 
-  it('in another browser asks the primary provider alone, whose user has linked the others', async () => {
+  it('visits only the primary provider in another browser of a user with linked providers', async () => {
     const world = await start({ providers: THREE });
     const client = await world.client();
     await client.login({ user: 'alice' });
@@ -101,7 +101,7 @@ describe('one login', () => {
     expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
   });
 
-  it('with prompt=login asks at the primary provider again, whoever is signed in there', async () => {
+  it('visits the primary provider again with prompt=login, even if it remembers a user', async () => {
     const world = await start({ providers: THREE });
     const [client, robot] = [await world.client(), new Robot()];
     await client.login({ user: 'alice' }, { robot });
@@ -111,7 +111,7 @@ describe('one login', () => {
     expect(await accounts(world, token)).toMatchObject({ okta: 'bob' });
   });
 
-  it('with prompt=none answers login_required without a browser login, and a code with one', async () => {
+  it('answers prompt=none with login_required without a browser login, and with a code otherwise', async () => {
     const world = await start({ providers: [OKTA, GITHUB] });
     const [client, robot] = [await world.client(), new Robot()];
     const none = { robot, parameters: { prompt: 'none' } };
@@ -123,10 +123,10 @@ describe('one login', () => {
   });
 });
 
-describe('a login that comes to nothing', () => {
+describe('a failed login', () => {
   const legs = THREE.map(({ name }, index) => [index + 1, name] as const);
 
-  it.each(legs)('by a denial at provider %i of 3: access_denied, and nothing of it is left', async (_nr, name) => {
+  it.each(legs)('ends with access_denied at a denial at provider %i of 3, and leaves nothing', async (_nr, name) => {
     const world = await start({ providers: THREE });
     const [client, robot] = [await world.client(), new Robot()];
     const { back, state } = await client.authorize({ user: 'alice', denies: atProvider(world, name) }, { robot });
@@ -137,28 +137,31 @@ describe('a login that comes to nothing', () => {
       iss: world.origin,
     });
     expect(back.href).not.toContain('secret-detail');
-    // No provider counts as linked: the next login, in a browser of its own, visits all of them.
+    // No provider counts as linked: the next login, in another browser, visits all of them.
     const before = visits(world);
     await client.login({ user: 'alice' });
     expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
   });
 
-  it.each(legs)('as provider %i of 3 fails at its token endpoint: an error in our words', async (_nr, name) => {
-    const world = await start({ providers: THREE });
-    const client = await world.client();
-    world.providers[name]?.odd?.setFault('token', 'fail');
-    const { back, state } = await client.authorize({ user: 'alice' });
-    expect(back.searchParams.get('error')).toMatch(/^(temporarily_unavailable|server_error)$/);
-    expect(back.searchParams.get('state')).toBe(state);
-    expect(back.searchParams.get('iss')).toBe(world.origin);
-    expect(back.href).not.toContain('secret-detail');
-    world.providers[name]?.odd?.setFault('token', undefined);
-    const before = visits(world);
-    await client.login({ user: 'alice' });
-    expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
-  });
+  it.each(legs)(
+    "ends with the server's own error text if provider %i of 3 fails at its token endpoint",
+    async (_nr, name) => {
+      const world = await start({ providers: THREE });
+      const client = await world.client();
+      world.providers[name]?.odd?.setFault('token', 'fail');
+      const { back, state } = await client.authorize({ user: 'alice' });
+      expect(back.searchParams.get('error')).toMatch(/^(temporarily_unavailable|server_error)$/);
+      expect(back.searchParams.get('state')).toBe(state);
+      expect(back.searchParams.get('iss')).toBe(world.origin);
+      expect(back.href).not.toContain('secret-detail');
+      world.providers[name]?.odd?.setFault('token', undefined);
+      const before = visits(world);
+      await client.login({ user: 'alice' });
+      expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
+    },
+  );
 
-  it.each(legs)('as it is left at provider %i of 3: the next one begins anew and ends well', async (_nr, name) => {
+  it.each(legs)('lets the next login succeed if the user leaves it at provider %i of 3', async (_nr, name) => {
     const world = await start({ providers: THREE });
     const [client, robot] = [await world.client(), new Robot()];
     await robot.walk(client.begin().url, { user: 'alice' }, { at: atProvider(world, name) });
@@ -166,7 +169,7 @@ describe('a login that comes to nothing', () => {
     expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
   });
 
-  it('at the consent page: access_denied, and no provider was visited', async () => {
+  it('ends with access_denied at the consent page, before any provider', async () => {
     const world = await start({ providers: THREE });
     const client = await world.client();
     const denies = ({ url }: Page) => url.origin === world.origin;
@@ -176,8 +179,8 @@ describe('a login that comes to nothing', () => {
   });
 });
 
-describe('several logins at once', () => {
-  it('of two tabs, leg by leg in turn, both finish', async () => {
+describe('several parallel logins', () => {
+  it('both finish in two tabs, with alternating steps', async () => {
     const world = await start({ providers: THREE });
     const [client, robot] = [await world.client(), new Robot()];
     const [first, second] = [client.begin(), client.begin()];
@@ -197,7 +200,7 @@ describe('several logins at once', () => {
     expect(tokens[0]?.refresh_token).not.toBe(tokens[1]?.refresh_token);
   });
 
-  it('of two users in two browsers, leg by leg in turn, never mix', async () => {
+  it('never mix two users in two browsers, with alternating steps', async () => {
     const world = await start({ providers: THREE });
     const client = await world.client();
     const people = ['alice', 'bob'].map((user) => ({ user, robot: new Robot(), begun: client.begin() }));
@@ -218,13 +221,13 @@ describe('several logins at once', () => {
     }
   });
 
-  it('of which one is gone back in: a step that was done is not done again, the one in front goes on', async () => {
+  it('repeat no finished step after the back button, and continue in front', async () => {
     const world = await start({ providers: THREE });
     const [client, robot] = [await world.client(), new Robot()];
     const begun = client.begin();
     const okta = await robot.walk(begun.url, { user: 'alice' }, { at: atProvider(world, 'okta') });
     const github = await robot.submit(okta, { fields: { login: 'alice' } });
-    // The back button, and the form once more; then the callback itself.
+    // Submits the form again after the back button, and then requests the callback itself.
     const asked = () => world.providers.okta?.odd?.of('/token').length;
     const before = asked();
     const again = await robot.submit(okta, { fields: { login: 'alice' } });
@@ -236,7 +239,7 @@ describe('several logins at once', () => {
     expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
   });
 
-  it('of one authorize URL that is requested twice, as some clients fetch it before, both can go on', async () => {
+  it('both continue from one authorize URL that a client requested twice, because some clients prefetch it', async () => {
     const world = await start({ providers: [OKTA] });
     const [client, robot] = [await world.client(), new Robot()];
     const begun = client.begin();
@@ -250,7 +253,7 @@ describe('several logins at once', () => {
 describe('an optional provider', () => {
   const optional = [OKTA, { ...GITHUB, required: false }];
 
-  it('that is not wanted is left out; a tool stands for it, and its link makes the backend’s own appear', async () => {
+  it("stays out of the login if the user declines it; a tool replaces its backend's tools until its link is used", async () => {
     const world = await start({ providers: optional });
     const [client, robot] = [await world.client(), new Robot()];
     const person = { user: 'alice', checks: { 'link=github': false } };
@@ -259,13 +262,13 @@ describe('an optional provider', () => {
     expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
   });
 
-  it('that is wanted is visited with the others', async () => {
+  it('takes part in the login if the user wants it', async () => {
     const world = await start({ providers: optional });
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice' });
   });
 
-  it.each(['denied', 'down'])('that is %s does not keep the login from its end', async (how) => {
+  it.each(['denied', 'down'])('does not prevent the login if it is %s', async (how) => {
     const world = await start({ providers: optional });
     const client = await world.client();
     if (how === 'down') world.providers.github?.odd?.setFault('token', 'fail');

@@ -28,8 +28,8 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
   const statusOf = async (accessToken: string) => (await callWhoami(world.resource, accessToken, 'github')).status;
   const visitsAtGithub = () => world.providers.github?.odd?.of('/authorize').length ?? 0;
 
-  describe('a code that comes a second time', () => {
-    it('is refused and ends what was issued for it; the user’s tokens at providers go with the last session', async () => {
+  describe('a code used twice', () => {
+    it('fails and ends its tokens; the user’s tokens at providers go with the last session', async () => {
       const person = someone();
       const [first, other] = [await client.code(person), await client.code(person)];
       const [tokens, others] = [tokensOf(await client.redeem(first)), tokensOf(await client.redeem(other))];
@@ -45,19 +45,19 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
       expect(visitsAtGithub()).toBeGreaterThan(before);
     });
 
-    it('ten times at once has one winner at most', async () => {
+    it('has at most one winner of ten parallel uses', async () => {
       const done = await client.code(someone());
       const answers = await Promise.all(Array.from({ length: 10 }, () => client.redeem(done)));
       const winners = answers.filter(({ status }) => status === 200);
       expect(winners.length).toBeLessThanOrEqual(1);
       for (const answer of answers) if (answer.status !== 200) refused(answer, 'invalid_grant');
-      // And what it was given ended, as others had the code too.
+      // The winner's tokens end, too, because other parties have the code.
       for (const winner of winners) refused(await client.refresh(tokensOf(winner).refresh_token), 'invalid_grant');
     });
   });
 
   describe('a refresh token', () => {
-    it('that is old ends its session, and no other one of that user', async () => {
+    it('ends its session if it is old, and no other session of that user', async () => {
       const person = someone();
       const [tokens, others] = [await client.login(person), await client.login(person)];
       const second = tokensOf(await client.refresh(tokens.refresh_token));
@@ -69,7 +69,7 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
       expect(await statusOf(others.access_token)).toBe(200);
     });
 
-    it('that comes twenty times at once, and again, gives the same successor', async () => {
+    it('gives the same successor for twenty parallel uses, and one more', async () => {
       const { refresh_token: token } = await client.login(someone());
       const answers = await Promise.all(Array.from({ length: 20 }, () => client.refresh(token)));
       const successors = new Set([...answers, await client.refresh(token)].map((came) => tokensOf(came).refresh_token));
@@ -78,7 +78,7 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
     });
   });
 
-  it('are refused to another client, and not used up by it', async () => {
+  it('reject another client, which does not use them up', async () => {
     const [other, done] = [await world.client(), await client.code(someone())];
     refused(await other.redeem(done), 'invalid_grant');
     const tokens = tokensOf(await client.redeem(done));
@@ -88,7 +88,7 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
     expect(await statusOf(tokens.access_token)).toBe(200);
   });
 
-  it('that are revoked by their client serve no more, at once', async () => {
+  it('stop working at once after their client revokes them', async () => {
     const person = someone();
     for (const kind of ['refresh_token', 'access_token'] as const) {
       const tokens = await client.login(person);
@@ -100,7 +100,7 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
   });
 });
 
-describe('a request for tokens', () => {
+describe('the token endpoint', () => {
   let world: Arrangement;
   let client: OAuthClient;
   beforeAll(async () => {
@@ -109,7 +109,7 @@ describe('a request for tokens', () => {
   });
   afterAll(() => world.close());
 
-  it('with a wrong code_verifier, redirect URI or resource is refused, and does not use the code up', async () => {
+  it('refuses a wrong code_verifier, redirect URI or resource, and does not use the code up', async () => {
     const done = await client.code({ user: 'alice' });
     const wrong: [Readonly<Record<string, string>>, string][] = [
       [{ code_verifier: 'x'.repeat(43) }, 'invalid_grant'],
@@ -124,7 +124,7 @@ describe('a request for tokens', () => {
     expect((await client.redeem(done, { resource: world.resource })).status).toBe(200);
   });
 
-  it('of an unknown client is answered 401 invalid_client, so that clients register again', async () => {
+  it('answers an unknown client with 401 invalid_client, so that the client registers again', async () => {
     const { refresh_token: token } = await client.login({ user: 'alice' });
     for (const answer of [
       await client.token({ client_id: 'forgotten', grant_type: 'refresh_token', refresh_token: token }),
@@ -134,13 +134,13 @@ describe('a request for tokens', () => {
     expect((await client.refresh(token)).status).toBe(200);
   });
 
-  it('is also answered at the default path of MCP 2025-03-26, where clients ask that have not kept the metadata', async () => {
+  it('also answers at the default path of MCP 2025-03-26, for clients that have not kept the metadata', async () => {
     const { refresh_token: token } = await client.login({ user: 'alice' });
     const form = { grant_type: 'refresh_token', refresh_token: token, client_id: client.id };
     expect((await postForm(`${world.origin}/token`, form)).body.refresh_token).toMatch(/^\S+$/);
   });
 
-  it('can narrow the scope, and never widen it', async () => {
+  it('narrows the scope, and never widens it', async () => {
     const narrow = { parameters: { scope: 'mcp' } };
     const tokens = await client.login({ user: 'alice' }, narrow);
     expect(tokens.scope).toBe('mcp');
@@ -148,7 +148,7 @@ describe('a request for tokens', () => {
     expect(tokensOf(await client.refresh(tokens.refresh_token, { scope: 'mcp unheard-of' })).scope).toBe('mcp');
   });
 
-  it('for a foreign or a repeated resource is refused when refreshing, too', async () => {
+  it('refuses a foreign or repeated resource at a refresh, too', async () => {
     const { refresh_token: token } = await client.login({ user: 'alice' });
     refused(await client.refresh(token, { resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
     expect((await client.refresh(token, { resource: world.resource })).status).toBe(200);

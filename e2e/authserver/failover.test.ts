@@ -15,12 +15,12 @@ const PAUSE = 100;
 
 afterEach(closeAll);
 
-/** One client that refreshes again and again, as clients do: after a 503 it tries the same token again. */
+/** A client that refreshes continuously. After a 503 it tries the same token again, as real clients do. */
 interface Refreshing {
   readonly tokens: () => Tokens;
   readonly refusals: string[];
   readonly unavailable: () => number;
-  /** How often it got new tokens. */
+  /** Returns how often the client got new tokens. */
   readonly refreshed: () => number;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ function keepRefreshing(client: OAuthClient, first: Tokens): Refreshing {
   };
 }
 
-/** Each of them has got new tokens since now. */
+/** Waits until each client has got new tokens. */
 async function untilAllRefreshed(loops: readonly Refreshing[]): Promise<void> {
   const before = loops.map((loop) => loop.refreshed());
   await until('a refresh of every session', () => loops.every((loop, nr) => loop.refreshed() > before[nr]!));
@@ -69,7 +69,7 @@ describeWithRedis('the master of a Redis with three Sentinels that dies while fo
     ['at once', 0],
     ['after a second in which nothing was replicated', 1_000],
   ])(
-    '%s: only 503 in between, and no session is lost',
+    'causes only 503 meanwhile, and loses no session (%s)',
     async (_name, cut) => {
       const group = await startRedisGroup();
       closing({ close: () => group.stop() });

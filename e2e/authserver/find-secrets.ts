@@ -1,11 +1,11 @@
-/** Ways in which the same secret can be written. */
+/** Returns the encodings of one secret. */
 function variantsOf(secret: string): readonly string[] {
   const hex = Buffer.from(secret).toString('hex');
   const plain = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), hex];
   return [...new Set([...plain, ...insideBase64(secret)])];
 }
 
-/** What of it is always the same inside a longer text in base64, wherever it begins there. */
+/** Returns the parts of its base64 text that are the same at any offset inside a longer text. */
 function insideBase64(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);
@@ -15,7 +15,7 @@ function insideBase64(secret: string): readonly string[] {
   });
 }
 
-/** Names of secrets with the outputs that hold them, in whatever form. */
+/** Returns the names of secrets with the outputs that contain them, in any encoding. */
 export function findSecrets(
   outputs: Readonly<Record<string, string>>,
   secrets: ReadonlyMap<string, string>,

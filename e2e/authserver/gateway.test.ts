@@ -35,25 +35,25 @@ describe('the gateway with its authorization server', () => {
     embedded_auth_server_config: { ...world.configOf().embedded_auth_server_config!, ...changes },
   });
 
-  /** Audit lines are written a moment later. */
+  /** Waits for a text in the log, because audit lines appear a moment later. */
   const logged = async (text: string) => {
     const until = Date.now() + 5_000;
     while (!world.gateway.log().includes(text) && Date.now() < until) await sleep(10);
     expect(world.gateway.log()).toContain(text);
   };
 
-  it('takes a changed authorization server over with all else, or not at all', async () => {
+  it('applies a changed authorization server with all other changes, or not at all', async () => {
     await start();
     const client = await world.client();
     const tokens = await client.login({ user: 'alice' });
     await reconfigure(withServer({ scopes_supported: ['mcp', 'more'] }));
     expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
-    // Its audit file cannot be opened: the former audit log stays, and all else is taken over.
+    // The audit file cannot be opened: the former audit log stays, and all other changes apply.
     const audit_config: GatewayConfig['audit_config'] = { enabled: true, logFile: '/no/such/folder/audit.log' };
     await reconfigure({ ...withServer({ scopes_supported: ['other'] }), audit_config });
     expect((await status()).config_refused).toBeNull();
     expect((await metadata()).scopes_supported).toEqual(['other']);
-    // A key of it cannot be read: neither its scopes nor its backends are in force.
+    // One key cannot be read: neither the new scopes nor the new backends apply.
     const key = { signing_key_config: { signing_key_file: '/no/such/key' }, scopes_supported: ['third'] };
     await reconfigure({ ...withServer(key), backends: [] });
     expect((await status()).config_refused?.message).toContain('/no/such/key');
@@ -62,7 +62,7 @@ describe('the gateway with its authorization server', () => {
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
   });
 
-  it('gets an authorization server while it runs, and lets it go again', async () => {
+  it('gets an authorization server at run time, and removes it again', async () => {
     await start();
     const jwks = { keys: [{ ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }) }] };
     const without: Partial<GatewayConfig> = {
@@ -80,7 +80,7 @@ describe('the gateway with its authorization server', () => {
     expect((await callWhoami(world.resource, access_token, 'okta')).status).toBe(200);
   });
 
-  it('goes on with the former keys when a file holds none any more', async () => {
+  it('keeps the former keys if a file no longer holds one', async () => {
     await start();
     const client = await world.client();
     const tokens = await client.login({ user: 'alice' });
@@ -105,7 +105,7 @@ describe('the gateway with its authorization server', () => {
     expect((await get('/.well-known/jwks.json')).status).toBe(200);
   });
 
-  it('says in its status what is in force, what is lost on restart, and where providers send people back to', async () => {
+  it('shows in its status the active parts, the losses on a restart, and the redirect URIs for providers', async () => {
     await start({ keys: 'ephemeral' });
     await (await world.client()).login({ user: 'alice' });
     const { auth_server, warnings } = await status();
@@ -122,7 +122,7 @@ describe('the gateway with its authorization server', () => {
     expect(world.gateway.log()).toContain('after a restart everybody has to log in again');
   });
 
-  it('writes an audit line for each thing that happens to tokens', async () => {
+  it('writes an audit line for each event of tokens', async () => {
     await start();
     const client = await world.client();
     const tokens = await client.login({ user: 'alice' });

@@ -4,7 +4,7 @@ import { Robot } from '../robot/robot.ts';
 import { arrange, type Arrangement } from './arrangement.ts';
 import { register, type OAuthClient } from './oauth-client.ts';
 
-/** The status of a request whose path goes out as it stands. */
+/** Returns the status of a request whose path is sent unchanged. */
 function statusOf(origin: string, path: string, method = 'GET', headers: Record<string, string> = {}): Promise<number> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
@@ -17,7 +17,7 @@ function statusOf(origin: string, path: string, method = 'GET', headers: Record<
   });
 }
 
-describe('an authorization server that is spoken to in odd ways', () => {
+describe('an authorization server with malformed requests', () => {
   let world: Arrangement;
   let client: OAuthClient;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('an authorization server that is spoken to in odd ways', () => {
   afterAll(() => world.close());
 
   it.each(['HTTPS://evil.example/callback', 'HttpS://evil.example/callback', 'hTTPS://evil.example:443/callback'])(
-    'lets no client in whose host is not allowed, also with the redirect URI %s',
+    'accepts no client whose host is not allowed, also with the redirect URI %s',
     async (uri) => {
       const { status, body } = await register(world.origin, { redirect_uris: [uri] });
       expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_redirect_uri' });
@@ -35,7 +35,7 @@ describe('an authorization server that is spoken to in odd ways', () => {
   );
 
   it.each(['/oauth/callback/%zz', '/oauth/callback/%', '/oauth/callback/%c0%ae'])(
-    'answers a path that cannot be decoded as a fault of the request: %s',
+    'answers an undecodable path with a client error: %s',
     async (path) => {
       const status = await statusOf(world.origin, path);
       expect(status).toBeGreaterThanOrEqual(400);
@@ -43,7 +43,7 @@ describe('an authorization server that is spoken to in odd ways', () => {
     },
   );
 
-  it.each(['99999', '65536'])('refuses the loopback port %s, which there cannot be', async (port) => {
+  it.each(['99999', '65536'])('refuses the invalid loopback port %s', async (port) => {
     const redirect_uri = `http://127.0.0.1:${port}/callback`;
     const page = await new Robot().open(client.begin({ redirect_uri }).url);
     expect(page.status).toBe(400);
@@ -60,17 +60,17 @@ describe('an authorization server that is spoken to in odd ways', () => {
     ['/oauth/callback/__proto__', 'GET'],
     ['/connections/', 'GET'],
     ['/connections/link/', 'GET'],
-  ])('has nothing at %s', async (path, method) => {
+  ])('answers 404 at %s', async (path, method) => {
     expect(await statusOf(world.origin, path, method)).toBe(404);
   });
 
-  it.each(['PUT', 'DELETE', 'PATCH', 'TRACE'])('takes no %s', async (method) => {
+  it.each(['PUT', 'DELETE', 'PATCH', 'TRACE'])('answers 405 to %s', async (method) => {
     for (const path of ['/oauth/authorize', '/oauth/token', '/oauth/consent', '/connections']) {
       expect(await statusOf(world.origin, path, method)).toBe(405);
     }
   });
 
-  it('answers no request that names another host', async () => {
+  it('answers 403 to a request with another host', async () => {
     const headers = { host: 'evil.example' };
     for (const path of ['/oauth/authorize', '/connections', '/.well-known/oauth-authorization-server']) {
       expect(await statusOf(world.origin, path, 'GET', headers)).toBe(403);
@@ -79,7 +79,7 @@ describe('an authorization server that is spoken to in odd ways', () => {
   });
 });
 
-describe('what is no token, no ticket and no parameter of anybody’s', () => {
+describe('an invalid token, ticket or parameter', () => {
   let world: Arrangement;
   let client: OAuthClient;
   beforeAll(async () => {
@@ -88,7 +88,7 @@ describe('what is no token, no ticket and no parameter of anybody’s', () => {
   });
   afterAll(() => world.close());
 
-  /** Answers that are no fault of the request’s. */
+  /** Returns the requests that get a server error. */
   async function faults(requests: readonly (readonly [path: string, init?: RequestInit])[]): Promise<string[]> {
     const found: string[] = [];
     for (const [path, init] of requests) {
@@ -100,7 +100,7 @@ describe('what is no token, no ticket and no parameter of anybody’s', () => {
   const form = (path: string, values: Readonly<Record<string, string>>) =>
     [path, { method: 'POST', body: new URLSearchParams(values) }] as const;
 
-  it('is refused at every endpoint, and tokens that were damaged with it', async () => {
+  it('gets a client error at every endpoint, and so do damaged tokens', async () => {
     const { access_token: token, refresh_token: refresh } = await client.login({ user: 'alice' });
     const [head = '', payload = '', signature = ''] = token.split('.');
     const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<string, unknown>;
@@ -135,7 +135,7 @@ describe('what is no token, no ticket and no parameter of anybody’s', () => {
     for (const secret of [token, refresh, refresh.split('.')[1] ?? token]) expect(log).not.toContain(secret);
   });
 
-  it('is a fault of the request in each parameter of a login and each member of a registration', async () => {
+  it('gets a client error in each parameter of a login and each member of a registration', async () => {
     const requests: [string, RequestInit?][] = [];
     for (const name of PARAMETERS) {
       for (const value of ODD) {

@@ -13,7 +13,7 @@ describeOnEachStorage('a user whose provider tells a name with half a character 
   });
   afterAll(() => world.close());
 
-  it('logs in, again and again, and disturbs nobody else', async () => {
+  it('logs in repeatedly, and disturbs no other user', async () => {
     const client = await world.client();
     for (let times = 0; times < 2; times += 1) {
       const tokens = await client.login({ user: 'alice' });
@@ -25,8 +25,8 @@ describeOnEachStorage('a user whose provider tells a name with half a character 
   });
 });
 
-describe('groups that a provider tells below another claim', () => {
-  it('bind users of the embedded server as they bind those of other issuers', async () => {
+describe('groups of a provider under another claim', () => {
+  it('bind users of the embedded server like users of other issuers', async () => {
     const policies = [
       'permit(principal, action, resource);',
       'forbid(principal in Group::"contractors", action, resource);',

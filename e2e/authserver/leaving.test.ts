@@ -17,8 +17,8 @@ afterEach(async () => {
 
 const start = async (options: ArrangementOptions) => closing(await arrange(options));
 
-describe('a refresh long after the primary provider was last asked', () => {
-  it('asks it again, and takes over what it says of the user now', async () => {
+describe('a refresh long after the last answer of the primary provider', () => {
+  it("asks the provider again, and updates the user's data", async () => {
     const time = setWallClock();
     const options = { oidc: true, refresh: 'rotates', expiresIn: 3_600, claims: { title: 'clerk' } } as const;
     const claims: Record<string, unknown> = options.claims;
@@ -35,7 +35,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(claimsOf(tokens.access_token).name).toBe('Alice Newname');
   });
 
-  it('asks a real provider by its refresh, where its access token does not open user-info', async () => {
+  it('asks a real provider by a refresh if its access token does not give access to user-info', async () => {
     const time = setWallClock();
     const world = await start({ providers: [{ name: 'okta', kind: 'real' }] });
     const client = await world.client();
@@ -45,7 +45,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(status).toBe(200);
   });
 
-  it('ends the session with invalid_grant when the provider says invalid_grant; the browser login with it', async () => {
+  it('ends the session and the browser login with invalid_grant if the provider answers invalid_grant', async () => {
     const time = setWallClock();
     const world = await start({ providers: [OKTA] });
     const [client, robot] = [await world.client(), new Robot()];
@@ -59,7 +59,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(page.text).not.toContain('alice N.');
   });
 
-  it('goes on when the provider is unreachable, until 24 h after its last answer: then 503, and nobody is logged out', async () => {
+  it('succeeds without the provider until 24 h after its last answer; then it gets 503, and no user is logged out', async () => {
     const time = setWallClock();
     const world = await start({ providers: [OKTA] });
     const client = await world.client();
@@ -78,7 +78,7 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
   });
 
-  it('does not wait long for a provider that hangs', async () => {
+  it('does not wait long for a hanging provider', async () => {
     const time = setWallClock();
     const world = await start({ providers: [OKTA] });
     const client = await world.client();
@@ -110,7 +110,7 @@ describe('a browser login', () => {
 });
 
 describe('a login', () => {
-  it('that is not refreshed for its lifespan is over', async () => {
+  it('ends if it is not refreshed for its lifespan', async () => {
     const time = setWallClock();
     const world = await start({ providers: [OKTA] });
     const client = await world.client();
@@ -120,7 +120,7 @@ describe('a login', () => {
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
   });
 
-  it('slides with use and ends after 30 days whatever happens', async () => {
+  it('extends with use, and ends after 30 days in any case', async () => {
     const time = setWallClock();
     const world = await start({ providers: [OKTA] });
     const client = await world.client();

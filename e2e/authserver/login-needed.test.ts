@@ -20,7 +20,7 @@ afterEach(async () => {
   jest.restoreAllMocks();
 });
 
-/** Alice is logged in, without the provider that she may leave out. */
+/** Logs alice in, without the optional provider. */
 async function start(options: ArrangementOptions = {}) {
   const world = closing(await arrange({ providers: [OKTA, GITHUB], ...options }));
   const client = await world.client();
@@ -29,7 +29,7 @@ async function start(options: ArrangementOptions = {}) {
   return { world, client, token, bearer: { authorization: `Bearer ${token}` } };
 }
 
-/** A backend that answers nobody without a token, so that nothing is known of it before. */
+/** Starts a backend that refuses requests without a token, so that the gateway knows nothing of it. */
 async function serveLocked(tools = 1) {
   const seen: (string | undefined)[] = [];
   const streams: string[] = [];
@@ -50,14 +50,14 @@ async function serveLocked(tools = 1) {
   return { seen, streams, backendFor };
 }
 
-/** She logs in at both now, in another browser. */
+/** Logs in at both providers, in another browser. */
 const linkAll = (client: OAuthClient) => client.login({ user: 'alice' });
 
 const textOf = ({ result }: Rpc) => (result?.content as { text: string }[] | undefined)?.[0]?.text ?? '';
 const linkIn = (text: string) => /http\S+/.exec(text)?.[0] ?? '';
 
 describe('a call that needs a login, of a client with sessions', () => {
-  it('is answered -32042 where the client opens URLs, which is told when the login is done', async () => {
+  it('gets -32042 if the client opens URLs, and a notification when the login is done', async () => {
     const { world, client, bearer } = await start();
     const session = await SessionClient.open(world.resource, bearer, OPENS_URLS);
     const stream = await session.stream();
@@ -83,7 +83,7 @@ describe('a call that needs a login, of a client with sessions', () => {
     ['declared nothing', {}, '2025-11-25'],
     ['declared forms only', { elicitation: {} }, '2025-11-25'],
     ['speaks a revision without URL mode', OPENS_URLS, '2025-06-18'],
-  ])('is an error result with the link at HTTP 200 where the client %s', async (_case, capabilities, revision) => {
+  ])('gets an error result with the link at HTTP 200 if the client %s', async (_case, capabilities, revision) => {
     const { world, bearer } = await start();
     const session = await SessionClient.open(world.resource, bearer, capabilities, revision);
     const { status, answer } = await session.call('github_whoami');
@@ -92,7 +92,7 @@ describe('a call that needs a login, of a client with sessions', () => {
     expect(linkIn(textOf(answer))).toMatch(LINK);
   });
 
-  it('is a JSON-RPC error with the link where it is no tool', async () => {
+  it('gets a JSON-RPC error with the link if it calls no tool', async () => {
     const { world, bearer } = await start({ backends: [(await serveLocked()).backendFor('github')] });
     const session = await SessionClient.open(world.resource, bearer);
     const { status, answer } = await session.request('prompts/get', { name: 'locked_review' });
@@ -101,7 +101,7 @@ describe('a call that needs a login, of a client with sessions', () => {
     expect(linkIn(answer.error?.message ?? '')).toMatch(LINK);
   });
 
-  it('leads there also when the login is over and the client still has the tools from before', async () => {
+  it('leads to the login, too, if the old login ended and the client still has the old tools', async () => {
     const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
     const backends = [(await serveLocked()).backendFor('github')];
     const config = { aggregation: { conflict_resolution: 'priority' } } as const;
@@ -119,7 +119,7 @@ describe('a call that needs a login, of a client with sessions', () => {
     expect((await session.call('whoami')).answer.result).toMatchObject({ structuredContent: expect.anything() });
   });
 
-  it('also holds for the backend’s own stream, which joins again when the login is done', async () => {
+  it('includes the backend’s own stream, which connects again when the login is done', async () => {
     const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
     const { streams, backendFor } = await serveLocked();
     const clock = setWallClock();
@@ -139,7 +139,7 @@ describe('a call that needs a login, of a client with sessions', () => {
     stream.close();
   });
 
-  it('opens no session at the backend, and initialize never fails, also where whole lists are wanted', async () => {
+  it('opens no session at the backend; initialize never fails, also with partial_failure_mode fail', async () => {
     const failure_handling = { partial_failure_mode: 'fail' } as const;
     const backends = [(await serveLocked()).backendFor('github')];
     const { world, bearer } = await start({ backends, config: { operational: { failure_handling } } });
@@ -157,7 +157,7 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
     return sendStateless(resource, 'tools/call', { name: 'github_whoami', arguments: {}, _meta, ...params }, bearer);
   };
 
-  it('asks for input where the client opens URLs, and gives back what a backend gave before', async () => {
+  it('asks for input if the client opens URLs, and returns the former request state of the backend', async () => {
     const { world, bearer } = await start();
     const { status, answer } = await call(world.resource, bearer, { requestState: 'of-the-backend' });
     expect(status).toBe(200);
@@ -177,7 +177,7 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
     });
   });
 
-  it('goes on with the same call as soon as the login is done, if the client waits for it', async () => {
+  it('continues as soon as the login is done if the client waits for it', async () => {
     const { world, client, token, bearer } = await start();
     const inputResponses = { vmcp_connect_github: { action: 'accept' } };
     const waiting = call(world.resource, bearer, { inputResponses });
@@ -187,7 +187,7 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
     expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
   });
 
-  it('is an error result when the user declines, and asks no more', async () => {
+  it('gets an error result when the user declines, and asks no more', async () => {
     const { world, bearer } = await start();
     const { answer } = await call(world.resource, bearer, {
       inputResponses: { vmcp_connect_github: { action: 'decline' } },
@@ -197,7 +197,7 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
     expect(textOf(answer)).not.toContain('ticket=');
   });
 
-  it('is an error result with the link for any other client', async () => {
+  it('gets an error result with the link for any other client', async () => {
     const { world, token } = await start();
     const { answer } = await callWhoami(world.resource, token, 'github');
     expect(answer.result).toMatchObject({ resultType: 'complete', isError: true });
@@ -206,7 +206,7 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
 });
 
 describe('the tool that leads to a login', () => {
-  it('gives the link to clients that only show text, and says when there is no need of it', async () => {
+  it('gives the link to clients that only show text, and says when no login is needed', async () => {
     const { world, client, bearer } = await start();
     const session = await SessionClient.open(world.resource, bearer);
     const { answer } = await session.call('connect_github');
@@ -217,7 +217,7 @@ describe('the tool that leads to a login', () => {
     expect((await session.toolNames()).sort()).toEqual(['github_whoami', 'okta_whoami']);
   });
 
-  it('is one for all backends of its provider, and there for nobody who has logged in there', async () => {
+  it('appears once for all backends of its provider, and not for users with that login', async () => {
     const backends = [(await serveLocked()).backendFor('github', 'issues')];
     const { world, client, token } = await start({ backends });
     expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
@@ -239,7 +239,7 @@ describe('the tool that leads to a login', () => {
       false,
     ],
     ['let nobody do anything', [], false],
-  ])('is shown and answers as policies say that %s', async (_case, policies, isShown) => {
+  ])('obeys policies that %s', async (_case, policies, isShown) => {
     const { world, token, bearer } = await start({ config: { authz: { policies } } });
     expect((await toolNames(world.resource, token)).includes('connect_github')).toBe(isShown);
     const session = await SessionClient.open(world.resource, bearer);
@@ -248,7 +248,7 @@ describe('the tool that leads to a login', () => {
     else expect(answer.error).toEqual((await session.call('no_such_tool')).answer.error);
   });
 
-  it('has a name that no backend can take, which is reported', async () => {
+  it('has a name that no backend can take, and reports a collision', async () => {
     const rival = closing(
       await servePlain({
         tools: 1,
@@ -287,7 +287,7 @@ async function statusOf(privatePort: number): Promise<string> {
 }
 
 describe('a probe of a backend with users’ own credentials', () => {
-  it('goes without a credential, takes a 401 for a sign of life, and its tools are counted when somebody listed them', async () => {
+  it('sends no credential, takes a 401 as a healthy answer, and counts tools after a user has listed them', async () => {
     const { seen, backendFor } = await serveLocked(3);
     const backends = [backendFor('okta')];
     const world = closing(await arrange({ providers: [OKTA], backends }));
@@ -300,7 +300,7 @@ describe('a probe of a backend with users’ own credentials', () => {
     expect(backend()).toMatchObject({ phase: 'ready', tools: 3 });
   });
 
-  it('finds out that it is away', async () => {
+  it('notices an unavailable backend', async () => {
     const gone = await servePlain({ tools: 1 });
     await gone.close();
     const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;

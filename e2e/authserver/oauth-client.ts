@@ -23,13 +23,13 @@ interface Pair {
   readonly challenge: string;
 }
 
-/** A request at the authorization endpoint, and what its answer is redeemed with. */
+/** A request at the authorization endpoint, with the values that redeem its answer. */
 interface Begun extends Pair {
   readonly url: string;
   readonly state: string;
 }
 
-/** In which browser, and with which parameters of the authorize URL besides the usual ones. */
+/** The browser, and extra parameters of the authorize URL. */
 export interface How {
   readonly robot?: Robot;
   readonly parameters?: Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ function newPair(): Pair {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** Posts a form, and reads the JSON that comes. */
+/** Posts a form. Returns the JSON answer. */
 export async function postForm(
   url: string,
   form: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
@@ -93,12 +93,12 @@ export class OAuthClient {
     return new OAuthClient(origin, String(body.client_id), redirectUri);
   }
 
-  /** The same client at another replica. */
+  /** Returns the same client at another replica. */
   at(origin: string): OAuthClient {
     return new OAuthClient(origin, this.id, this.redirectUri);
   }
 
-  /** An authorize URL; parameters that are undefined are left out. */
+  /** Makes an authorize URL, without parameters that are undefined. */
   begin(parameters: Readonly<Record<string, string | undefined>> = {}): Begun {
     const pair = newPair();
     const state = parameters.state ?? randomBytes(8).toString('hex');
@@ -115,7 +115,7 @@ export class OAuthClient {
     return { ...pair, state, url: `${this.origin}/oauth/authorize?${new URLSearchParams(given).toString()}` };
   }
 
-  /** A login as far as the redirect back to this client. */
+  /** Runs a login up to the redirect back to this client. */
   async authorize(
     person: Person,
     { robot = new Robot(), parameters = {} }: How = {},
@@ -124,7 +124,7 @@ export class OAuthClient {
     return { ...begun, back: await robot.login(begun.url, person) };
   }
 
-  /** A code with what it is redeemed with. @throws where the login ended with an error */
+  /** Returns a code with the values that redeem it. @throws if the login ended with an error */
   async code(person: Person, how?: How): Promise<Begun & { readonly code: string }> {
     const done = await this.authorize(person, how);
     const code = done.back.searchParams.get('code');
@@ -142,7 +142,7 @@ export class OAuthClient {
     });
   }
 
-  /** A whole login. @throws where it fails */
+  /** Runs a whole login. @throws if it fails */
   async login(person: Person, how?: How): Promise<Tokens> {
     return tokensOf(await this.redeem(await this.code(person, how)));
   }
@@ -160,13 +160,13 @@ export class OAuthClient {
   }
 }
 
-/** @throws where it is a refusal */
+/** @throws if the answer is a refusal */
 export function tokensOf({ status, text, body }: Came): Tokens {
   if (status !== 200) throw new Error(`no tokens: ${status} ${text}`);
   return body as unknown as Tokens;
 }
 
-/** What an access token says, not verified. */
+/** Returns the claims of an access token without verification. */
 export function claimsOf(accessToken: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
 }

@@ -16,7 +16,7 @@ describeOnEachStorage(
     afterAll(() => world.close());
 
     it.each([['namespace'], ['name'], ['uid']] as const)(
-      'opens for none with another %s, though it has the same storage and secrets',
+      'opens for no server with another %s, even with the same storage and secrets',
       async (part) => {
         const { access_token: token } = await (await world.client()).login({ user: 'alice' });
         expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');

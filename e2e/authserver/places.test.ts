@@ -12,12 +12,12 @@ afterEach(closeAll);
 
 type Document = Readonly<Record<string, unknown>>;
 const read = async (url: string) => (await (await fetch(url)).json()) as Document;
-/** All URLs in a document. */
+/** Returns all URLs in a document. */
 const urlsIn = (document: Document) =>
   Object.values(document).filter((value): value is string => typeof value === 'string' && /^https?:/.test(value));
 
 describe('an issuer with a path, and another base for browsers', () => {
-  it('are what all documents, tokens and redirects name, wherever they are asked for', async () => {
+  it('appear in all documents, tokens and redirects, at any address', async () => {
     const world = closing(await arrange());
     const { origin } = world;
     const [issuer, base] = [`${origin}/tenant/a`, `${origin.replace('127.0.0.1', 'localhost')}/login`];
@@ -54,12 +54,12 @@ describe('an issuer with a path, and another base for browsers', () => {
 });
 
 describe('an issuer over TLS', () => {
-  it('has a cookie that is Secure and of this host alone, and tells https URLs only', async () => {
+  it('sets a Secure host-only cookie, and announces only https URLs', async () => {
     const tls = makeCertificates();
     closing({ close: () => tls.remove() });
     const before = getGlobalDispatcher();
     setGlobalDispatcher(new Agent({ connect: { ca: tls.ca } }));
-    // Node's own has a dispatcher of its own.
+    // Node's built-in fetch has a separate dispatcher.
     const fetches = jest.spyOn(globalThis, 'fetch').mockImplementation(fetchByUndici as unknown as typeof fetch);
     try {
       const world = closing(await arrange({ tls }));

@@ -8,7 +8,7 @@ import { callWhoami, whoIs } from './call-tool.ts';
 import { tokensOf, type OAuthClient } from './oauth-client.ts';
 import { accountAt } from './providers.ts';
 
-/** Seconds that an access token of the provider lives. */
+/** Lifespan of the provider's access token, in seconds. */
 const UPSTREAM_LIFESPAN = 2;
 
 describeWithRedis('two processes on one Redis', () => {
@@ -66,7 +66,7 @@ describeWithRedis('two processes on one Redis', () => {
     for (const { status, body } of answers) if (status !== 200) expect(body.error).toBe('invalid_grant');
   });
 
-  it('refuse within 5 seconds what was revoked at the other, and end its streams', async () => {
+  it('refuse a token within 5 seconds after its revocation at the other, and end its streams', async () => {
     const tokens = await inTurn(clients, 0).login(someone());
     const session = await SessionClient.open(inTurn(endpoints, 1), { authorization: `Bearer ${tokens.access_token}` });
     const stream = await session.stream();
@@ -77,7 +77,7 @@ describeWithRedis('two processes on one Redis', () => {
     const there = () => callWhoami(inTurn(endpoints, 1), tokens.access_token, 'okta');
     await until('a refusal at the other', async () => (await there()).status === 401);
     await until('the end of the stream', () => !stream.isOpen());
-    // 5 s, and what a busy machine takes.
+    // 5 s, and time for a busy machine.
     expect(performance.now() - revokedAt).toBeLessThan(8_500);
   });
 

@@ -35,7 +35,7 @@ describe('an ID token of the second provider of three', () => {
     'alg-none',
     'shared-secret',
     'foreign-key',
-  ] as const)('that is wrong (%s) ends the login; nothing of it is left', async (fault) => {
+  ] as const)('ends the login if it is invalid (%s), and stores nothing', async (fault) => {
     const okta = world.providers.okta!.odd!;
     const person = someone();
     okta.setIdTokenFault(fault);
@@ -56,7 +56,7 @@ describe('an ID token of the second provider of three', () => {
 
 describe('the token endpoint of the second provider of three', () => {
   it.each(['fail', 'html', 'huge', 'redirect', 'unknown-client'] as const)(
-    'that answers oddly (%s) ends the login with an error in our words, which tells nothing of the answer',
+    "ends the login with the server's own error, without content of its odd answer (%s)",
     async (fault) => {
       const okta = world.providers.okta!.odd!;
       okta.setFault('token', fault);
@@ -70,7 +70,7 @@ describe('the token endpoint of the second provider of three', () => {
 });
 
 describe('a provider', () => {
-  it('that sends iss in its answers is believed when it is the right one only', async () => {
+  it('passes only with the right iss if it sends iss in its answers', async () => {
     for (const [iss, error] of [
       ['sent', null],
       ['wrong', 'server_error'],
@@ -83,7 +83,7 @@ describe('a provider', () => {
     }
   });
 
-  it('whose callback comes without a code, or with two, ends the login', async () => {
+  it('ends the login by a callback without a code, or with two', async () => {
     for (const change of [
       (url: URL) => url.searchParams.delete('code'),
       (url: URL) => url.searchParams.append('code', 'x'),
@@ -99,7 +99,7 @@ describe('a provider', () => {
     }
   });
 
-  it('that is named in the callback of another’s login gets nothing', async () => {
+  it("gets nothing by a callback for another provider's login", async () => {
     const robot = new Robot();
     const before = (url: URL) => url.pathname.startsWith('/oauth/callback/');
     const { next } = await robot.walk(client.begin().url, someone(), { before });
@@ -108,7 +108,7 @@ describe('a provider', () => {
     const page = await robot.open(swapped);
     expect(page.status).toBe(400);
     expect(world.providers.okta!.odd!.of('/token')).toHaveLength(tokenRequests);
-    // It was not used up by that.
+    // The wrong callback did not consume the login.
     expect((await robot.open(next!, { before: () => true })).next?.host).toBe(world.providers.okta!.host);
   });
 });

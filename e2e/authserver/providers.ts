@@ -15,11 +15,11 @@ export interface ProviderSpec {
   readonly kind: 'real' | 'odd';
   readonly required?: boolean;
   readonly options?: OAuthProviderOptions;
-  /** It does not say who the user is: no user-info is asked. */
+  /** The provider does not identify the user: the server requests no user-info. */
   readonly isUnnamed?: boolean;
-  /** Seconds that access tokens of a real one live. */
+  /** Lifespan of a real provider's access tokens, in seconds. */
   readonly tokenLifetime?: number;
-  /** What the configuration says besides, e.g. `additional_authorization_params`. */
+  /** Further configuration, e.g. `additional_authorization_params`. */
   readonly more?: Partial<Pick<UpstreamDocument, 'additional_authorization_params'>>;
 }
 
@@ -36,7 +36,7 @@ export interface RunningProvider {
   close(): Promise<void>;
 }
 
-/** Starts a provider; `callbacks` are the redirect URIs that it knows, `secretFile` is where its client secret will lie. */
+/** Starts a provider. `callbacks`: the redirect URIs that it knows. `secretFile`: path for its client secret. */
 export async function startProvider(
   spec: ProviderSpec,
   callbacks: readonly string[],
@@ -120,7 +120,7 @@ const withUserInfo = (issuer: string) => ({
   },
 });
 
-/** Whose token a backend got: what the token itself says, or whom the provider gave it to. */
+/** Returns the owner of a token that a backend got: by the token itself, or by the provider's records. */
 export function accountAt({ odd }: RunningProvider, { subject, tokenHash }: Caller): string | undefined {
   if (odd === undefined) return subject ?? undefined;
   return odd.issued().find(([token]) => shortHash(token) === tokenHash)?.[1];

@@ -11,7 +11,7 @@ import { setWallClock, type WallClock } from './wall-clock.ts';
 const TIMES = 5;
 const isRenewal = ({ form }: { readonly form: URLSearchParams }) => form.get('grant_type') === 'refresh_token';
 
-/** Does both at once, the one a moment earlier or later each time. */
+/** Runs both at once. Each time, one of them starts a little earlier. */
 async function together<A, B>(times: number, one: () => Promise<A>, other: () => Promise<B>): Promise<[A, B]> {
   const late = async <T>(begin: () => Promise<T>, ticks: number): Promise<T> => {
     for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -25,7 +25,7 @@ describeOnEachStorage('at the same moment', (place) => {
   let client: OAuthClient;
   let clock: WallClock;
   let people = 0;
-  /** Settles when the last provider may answer who asks it for tokens. */
+  /** Settles when the last provider may answer token requests. */
   let answering = Promise.resolve();
   const before = (path: string) => (path === '/token' ? answering : Promise.resolve());
   const someone = () => ({ user: `racer-${++people}` });
@@ -49,7 +49,7 @@ describeOnEachStorage('at the same moment', (place) => {
     expect((await callWhoami(world.resource, accessToken, 'github')).status).toBe(401);
   };
 
-  /** Presses a button of the connections page, and the one that asks whether that is meant. */
+  /** Presses a button of the connections page. Returns a function that confirms it. */
   async function press(robot: Robot, action: string, provider?: string): Promise<() => Promise<Page>> {
     const page = await robot.open(`${world.origin}/connections`);
     const form = page.forms.find(({ fields }) =>
@@ -62,7 +62,7 @@ describeOnEachStorage('at the same moment', (place) => {
     return () => robot.submit(asked);
   }
 
-  it('a refresh and a revocation leave nothing that serves', async () => {
+  it('ends the session: a refresh and a revocation', async () => {
     for (let times = 0; times < TIMES; times += 1) {
       const tokens = await client.login(someone());
       const [refreshed, revoked] = await together(
@@ -77,7 +77,7 @@ describeOnEachStorage('at the same moment', (place) => {
     }
   });
 
-  it('a refresh, a redemption and signing out everywhere leave nothing that serves', async () => {
+  it('ends all sessions: a refresh, a redemption and a sign-out everywhere', async () => {
     for (let times = 0; times < TIMES; times += 1) {
       const [person, robot] = [someone(), new Robot()];
       const tokens = await client.login(person, { robot });
@@ -97,7 +97,7 @@ describeOnEachStorage('at the same moment', (place) => {
     }
   });
 
-  it('the one consent form sent ten times begins one login', async () => {
+  it('begins one login: ten copies of one consent form', async () => {
     const robot = new Robot();
     const consent = await robot.open(client.begin().url);
     const before = (url: URL) => url.host === world.providers.okta?.host;
@@ -105,7 +105,7 @@ describeOnEachStorage('at the same moment', (place) => {
     expect(new Set(pages.map(({ next }) => next?.href))).toEqual(new Set([expect.any(String)]));
   });
 
-  it('the one callback that comes ten times ends one leg, and asks the provider once', async () => {
+  it('ends one login step with one request to the provider: ten copies of one callback', async () => {
     const [person, robot] = [someone(), new Robot()];
     const callback = (url: URL) => url.pathname === '/oauth/callback/okta';
     const { next } = await robot.walk(client.begin().url, person, { before: callback });
@@ -117,7 +117,7 @@ describeOnEachStorage('at the same moment', (place) => {
     expect(asked() - askedBefore).toBe(1);
   });
 
-  it('a renewal and unlinking leave that provider unlinked', async () => {
+  it('unlinks the provider: a renewal and an unlinking', async () => {
     const begin = async () => {
       const robot = new Robot();
       const tokens = await client.login(someone(), { robot });
@@ -137,7 +137,7 @@ describeOnEachStorage('at the same moment', (place) => {
       await together(times, one.call, one.unlink);
       await isUnlinked(one);
     }
-    // Once more, with the provider asked before and its answer after.
+    // Once more, with the provider's answer after the unlinking.
     const renewals = () => world.providers.github?.odd?.of('/token').filter(isRenewal).length ?? 0;
     const former = renewals();
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -150,7 +150,7 @@ describeOnEachStorage('at the same moment', (place) => {
     await isUnlinked(last);
   });
 
-  it('an old refresh token and the one in force end the session, or give what is ended', async () => {
+  it('ends the session and all its tokens: an old and the current refresh token', async () => {
     for (let times = 0; times < TIMES; times += 1) {
       const first = await client.login(someone());
       const second = tokensOf(await client.refresh(first.refresh_token));

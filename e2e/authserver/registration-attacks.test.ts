@@ -5,7 +5,7 @@ import { arrange, type Arrangement } from './arrangement.ts';
 import { OAuthClient, postJson, register } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
 
-describe('a registration', () => {
+describe('the registration endpoint', () => {
   let world: Arrangement;
   beforeAll(async () => {
     world = await arrange({ authServer: { cimd: { enabled: true } } });
@@ -24,12 +24,12 @@ describe('a registration', () => {
     'http://2130706433.example/callback',
     'not a url',
     '',
-  ])('with the redirect URI %j is refused', async (uri) => {
+  ])('refuses the redirect URI %j', async (uri) => {
     const { status, body } = await register(world.origin, { redirect_uris: [uri] });
     expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_redirect_uri' });
   });
 
-  it('with none, with too many or with too long redirect URIs is refused', async () => {
+  it('refuses a client with none, too many or too long redirect URIs', async () => {
     const many = Array.from({ length: 11 }, (_, nr) => `https://app.example/${nr}`);
     for (const redirect_uris of [
       undefined,
@@ -42,7 +42,7 @@ describe('a registration', () => {
     }
   });
 
-  it('that is no JSON, no object, or too large is refused', async () => {
+  it('refuses a body that is no JSON, no object, or too large', async () => {
     const url = `${world.origin}/oauth/register`;
     for (const body of ['{', '[]', '1', 'null']) expect((await postJson(url, body)).status).toBe(400);
     const { status } = await postJson(url, {
@@ -52,7 +52,7 @@ describe('a registration', () => {
     expect(status).toBe(413);
   });
 
-  it('as real clients send it is granted, and what is not supported is substituted', async () => {
+  it('accepts registrations as real clients send them, and substitutes unsupported values', async () => {
     const uris = ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect', 'cursor://anysphere.cursor-mcp/oauth'];
     const { status, body } = await register(world.origin, {
       redirect_uris: uris,
@@ -101,7 +101,7 @@ describe('the URL of a client metadata document', () => {
     ['a private address', () => 'https://10.0.0.1/client.json'],
     ['a link-local address', () => 'https://169.254.169.254/latest/meta-data/client.json'],
     ['a host without a path', () => 'https://app.example'],
-  ])('at %s is refused by a page, without a redirect, in time, and nothing is asked', async (_name, urlOf) => {
+  ])('gets an error page in time, without a redirect or a request, at %s', async (_name, urlOf) => {
     const before = asked;
     const begun = new OAuthClient(world.origin, urlOf((server.address() as AddressInfo).port)).begin();
     const started = performance.now();
@@ -114,7 +114,7 @@ describe('the URL of a client metadata document', () => {
     expect(asked).toBe(before);
   });
 
-  it('is said to be supported where it is enabled alone', async () => {
+  it('appears as supported in the metadata only if it is enabled', async () => {
     const metadata = async (origin: string) =>
       (await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()) as Record<string, unknown>;
     const without = await arrange();
@@ -125,7 +125,7 @@ describe('the URL of a client metadata document', () => {
 });
 
 describeOnEachStorage('a flood of registrations', (place) => {
-  it('is slowed down with 429 and forgets no client', async () => {
+  it('gets 429, and removes no client', async () => {
     const world = await arrange({
       storage: place().fresh(),
       authServer: { limits: { registrations_per_minute: 5, clients: 100 } },
@@ -139,7 +139,7 @@ describeOnEachStorage('a flood of registrations', (place) => {
         expect(status).toBe(429);
         expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
       }
-      // Forwarding headers of a peer that is not trusted choose no limit: all their requests share one, ten times as wide.
+      // Forwarding headers of an untrusted peer select no limit: its requests share one, ten times as high.
       const forwarded = await Promise.all(
         Array.from({ length: 60 }, (_, index) =>
           postJson(
@@ -158,7 +158,7 @@ describeOnEachStorage('a flood of registrations', (place) => {
     }
   });
 
-  it('that fills all places is refused; the clients that are there go on', async () => {
+  it('gets 503 at the limit of clients, and existing clients continue', async () => {
     const world = await arrange({
       storage: place().fresh(),
       authServer: { limits: { registrations_per_minute: 1_000, clients: 3 } },

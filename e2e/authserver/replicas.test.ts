@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const errorOf = ({ status, body }: Came) => ({ status, error: body.error });
 
-/** Two replicas of one server. */
+/** Starts two replicas of one server. */
 async function two(options: ArrangementOptions) {
   const world = closing(await arrange({ providers: [OKTA], replicas: 2, ...options }));
   const other = await world.replica();
@@ -30,7 +30,7 @@ async function two(options: ArrangementOptions) {
 describeOnEachStorage(
   'two replicas',
   (place) => {
-    it('let a login begin at one and go on at the other, and take each other’s tokens', async () => {
+    it('let a login begin at one and continue at the other, and accept each other’s tokens', async () => {
       const { world, other, client, there } = await two({ storage: place().fresh() });
       const done = await client.code({ user: 'alice' });
       const tokens = tokensOf(await there.redeem(done));
@@ -39,7 +39,7 @@ describeOnEachStorage(
       expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
     });
 
-    it('have one winner at most of ten parallel redemptions of a code', async () => {
+    it('have at most one winner of ten parallel redemptions of a code', async () => {
       const { client, there } = await two({ storage: place().fresh() });
       const done = await client.code({ user: 'alice' });
       const answers = await Promise.all(Array.from({ length: 10 }, (_, nr) => [client, there][nr % 2]!.redeem(done)));
@@ -49,7 +49,7 @@ describeOnEachStorage(
       }
     });
 
-    it('give a consent form and a callback that come ten times at both one answer, and hold none that can be read', async () => {
+    it('give ten copies of a consent form and a callback one answer, and store no readable code', async () => {
       const { world, other, client } = await two({ storage: place().fresh() });
       const robot = new Robot();
       const at = (url: URL, nr: number) => new URL(url.pathname + url.search, [world.origin, other.origin][nr % 2]);
@@ -96,7 +96,7 @@ describeOnEachStorage(
       for (const caller of callers) expect(accountAt(world.providers.okta!, caller)).toBe('alice');
     });
 
-    it('refuse within 5 seconds what was revoked at the other, by its client or by signing out everywhere', async () => {
+    it('refuse tokens within 5 seconds after a revocation or a sign-out everywhere at the other', async () => {
       const clock = setWallClock();
       const { world, other, client } = await two({ storage: place().fresh() });
       const robot = new Robot();
@@ -110,7 +110,7 @@ describeOnEachStorage(
       for (const token of all) expect((await callWhoami(other.url, token, 'okta')).status).toBe(401);
     });
 
-    it('take a new key and secret over one after the other, within 120 seconds, without a refusal', async () => {
+    it('apply a new key and secret in turn, within 120 seconds, without refusing a token', async () => {
       const clock = setWallClock();
       const { world, other, client, there } = await two({ storage: place().fresh() });
       await writeKeys(world.folder, 2);
@@ -131,7 +131,7 @@ describeOnEachStorage(
       let tokens = await client.login({ user: 'alice' });
       await reconfigure(world.gateway, [2, 1]);
       clock.forward(119_000);
-      // What the first replica makes is still under the former key, which the other one knows.
+      // The first replica still uses the former key, which the other one knows.
       tokens = tokensOf(await client.refresh(tokens.refresh_token));
       expect((await callWhoami(other.url, tokens.access_token, 'okta')).status).toBe(200);
       tokens = tokensOf(await there.refresh(tokens.refresh_token));

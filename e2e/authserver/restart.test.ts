@@ -26,7 +26,7 @@ const accountsOf = async ({ resource, providers }: Arrangement, token: string) =
     Object.values(providers).map(async (provider) => accountAt(provider, await whoIs(resource, token, provider.name))),
   );
 
-/** Signing keys and secrets by their numbers, the first in force. */
+/** Returns the configuration of signing keys and secrets by their numbers, the active one first. */
 function listed(world: Arrangement, serials: readonly number[]) {
   const { folder } = world;
   const config = world.configOf();
@@ -57,7 +57,7 @@ async function statusOf({ gateway }: Arrangement): Promise<ServerStatus> {
 describeOnEachStorage(
   'a restart with keys that stay',
   (place) => {
-    it('logs nobody out: access token, refresh, upstream tokens, browser login and consent go on', async () => {
+    it('logs no user out: access token, refresh, upstream tokens, browser login and consent stay valid', async () => {
       const world = await start({ storage: place().fresh() });
       const [client, robot] = [await world.client(), new Robot()];
       const tokens = await client.login({ user: 'alice' }, { robot });
@@ -70,7 +70,7 @@ describeOnEachStorage(
       expect(page.next?.searchParams.get('code')).toBeTruthy();
     });
 
-    it('in the middle of a login lets it go on, leg and code', async () => {
+    it('continues a login from its current step, and from its code', async () => {
       const world = await start({ storage: place().fresh() });
       const [client, robot] = [await world.client(), new Robot()];
       const begun = client.begin();
@@ -84,7 +84,7 @@ describeOnEachStorage(
       expect(await accountsOf(world, tokens.access_token)).toEqual(['alice', 'alice']);
     });
 
-    it('and keys and secrets that are made anew while running, then alone: every login survives', async () => {
+    it('loses no login to new keys and secrets, added at run time and then used alone', async () => {
       const clock = setWallClock();
       const world = await start({ storage: place().fresh() });
       const client = await world.client();
@@ -93,7 +93,7 @@ describeOnEachStorage(
       await writeKeys(world.folder, 2);
       const withListen = { listen: { port: Number(new URL(world.origin).port), private_port: 0 } };
       await world.gateway.reconfigure({ ...listed(world, [2, 1]), ...withListen });
-      // Published and checked at once; in force when every replica has seen them.
+      // The server publishes and accepts the new key at once. It signs with it when all replicas know it.
       expect((await statusOf(world)).signing_keys).toMatchObject({ signing: before.signing_keys.signing });
       expect((await statusOf(world)).secrets.making).toBe(before.secrets.making);
       clock.forward(121_000);
@@ -110,7 +110,7 @@ describeOnEachStorage(
       expect((await client.refresh(second.refresh_token)).status).toBe(200);
     });
 
-    it('and files whose content is another now takes that over while running', async () => {
+    it('becomes unnecessary after new content of the key files, which applies at run time', async () => {
       const world = await start({ storage: place().fresh() });
       const before = await statusOf(world);
       await writeKeys(world.folder, 1);
@@ -118,13 +118,13 @@ describeOnEachStorage(
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       const after = await statusOf(world);
-      // Nothing of the former list is left: the new ones are in force at once.
+      // No former key is left, so the new ones are active at once.
       expect(after.secrets.making).not.toBe(before.secrets.making);
       expect(after.signing_keys.signing).not.toBe(before.signing_keys.signing);
       expect((await (await world.client()).login({ user: 'alice' })).access_token).toBeTruthy();
     });
 
-    it('that are gone: tokens are refused as clients understand it, and they recover by a login', async () => {
+    it('refuses all tokens without persistent keys, with errors after which clients log in again', async () => {
       const world = await start({ storage: place().fresh(), keys: 'ephemeral' });
       const client = await world.client();
       const tokens = await client.login({ user: 'alice' });
@@ -141,7 +141,7 @@ describeOnEachStorage(
 );
 
 describe('a restart without a storage', () => {
-  it('forgets clients, who learn it by 401 invalid_client, register again, and log in', async () => {
+  it('removes clients, which get 401 invalid_client, register again, and log in', async () => {
     const world = await start({});
     const client = await world.client();
     const tokens = await client.login({ user: 'alice' });
@@ -157,7 +157,7 @@ describe('a restart without a storage', () => {
     expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
   });
 
-  it('says in log and status what is lost, where no keys are configured', async () => {
+  it('loses data that log and status announce if no keys are configured', async () => {
     const world = await start({ keys: 'ephemeral' });
     expect(world.gateway.log()).toMatch(/"level":"warn".*(restart|lost)/);
     const { text } = await send(`http://127.0.0.1:${world.gateway.runtime.address.privatePort}/status`, 'GET', {});

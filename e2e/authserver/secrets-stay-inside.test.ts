@@ -19,7 +19,7 @@ const CHAIN: readonly ProviderSpec[] = [
 const STATUS_TOKEN = 'status-token-of-the-operator';
 const INTROSPECTION_SECRET = 'secret-of-the-introspection-client';
 
-/** What was used in a run, by its name, and what came out of it. */
+/** The secrets of a run by name, and its outputs. */
 class Run {
   readonly secrets = new Map<string, string>();
   readonly answers: string[] = [];
@@ -28,7 +28,7 @@ class Run {
     if (secret !== null && secret !== undefined && secret !== '') this.secrets.set(secret, name);
   }
 
-  /** Everything that a client or a browser reads where something was refused. */
+  /** Records all parts of a refusal that a client or a browser reads. */
   refused({ status, headers, text }: Pick<Came, 'status' | 'text'> & { readonly headers: unknown }): void {
     expect(status).toBeGreaterThanOrEqual(400);
     const all = headers instanceof Headers ? [...headers] : headers;
@@ -45,7 +45,7 @@ class Run {
     return tokens;
   }
 
-  /** Hidden fields of pages, states of legs and codes on the way. */
+  /** Records hidden fields of pages, states of login steps and codes in URLs. */
   page(page: Page): void {
     const hidden = page.forms.flatMap(({ fields }) => fields.filter(({ type }) => type === 'hidden'));
     for (const { name, value } of hidden) if (value.length >= 16) this.use(`hidden field ${name}`, value);
@@ -71,7 +71,7 @@ async function login(run: Run, client: OAuthClient, robot: Robot, checks: Record
   return { ...begun, code: end.next?.searchParams.get('code') ?? '' };
 }
 
-/** What clients and attackers do. */
+/** Runs the actions of clients and attackers. */
 async function doEverything(run: Run, world: Arrangement, clock: WallClock): Promise<void> {
   const [client, other, robot] = [await world.client(), await world.client(), new Robot()];
   const done = await login(run, client, robot, { 'link=github': false });
@@ -140,7 +140,7 @@ interface Used {
   readonly code: string;
 }
 
-/** Where clients write secrets by mistake, and attackers to see them come back. */
+/** Sends secrets to wrong places: clients do so by mistake, attackers to see them in the answer. */
 async function sendToWrongPlaces(run: Run, { origin, resource }: Arrangement, used: Used): Promise<void> {
   const { access_token: access, refresh_token: refresh, code } = used;
   const query = new URLSearchParams({ access_token: access, code, refresh_token: refresh }).toString();
@@ -197,7 +197,7 @@ async function start(place: StoragePlace): Promise<Arrangement> {
 }
 
 describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) => {
-  it('stand in no output: log, audit, metrics, status, error answers, storage', async () => {
+  it('appear in no output: log, audit, metrics, status, error answers, storage', async () => {
     const [run, clock] = [new Run(), setWallClock()];
     const world = await start(place());
     try {
@@ -217,7 +217,7 @@ describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) =>
       expect(outputs['log and audit']).toContain('"type":"upstream_token_refreshed"');
       expect(run.secrets.size).toBeGreaterThan(60);
       expect(findSecrets(outputs, run.secrets)).toEqual([]);
-      // The search finds what is there, however it is written.
+      // Verifies that the search finds a secret in each encoding.
       const [[one = ''] = []] = run.secrets;
       for (const text of [one, `x${btoa(`ab${one}c`)}`, `?a=${encodeURIComponent(one)}`])
         expect(findSecrets({ text }, run.secrets)).toHaveLength(1);

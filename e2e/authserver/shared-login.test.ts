@@ -33,7 +33,7 @@ async function press(robot: Robot, page: Page, action: string): Promise<Page> {
   return robot.submit(page, { form });
 }
 
-/** Two replicas of an endpoint with a login at a remote server, of which alice is the administrator. */
+/** Two replicas of an endpoint with a login at a remote server. Its administrator is alice. */
 class World {
   readonly issuer: IdentityProvider;
   readonly remote: ProtectedServer;
@@ -54,7 +54,7 @@ class World {
     const arrangement = closing(
       await arrange({ storage, replicas: 2, files: { sealing: SEALING }, config: config(['nobody']) }),
     );
-    // As an administrator finds out what to write.
+    // An administrator finds the subject to configure in this way.
     const page = await connections(arrangement, new Robot(), ALICE);
     const [, subject = ''] = /Your subject here: <code>([\w-]{43})<\/code>/.exec(page.text) ?? [];
     await arrangement.restart(config([subject]));
@@ -94,14 +94,14 @@ class World {
   }
 }
 
-/** The page of somebody who signs in there where it is needed. */
+/** Returns the connections page, after signing in if needed. */
 const connections = ({ origin }: Pick<Arrangement, 'origin'>, robot: Robot, person: { user: string }): Promise<Page> =>
   robot.walk(`${origin}/connections`, person, { at: hasAction('sign-out') });
 
 describeOnEachStorage(
   'a login at a remote server at the connections page',
   (place) => {
-    it('is done by an administrator, serves every caller at every replica, and is renewed once for all', async () => {
+    it('succeeds for an administrator, serves every caller at every replica, and renews once for all', async () => {
       const world = await World.open(place().fresh());
       const { arrangement, other, remote, issuer } = world;
       const missing = await eventually(
@@ -125,7 +125,7 @@ describeOnEachStorage(
       expect(await place().dump()).not.toContain(remote.tokens.at(-1));
     });
 
-    it('is ended by an administrator, who is asked once more, and then serves nobody', async () => {
+    it('ends after an administrator confirms, and then serves no caller', async () => {
       const world = await World.open(place().fresh());
       const robot = new Robot();
       const done = await world.logIn(robot);
@@ -158,7 +158,7 @@ describeOnEachStorage(
       expect(said).not.toContain(world.remote.tokens.at(-1));
     });
 
-    it('is refused to everybody else, and shown to nobody else', async () => {
+    it('appears to administrators only, and refuses other users', async () => {
       const world = await World.open(place().fresh());
       const { arrangement } = world;
       const robot = new Robot();
@@ -186,7 +186,7 @@ describeOnEachStorage(
       expect(world.issuer.counts.get('token')).toBeUndefined();
     });
 
-    it('comes back to the browser that began it and to no other, once', async () => {
+    it('returns once to the browser that began it, and to no other', async () => {
       const world = await World.open(place().fresh());
       const robot = new Robot();
       const isBack = (at: URL) => at.pathname === '/connections/callback/remote';
@@ -201,7 +201,7 @@ describeOnEachStorage(
       expect([stolen.status, textOf(stolen)]).toEqual([400, expect.stringContaining('The login did not succeed')]);
       expect(world.issuer.counts.get('token')).toBeUndefined();
       expect((await robot.open(callback!)).url.search).toBe('?logged-in=remote');
-      // A reload gets the same answer, and asks the provider nothing.
+      // A reload gets the same answer, without a request to the provider.
       expect((await robot.open(callback!)).url.search).toBe('?logged-in=remote');
       expect(world.issuer.counts.get('token')).toBe(1);
     });

@@ -4,7 +4,7 @@ import { Robot } from '../robot/robot.ts';
 
 const signOut = ({ forms }: Page) => forms.find(({ fields }) => fields.some(({ value }) => value === 'sign-out'));
 
-/** By the connections page, which asks once more; in a browser without a login the person signs in first. */
+/** Signs out by the connections page, with its confirmation. In a browser without a login, the person signs in first. */
 export async function signOutEverywhere(origin: string, person: Person, robot = new Robot()): Promise<void> {
   let page = await robot.walk(`${origin}/connections`, person, { at: (one) => signOut(one) !== undefined });
   for (let asked = 0; asked < 2; asked += 1) {

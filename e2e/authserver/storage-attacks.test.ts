@@ -28,7 +28,7 @@ describeOnEachStorage(
     const at = async (provider: string, token: string) =>
       accountAt(world.providers[provider]!, await whoIs(world.resource, token, provider));
 
-    it('holds no upstream token that can be used: none is readable, and a row in another user’s place opens for nobody', async () => {
+    it('holds no usable upstream token: none is readable, and a row moved to another user does not open', async () => {
       const [alice, bob] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' })];
       const held = (await place().dump()) ?? '';
       const subs = [alice, bob].map(({ access_token: token }) => String(claimsOf(token).sub)) as [string, string];
@@ -38,7 +38,7 @@ describeOnEachStorage(
       }
       expect(held).not.toContain(alice.refresh_token.split('.')[1]);
       await place().swapLinks(storage, subs, 'github');
-      // What a process remembers of them it forgets with its end.
+      // The end of the process clears its memory of them.
       await world.restart();
       for (const { access_token: token } of [alice, bob]) {
         const reply = await callWhoami(world.resource, token, 'github');
@@ -54,7 +54,7 @@ describeOnEachStorage(
       expect(await at('github', bob.access_token)).toBe('bob');
     });
 
-    it('answers 503 while it takes nothing, never invalid_grant, and loses nobody', async () => {
+    it('makes the server answer 503 during an outage, never invalid_grant, and loses no login', async () => {
       const robot = new Robot();
       const [tokens, done] = [await client.login({ user: 'carol' }), await client.code({ user: 'dave' })];
       const consent = await robot.open(client.begin().url);
@@ -89,7 +89,7 @@ describeOnEachStorage(
   ['sqlite', 'redis'],
 );
 
-/** The first answer that is not 503. */
+/** Repeats a request until its answer is not 503. */
 async function settled<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     const answer = await ask();

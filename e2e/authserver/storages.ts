@@ -14,13 +14,13 @@ export type StorageKind = StorageDocument['type'];
 /** A storage that outlives gateways. */
 export interface StoragePlace {
   readonly kind: StorageKind;
-  /** Another one with each call, which shares nothing with the others. `deadline`: how long it may be silent, e.g. `2s`. */
+  /** Returns a new, separate storage. `deadline`: its longest silence, e.g. `2s`. */
   fresh(deadline?: string): StorageDocument;
-  /** All that it holds, as text; undefined: nothing outside the process. */
+  /** Returns the content as text; undefined: nothing outside the process. */
   dump(): Promise<string | undefined>;
-  /** Puts the links of two users at a provider each in the other's place. */
+  /** Swaps the links of two users at a provider. */
   swapLinks(storage: StorageDocument, subs: readonly [string, string], provider: string): Promise<void>;
-  /** Takes no writes any more, until `comeBack`. */
+  /** Refuses writes until `comeBack`. */
   goDown(storage: StorageDocument): void;
   comeBack(): void;
   close(): Promise<void>;
@@ -41,7 +41,7 @@ const OPEN: Readonly<Record<StorageKind, () => Promise<StoragePlace>>> = {
   redis: openRedis,
 };
 
-/** The same tests on each storage; on Redis where it is installed. */
+/** Declares the same tests for each storage; for Redis only if it is installed. */
 export function describeOnEachStorage(
   name: string,
   tests: (place: () => StoragePlace) => void,
@@ -86,7 +86,7 @@ async function openSqlite(): Promise<StoragePlace> {
       return Promise.resolve();
     },
     goDown(storage) {
-      // Another process that writes and does not end.
+      // Simulates another process that writes and does not finish.
       blocking = new DatabaseSync(fileOf(storage));
       blocking.exec('BEGIN IMMEDIATE');
     },

@@ -34,7 +34,7 @@ const exchanged = (more: object = {}): object => ({
   ...more,
 });
 
-/** A backend `files` whose tokens a service gives for Okta's stored ones. */
+/** Starts a backend `files` that takes tokens which a service exchanges for Okta's stored ones. */
 async function start(subjectTokenType?: string) {
   const asked: URLSearchParams[] = [];
   const state = { answer: json(200, exchanged()) };
@@ -78,8 +78,8 @@ async function start(subjectTokenType?: string) {
   return { world, token, asked, state, call, others };
 }
 
-describe('an exchange of a stored upstream token', () => {
-  it('sends that user’s own token with its type, never the caller’s, and is done once', async () => {
+describe('the exchange of a stored upstream token', () => {
+  it('sends that user’s own token with its type, never the caller’s, and happens once', async () => {
     const at = await start();
     for (let calls = 0; calls < 3; calls += 1) expect((await at.call()).answer.result).toBeDefined();
     expect(at.asked).toHaveLength(1);
@@ -89,7 +89,7 @@ describe('an exchange of a stored upstream token', () => {
     expect(subject).not.toBe(at.token);
   });
 
-  it('sends the ID token where that type is asked for', async () => {
+  it('sends the ID token if that type is configured', async () => {
     const at = await start(ID_TOKEN);
     expect((await at.call()).answer.result).toBeDefined();
     expect(at.asked[0]?.get('subject_token_type')).toBe(ID_TOKEN);
@@ -97,7 +97,7 @@ describe('an exchange of a stored upstream token', () => {
     expect(payload).toMatchObject({ iss: at.world.providers.okta?.issuer, sub: 'alice' });
   });
 
-  it('that fails, in whatever way, is a clear error of that call alone, bounded in time, and is not remembered', async () => {
+  it('fails only its own call in any failure, with a clear error in bounded time, and does not cache the failure', async () => {
     const clock = setWallClock();
     await Promise.all(Object.entries(FAULTS).map(([name, answer]) => checkFault(name, answer, clock)));
   });
@@ -129,7 +129,7 @@ async function checkFault(name: string, answer: Answer, clock: WallClock): Promi
   expect(text).not.toContain('secret-detail');
   expect(await at.others()).toBe('alice');
   at.state.answer = json(200, exchanged());
-  // What is under way, or failed a moment ago, is not asked twice.
+  // The runtime does not repeat a running exchange, or one that has just failed.
   let result: unknown;
   for (let tries = 0; tries < 60 && result === undefined; tries += 1) {
     await sleep(100);

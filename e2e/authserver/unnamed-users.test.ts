@@ -6,7 +6,7 @@ import { callWhoami, whoIs } from './call-tool.ts';
 import { claimsOf, tokensOf } from './oauth-client.ts';
 import { accountAt, type ProviderSpec } from './providers.ts';
 
-/** Says nothing of the user; the second provider names an account. */
+/** The primary provider does not identify the user; the second provider names an account. */
 const UNNAMED: ProviderSpec = { name: 'tokens', kind: 'odd', isUnnamed: true, options: { refresh: 'rotates' } };
 const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', options: { refresh: 'none' } };
 
@@ -15,10 +15,10 @@ afterEach(closeAll);
 const start = async (...args: Parameters<typeof arrange>) => closing(await arrange(...args));
 const subOf = ({ access_token: token }: { access_token: string }) => claimsOf(token).sub;
 
-describe.each(['memory', 'sqlite'] as const)('a primary provider that does not say who a user is, with %s', (kind) => {
+describe.each(['memory', 'sqlite'] as const)('a primary provider that does not identify users, with %s', (kind) => {
   const storage = kind === 'memory' ? {} : { storage: kind };
 
-  it('makes a new user with each login, who gets the tokens of that login alone', async () => {
+  it('makes a new user with each login, who gets only the tokens of that login', async () => {
     const world = await start({ providers: [UNNAMED, GITHUB], ...storage });
     const client = await world.client();
     const [alice, bob] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' })];
@@ -43,7 +43,7 @@ describe.each(['memory', 'sqlite'] as const)('a primary provider that does not s
     expect(world.providers.tokens?.odd?.of('/authorize').filter(({ method }) => method === 'GET')).toHaveLength(1);
   });
 
-  it('forgets the tokens of a user with the last session, and leaves those of other logins', async () => {
+  it('removes the tokens of a user with the last session, and keeps those of other logins', async () => {
     const world = await start({ providers: [UNNAMED], ...storage });
     const client = await world.client();
     const [ended, other] = [await client.login({ user: 'alice' }), await client.login({ user: 'alice' })];
@@ -54,7 +54,7 @@ describe.each(['memory', 'sqlite'] as const)('a primary provider that does not s
   });
 });
 
-describe('a gateway whose primary provider does not say who a user is', () => {
+describe('a gateway whose primary provider does not identify users', () => {
   const authz = (policy: string) => ({ config: { authz: { policies: [policy] } } });
 
   it.each([
@@ -66,13 +66,13 @@ describe('a gateway whose primary provider does not say who a user is', () => {
     );
   });
 
-  it('decides by policies that read tools alone', async () => {
+  it('decides by policies that read only tools', async () => {
     const world = await start({ providers: [UNNAMED], ...authz('permit(principal, action, resource);') });
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     expect(await whoIs(world.resource, token, 'tokens')).toBeDefined();
   });
 
-  it('takes a backend out of service whose own policies read the caller', async () => {
+  it('takes a backend out of service if its own policies read the caller', async () => {
     const world = await start({ providers: [UNNAMED] });
     const policies = [
       'forbid(principal == Client::"mallory", action, resource);',

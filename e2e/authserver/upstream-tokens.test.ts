@@ -24,10 +24,10 @@ const start = async (...args: Parameters<typeof arrange>) => closing(await arran
 const AT_CONNECTIONS = { at: ({ url }: { readonly url: URL }) => url.pathname === '/connections' };
 const urlIn = (text: string) => /https?:\/\/[^\s"\\]+\/connections\/link[^\s"\\]*/.exec(text)?.[0] ?? '';
 
-describe('a call that needs an upstream token which the user has not got', () => {
+describe('a call that needs a missing upstream token', () => {
   const WITHOUT = { user: 'alice', checks: { 'link=github': false } };
 
-  it('is an error result with a link URL, at HTTP 200; the user’s other calls and other users’ go on', async () => {
+  it('gets an error result with a link URL at HTTP 200, while other calls and other users continue', async () => {
     const world = await start({ providers: [OKTA, optional(GITHUB)] });
     const client = await world.client();
     const { access_token: bob } = await client.login({ user: 'bob' });
@@ -39,7 +39,7 @@ describe('a call that needs an upstream token which the user has not got', () =>
     expect(accountAt(world.providers.github!, await whoIs(world.resource, bob, 'github'))).toBe('bob');
   });
 
-  it('shows one tool connect_<provider> in the backend’s place; its link makes the backend’s tools appear, and says so', async () => {
+  it('shows one tool connect_<provider> in the backend’s place; its link announces and shows the backend’s tools', async () => {
     const world = await start({ providers: [OKTA, optional(GITHUB)] });
     const [client, robot] = [await world.client(), new Robot()];
     const { access_token: token } = await client.login(WITHOUT, { robot });
@@ -68,7 +68,7 @@ describe('a call that needs an upstream token which the user has not got', () =>
     const refused = await bobsBrowser.open(link);
     expect(refused.status).toBe(403);
     expect(refused.forms).toEqual([]);
-    // In a browser without a login, bob says at the primary provider who he is.
+    // In a browser without a login, bob signs in at the primary provider.
     const page = await new Robot().walk(link, { user: 'bob' });
     expect(page.status).toBe(403);
     expect(await toolNames(world.resource, alice)).toContain('connect_github');
@@ -81,7 +81,7 @@ describe('a call that needs an upstream token which the user has not got', () =>
     const link = urlIn((await linkReply(world.resource, token)).text);
     expect((await robot.open(link)).status).toBe(200);
     expect((await robot.walk(link, { user: 'alice' }, AT_CONNECTIONS)).url.pathname).toBe('/connections');
-    // The browser that used it may ask again for 5 s.
+    // The browser that used the link may repeat it for 5 s.
     expect((await new Robot().open(link)).status).toBe(400);
   });
 });
@@ -91,8 +91,8 @@ async function linkReply(resource: string, token: string) {
   return session.call('connect_github');
 }
 
-describe('a required provider that no longer stands by the user', () => {
-  it('makes the next refresh invalid_grant, once; the access token goes on serving other calls', async () => {
+describe("a required provider that revoked the user's grants", () => {
+  it('makes the next refresh invalid_grant, once, while the access token serves other calls', async () => {
     const clock = setWallClock();
     const github: ProviderSpec = { ...GITHUB, options: { refresh: 'rotates', expiresIn: 2 } };
     const world = await start({ providers: [OKTA, github] });
@@ -106,7 +106,7 @@ describe('a required provider that no longer stands by the user', () => {
     const refused = await client.refresh(tokens.refresh_token);
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
     expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
-    // The login that follows visits that provider alone.
+    // The next login visits only that provider.
     const before = world.providers.okta?.odd?.of('/authorize').length;
     await client.login({ user: 'alice' }, { robot });
     expect(world.providers.okta?.odd?.of('/authorize').length).toBe(before);
@@ -114,7 +114,7 @@ describe('a required provider that no longer stands by the user', () => {
 });
 
 describe('stored tokens', () => {
-  it('are renewed before their end, on use', async () => {
+  it('renew before their end, on use', async () => {
     const clock = setWallClock();
     const okta: ProviderSpec = { ...OKTA, options: { oidc: true, refresh: 'rotates', expiresIn: 2 } };
     const world = await start({ providers: [okta] });
@@ -126,7 +126,7 @@ describe('stored tokens', () => {
     expect(accountAt(world.providers.okta!, second)).toBe('alice');
   });
 
-  it('that a provider gives without an end and without a refresh token serve for good', async () => {
+  it('stay valid if a provider gives them without an expiry and a refresh token', async () => {
     const world = await start({ providers: [OKTA, GITHUB] });
     const client = await world.client();
     const tokens = await client.login({ user: 'alice' });
@@ -134,7 +134,7 @@ describe('stored tokens', () => {
     expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
   });
 
-  it('reach their own backend alone, and the client’s bearer reaches none', async () => {
+  it('reach only their own backend, and the client’s bearer token reaches none', async () => {
     const seen: IncomingHttpHeaders[] = [];
     const bare = closing(
       await servePlain({

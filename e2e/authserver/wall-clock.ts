@@ -1,12 +1,12 @@
 import { jest } from '@jest/globals';
 
-/** The clock of gateways that start after it, in this process. `jest.restoreAllMocks` ends it. */
+/** The clock of gateways in this process that start after it. `jest.restoreAllMocks` ends it. */
 export interface WallClock {
   /** Milliseconds. */
   forward(by: number): void;
 }
 
-/** Sets the clock that `Date.now` tells; timers and the clocks of storages outside the process stay as they are. */
+/** Sets the clock of `Date.now`. Timers and the clocks of storages outside the process do not change. */
 export function setWallClock(): WallClock {
   const real = Date.now.bind(Date);
   let ahead = 0;

@@ -49,7 +49,7 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
   },
   {
     file: 'e2e/authserver/stored-token-exchange.test.ts',
-    test: 'sends the ID token where that type is asked for',
+    test: 'sends the ID token if that type is configured',
     fields: ['backends[].auth.subject_token_type'],
   },
   {
@@ -79,7 +79,7 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
   },
   {
     file: 'e2e/authserver/shared-login.test.ts',
-    test: 'is refused to everybody else, and shown to nobody else',
+    test: 'appears to administrators only, and refuses other users',
     fields: ['backends[].auth.administrators[]'],
   },
   {
