@@ -26,7 +26,7 @@ import { placeIn } from './place-of-policy.ts';
 /** Placeholder for an identity that the first start creates. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
 
-/** The result of planning a folder. Planning starts and writes nothing. */
+/** The plan of a folder. Planning starts and writes nothing. */
 interface CheckedFolder {
   snapshot: Snapshot;
   outcomes: Outcome[];

@@ -91,7 +91,7 @@ describe('checkFolder', () => {
   };
 
   it.each(styles.flatMap(([style, text]) => [[style, 'server', text] as const, [style, 'backend', text] as const]))(
-    'tells line and column of a syntax error in a policy: %s of a %s',
+    'reports line and column of a syntax error in a policy: %s of a %s',
     async (_style, of, policies) => {
       const text = written(policies, of);
       const before = text.slice(0, text.indexOf('action resource') + 'action '.length).split('\n');

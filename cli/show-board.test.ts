@@ -91,7 +91,7 @@ describe('liveTable', () => {
     expect(out.written[1]).toMatch(/one +Ready +3 +unauthenticated/);
   });
 
-  it('states which tools it counts: those that every user gets', () => {
+  it('states that it counts only the tools that every user gets', () => {
     const out = output();
     const one = { ...status('Ready', 'Ready', 3), toolCount: 3 };
     liveTable(out, context)(board(one));
@@ -178,7 +178,7 @@ describe('readiness and stuckCode', () => {
       0,
       'crashing',
     ],
-  ] as const)('comes %s', (_, given, waited, expected) => {
+  ] as const)('returns the state: %s', (_, given, waited, expected) => {
     expect(readiness(given, waited)).toBe(expected);
   });
 

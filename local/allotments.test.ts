@@ -10,7 +10,7 @@ const makeUid = () => 'made';
 const servers = (...names: string[]) => names.map((name) => ({ name }));
 
 describe('allot', () => {
-  it('allots 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
+  it('assigns 4483 and 24484, then 4493 and 24485, then 4503 and 24486', () => {
     const given = allot(none, servers('d/a', 'd/b', 'd/c'), []);
     expect(['d/a', 'd/b', 'd/c'].map((name) => portsOf(given, name))).toEqual([
       { port: 4483, privatePort: 24_484 },
@@ -19,13 +19,13 @@ describe('allot', () => {
     ]);
   });
 
-  it('gives only a uid to a server that does not listen', () => {
+  it('assigns only a uid to a server that does not listen', () => {
     const given = allot(none, [{ name: 'd/a', listens: false }, { name: 'd/b' }], [], { busy: () => false, makeUid });
     expect(given.uids).toEqual({ 'd/a': 'made', 'd/b': 'made' });
     expect([given.slots, given.privatePlaces]).toEqual([{ 'd/b': 0 }, { 'd/b': 0 }]);
   });
 
-  it('keeps what a server was given when other servers come and go', () => {
+  it('keeps the numbers of a server when other servers are added or removed', () => {
     const before = allot(none, servers('d/a', 'd/b'), []);
     const after = allot(before, servers('d/0', 'd/b'), []);
     expect(after.slots['d/b']).toBe(before.slots['d/b']);
@@ -33,13 +33,13 @@ describe('allot', () => {
     expect(after.slots['d/0']).toBe(0);
   });
 
-  it('keeps the identity of a server that was away', () => {
+  it('keeps the uid of a server that was removed and added again', () => {
     const before = allot(none, servers('d/a'), []);
     const after = allot(allot(before, [], []), servers('d/a'), []);
     expect(after.uids['d/a']).toBe(before.uids['d/a']);
   });
 
-  it('remembers the uids of the last thousand servers that went away', () => {
+  it('remembers the uids of the last thousand removed servers', () => {
     const names = Array.from({ length: 1500 }, (_, index) => `d/s${index}`);
     const { uids } = names.reduce(
       (before, name) => allot(before, servers(name), [], { busy: () => false, makeUid }),
@@ -48,7 +48,7 @@ describe('allot', () => {
     expect(Object.keys(uids)).toEqual(names.slice(-1001).reverse());
   });
 
-  it('never gives a port that another resource claims', () => {
+  it('never assigns a port that another resource claims', () => {
     const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 24_484 }]);
     expect(portsOf(given, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
   });
@@ -66,13 +66,13 @@ describe('allot', () => {
     expect(portsOf(allot(before, asking, [], { busy: () => false, makeUid, runs }), 'd/a').port).toBe(4483);
   });
 
-  it('gives each backend a port of its own', () => {
+  it('assigns each backend its own port', () => {
     const { backendPlaces } = allot(none, [], [{ name: 'd/x' }, { name: 'd/y' }, { name: 'd/z', claims: 14_483 }]);
     expect(backendPlaces['d/x']).toBe(1);
     expect(backendPlaces['d/y']).toBe(2);
   });
 
-  it('avoids the ports of other programs, but keeps a public port that it gave before', () => {
+  it('avoids the ports of other programs, but keeps a public port that it assigned before', () => {
     const busy = (port: number) => [4483, 24_484, 14_483].includes(port);
     const first = allot(none, servers('d/a'), servers('d/x'), { busy, makeUid });
     expect(portsOf(first, 'd/a')).toEqual({ port: 4493, privatePort: 24_485 });
@@ -131,7 +131,7 @@ describe('candidatePorts', () => {
   const asked = (starting: boolean) =>
     candidatePorts(given, [{ name: 'd/a' }, { name: 'd/b', claims: 4503 }], servers('d/x'), starting);
 
-  it('leaves out ports that processes of the folder may be about to bind', () => {
+  it('leaves out ports that processes of the folder may bind soon', () => {
     for (const port of [4483, 4503, 24_484, 24_485, 14_483]) expect(asked(false)).not.toContain(port);
     expect(asked(false)).toEqual(expect.arrayContaining([4513, 24_486, 14_484]));
   });

@@ -6,7 +6,7 @@ import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 const FIRST_PORT = 4483;
 const STEP = 10;
 const PLACES = 500;
-/** Number of candidate ports, beyond the number of servers, that are checked for use by other programs. */
+/** Number of candidate ports, beyond the number of servers, that are probed for use by other programs. */
 const SPARE = 20;
 /** Maximum number of deleted servers whose uid is remembered. */
 const REMEMBERED = 1000;
@@ -26,7 +26,7 @@ const Allotments = z.object({
 /** Ports and uids by `<namespace>/<name>`. They stay the same across restarts. */
 export type Allotments = z.infer<typeof Allotments>;
 
-/** Reads the allotments of earlier starts. An unreadable file counts as empty; allot() creates new ones. */
+/** Reads the numbers of earlier starts. An unreadable file counts as empty; allot() then assigns new ones. */
 export function readAllotments(state: StateFolder): Allotments {
   try {
     return Allotments.parse(JSON.parse(readIfThere(state.allotments) ?? '{}'));
@@ -80,7 +80,7 @@ interface NumberRules {
   isFree: (candidate: number, name: string) => boolean;
 }
 
-/** Keeps former numbers and gives the lowest free number to each remaining applicant. */
+/** Keeps former numbers and assigns the lowest free number to each remaining applicant. */
 function giveNumbers(
   applicants: Applicant[],
   former: Record<string, number>,
@@ -108,7 +108,7 @@ function giveNumbers(
   return given;
 }
 
-/** Facts about ports in addition to the former allotments. */
+/** Facts about ports, besides the former numbers. */
 export interface PortFacts {
   /** Reports whether another program uses this port. */
   busy: (port: number) => boolean;
@@ -125,8 +125,9 @@ interface AllotOptions extends PortFacts {
 }
 
 /**
- * Adds missing allotments and frees those of deleted resources. A public port stays while its endpoint runs, because clients know it;
- * otherwise it stays unless another resource claims it. Private and backend ports move only when their process could not bind them.
+ * Assigns missing numbers and releases those of deleted resources. A public port stays while its endpoint runs, because clients know
+ * it;
+ * otherwise it stays unless another resource claims it. Private and backend ports move only if their process could not bind them.
  */
 export function allot(
   former: Allotments,
@@ -162,7 +163,10 @@ export function allot(
   return { slots, privatePlaces, backendPlaces, uids: giveUids(servers, former.uids, makeUid) };
 }
 
-/** Returns the uids of all servers. A server that comes back gets its former uid, unless it was among the oldest beyond REMEMBERED. */
+/**
+ * Returns the uids of all servers. A server that is added again gets its former uid, unless that was among the oldest beyond
+ * REMEMBERED.
+ */
 function giveUids(servers: Applicant[], former: Record<string, string>, makeUid: () => string): Record<string, string> {
   const present = new Set(servers.map(({ name }) => name));
   const gone = Object.entries(former).filter(([name]) => !present.has(name));

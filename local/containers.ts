@@ -26,7 +26,7 @@ interface Removal {
   left: boolean;
 }
 
-/** Removes the containers at once, whatever their state. An engine that is not installed has none. */
+/** Removes the containers at once, in any state. Without an installed engine there are no containers. */
 export async function removeContainers(
   { engine, labels }: Containers,
   environment: NodeJS.ProcessEnv,

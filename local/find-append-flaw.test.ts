@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What a user without the rights of root is told: root may write everywhere. */
+/** Returns the flaw for a user without root rights, because root may write everywhere. */
 async function flawForNobody(path: string): Promise<string> {
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
   if (nobody) chownSync(folder, nobody.uid, nobody.gid);
@@ -25,7 +25,7 @@ async function flawForNobody(path: string): Promise<string> {
 const NOT_ALLOWED = 'this process may not write it: allow that, or name another file';
 
 describe('findAppendFlaw', () => {
-  it('finds nothing against a file, a new file in a folder, a device and a standard stream, and creates none', () => {
+  it('returns undefined for a file, a new file, a device and a standard stream, and creates no file', () => {
     const file = join(folder, 'audit.log');
     expect(findAppendFlaw(file)).toBeUndefined();
     expect(existsSync(file)).toBe(false);
@@ -33,7 +33,7 @@ describe('findAppendFlaw', () => {
     for (const path of [file, '/dev/null', '/dev/stdout', '/dev/stderr']) expect(findAppendFlaw(path)).toBeUndefined();
   });
 
-  it('explains a missing folder, a folder and a pipe', () => {
+  it('rejects a missing folder, a folder and a pipe', () => {
     expect(findAppendFlaw(join(folder, 'none', 'audit.log'))).toMatch(/^its folder does not exist: /);
     writeFileSync(join(folder, 'file'), '');
     expect(findAppendFlaw(join(folder, 'file', 'audit.log'))).toMatch(/^its folder does not exist: /);
@@ -42,7 +42,7 @@ describe('findAppendFlaw', () => {
     expect(findAppendFlaw(join(folder, 'pipe'))).toMatch(/^it is no regular file: /);
   });
 
-  it('explains a folder and a file that this user may not write', async () => {
+  it('rejects a folder and a file that this user may not write', async () => {
     mkdirSync(join(folder, 'closed'));
     chmodSync(join(folder, 'closed'), 0o555);
     expect(await flawForNobody(join(folder, 'closed', 'audit.log'))).toBe(NOT_ALLOWED);

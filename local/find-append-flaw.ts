@@ -5,7 +5,7 @@ import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/exp
 
 const { W_OK, X_OK } = constants;
 
-/** Returns why this user cannot append to a file, which may not exist yet. Undefined: nothing is known against it. Writes nothing. */
+/** Returns why this user cannot append to a file, which may not exist yet; undefined if no reason is known. Writes nothing. */
 export function findAppendFlaw(path: string): string | undefined {
   if (STANDARD_STREAMS.has(path)) return undefined;
   try {

@@ -45,7 +45,7 @@ const SESSIONS = 'sessions.sqlite';
 /** File name suffixes of one SQLite database. */
 const DATABASE_PARTS = ['', '-wal', '-shm'];
 
-/** Deletes the secrets of a deleted server and the sessions that they seal. Its logins stay, in case the manifest comes back. */
+/** Deletes the secrets of a deleted server and the sessions that they seal. Its logins stay, in case the manifest is restored. */
 export function dropGeneratedSecrets(state: StateFolder, namespace: string, server: string): void {
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
   for (const part of DATABASE_PARTS)

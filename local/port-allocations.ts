@@ -53,13 +53,13 @@ export class PortAllocations {
     return findPortConflicts(this.#claims.claims, this.#options.running());
   }
 
-  /** Probes the ports of other programs, then allots missing ports. Returns the resources whose ports changed. */
+  /** Probes the ports of other programs, then assigns missing ports. Returns the resources whose ports changed. */
   async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
     const { state, board, snapshot } = this.#options;
     const busy = await this.#findBusy({ starting, lost });
     if (this.#closed) return [];
     const before = this.#ports();
-    // A failed write must not hide a change: a resource waits for its port. Without the file, numbers hold until the next start.
+    // A failed write must not hide a change: a resource waits for its port. Without the file, ports hold until the next start.
     board.attempt(state.allotments, () => {
       const { servers, backends } = applicantsOf(snapshot());
       const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };

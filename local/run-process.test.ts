@@ -70,7 +70,7 @@ function logged(): string | undefined {
 
 const FOREVER = 'setInterval(() => {}, 1000);';
 
-/** A clock that runs 100 times as fast where it waits, and remembers for how long it was asked to. */
+/** Returns a clock whose waits are 100 times as short, and the delays that were requested. */
 function fastClock() {
   const delays: number[] = [];
   const clock: Clock = {
@@ -98,7 +98,7 @@ describe('SupervisedProcess with tellsFailure', () => {
     ['a line of the log', `console.error('{"level":"error"}'); process.exit(1)`, true],
     ['a stack trace', "throw new Error('private')", true],
     ['the output of another program', "console.error('private'); process.exit(1)", undefined],
-  ] as const)('does not tell %s', async (_what, program, tells) => {
+  ] as const)('does not report %s', async (_what, program, tells) => {
     const { states, seen } = start(program, systemClock, tells);
     await seen(({ restarts, state }) => restarts > 0 && state === 'waiting');
     expect(states.filter(({ failure }) => failure !== undefined)).toEqual([]);

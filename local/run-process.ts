@@ -23,7 +23,7 @@ export interface ProcessSpec {
   args: string[];
   env: NodeJS.ProcessEnv;
   directory: string;
-  /** The last line on standard error says why the process could not start, and holds no secret. */
+  /** Whether the last line on standard error states why the process could not start, and holds no secret. */
   tellsFailure?: true;
   /** Removes leftovers of a killed process that do not end with it, such as containers. */
   cleanUp?: () => Promise<unknown>;

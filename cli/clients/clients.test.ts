@@ -34,7 +34,7 @@ describe('vmcp client register in a cluster', () => {
 });
 
 describe('vmcp client', () => {
-  it('registers clients with groups where nothing runs, lists and forgets them', async () => {
+  it('registers clients with groups while no server runs, lists and deletes them', async () => {
     const { code, err } = await vmcp('register', 'cursor', 'codex', '--group', 'dev');
     expect([code, err]).toEqual([0, expect.stringContaining('gets its endpoints when they are served')]);
     expect((await vmcp('list', '-o', 'name')).out).toBe('codex\ncursor\n');
@@ -46,7 +46,7 @@ describe('vmcp client', () => {
     expect((await vmcp('list')).out).toMatch(/^CLIENT +GROUPS\ncursor +dev\n$/);
   });
 
-  it('removes the registered clients even if another is not registered, and exits with the code of that one', async () => {
+  it('removes the registered clients even if another one is unknown, and exits with the code for that one', async () => {
     await vmcp('register', 'cursor', 'codex');
     expect(await vmcp('rm', 'cursor', 'zed', 'codex', 'codex')).toMatchObject({
       code: 6,
@@ -55,7 +55,7 @@ describe('vmcp client', () => {
     expect((await vmcp('list', '-o', 'name')).out).toBe('');
   });
 
-  it('exits with the matching code, and lists the known names', async () => {
+  it('exits with the matching code and lists the known names', async () => {
     expect(await vmcp('register', 'emacs')).toMatchObject({ code: 2, err: expect.stringContaining('claude-code') });
     expect(await vmcp('register', 'zed', '-g', 'no')).toMatchObject({ code: 1, err: expect.stringContaining('dev') });
     expect(await vmcp('rm', 'zed')).toMatchObject({ code: 6 });
@@ -67,7 +67,7 @@ describe('vmcp client', () => {
     });
   });
 
-  it('leaves the file of a client alone where there is no endpoint for it', async () => {
+  it('does not change the file of a client without an endpoint', async () => {
     const file = join(home.path, '.cursor', 'mcp.json');
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, '{');

@@ -209,7 +209,7 @@ describe('vmcp doctor at an endpoint that no client can use', () => {
     expect(findings.find(({ check }) => check === 'token')).toMatchObject({ verdict: 'failed' });
   });
 
-  it('another name of this machine than the endpoint knows', async () => {
+  it('rejects another host name of this machine than the endpoint names', async () => {
     // The fake answers to this name too, like a server that is bound to loopback.
     const flaw: Flaw = (asked, origin, usual) =>
       asked.path === '/mcp' && asked.headers.host?.startsWith('localhost') === true
@@ -227,16 +227,19 @@ describe('vmcp doctor at an endpoint that no client can use', () => {
     });
   });
 
-  it.each(['file:///etc/passwd', 'mailto:a@b.example'])('rejects a URL that is no web page: %s', async (endpoint) => {
-    const flaw = server(() => ({
-      authorization_endpoint: endpoint,
-      jwks_uri: endpoint,
-      registration_endpoint: endpoint,
-    }));
-    const { findings } = await look(flaw, { register: true });
-    const said = findings.filter(({ verdict }) => verdict === 'failed').map(({ why }) => why);
-    expect(said).toContainEqual(expect.stringContaining('it is no http or https URL'));
-  });
+  it.each(['file:///etc/passwd', 'mailto:a@b.example'])(
+    'rejects a URL that is not http or https: %s',
+    async (endpoint) => {
+      const flaw = server(() => ({
+        authorization_endpoint: endpoint,
+        jwks_uri: endpoint,
+        registration_endpoint: endpoint,
+      }));
+      const { findings } = await look(flaw, { register: true });
+      const said = findings.filter(({ verdict }) => verdict === 'failed').map(({ why }) => why);
+      expect(said).toContainEqual(expect.stringContaining('it is no http or https URL'));
+    },
+  );
 
   it('fails if nothing listens', async () => {
     const findings = await examine({ url: 'http://127.0.0.1:1/mcp', token: undefined, register: false });

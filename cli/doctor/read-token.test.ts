@@ -28,7 +28,7 @@ async function* late(parts: readonly string[]) {
   }
 }
 
-it('waits for a token that comes through a pipe', async () => {
+it('waits for a token that a pipe delivers late', async () => {
   expect(await verdictOn(['go', 'od\n'])).toBe('ok');
   expect(await verdictOn(['ba', 'd\n'])).toBe('failed');
 });

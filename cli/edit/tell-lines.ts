@@ -5,7 +5,7 @@ import { readYamlDocuments } from '#local/yaml-documents';
 const FIELD = /^([A-Za-z_][\w-]*(?:[.[][\w-]+\]?)*): /;
 
 /**
- * Adds the text's line number to each line of a message: the line of its leading field, or of the value that it quotes. `above`: lines of
+ * Adds the text's line number to each line of a message: the line of its first field, or of the value that it quotes. `above`: lines of
  * the file before the text. Lines without a match do not change.
  */
 export function tellLines(message: string, text: string, above = 0): string {

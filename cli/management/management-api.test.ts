@@ -146,7 +146,7 @@ describe.each([
     ['upstream_failed', 5],
     ['unavailable', 5],
     ['upstream_timeout', 5],
-  ] as const)('is refused as %s in the words of the API, with code %d', async (code, exitCode) => {
+  ] as const)('rejects with the refusal %s of the API and exit code %d', async (code, exitCode) => {
     const refused: unknown = await api()
       .call(refuse, { params: { code } })
       .catch((problem: unknown) => problem);

@@ -133,8 +133,8 @@ describe('vmcp status of a cluster', () => {
   });
 });
 
-describe('the endpoint of a cluster', () => {
-  it('appears in client configurations with its public URL', async () => {
+describe('commands for the endpoint of a cluster', () => {
+  it('write its public URL into client configurations', async () => {
     expect(await vmcp('connect', 'cursor', '--server', 'open', '--write')).toMatchObject({ code: 0 });
     expect(JSON.parse(readFileSync(clientFile(), 'utf8'))).toMatchObject({
       mcpServers: { open: { url: 'https://mcp.example.com/mcp' } },
@@ -144,7 +144,7 @@ describe('the endpoint of a cluster', () => {
   });
 
   it.each([['connect', 'cursor', '--write'], ['try', '--no-browser'], ['doctor']])(
-    'is refused to %s where only pods reach it, with what to do',
+    'reject %s for an endpoint that only pods reach, and print the remedy',
     async (...args) => {
       const { code, out, err } = await vmcp(...args);
       expect([code, out]).toEqual([1, '']);
@@ -156,7 +156,7 @@ describe('the endpoint of a cluster', () => {
     },
   );
 
-  it('reports a missing URL', async () => {
+  it('report a missing URL', async () => {
     cluster.objects = { virtualmcpservers: [serverCalled('new')] };
     expect(await vmcp('connect', 'cursor')).toMatchObject({
       code: 3,
@@ -169,11 +169,11 @@ describe('the endpoint of a cluster', () => {
     ['try', 'https://a.example/mcp'],
     ['doctor', 'https://a.example/mcp'],
     ['doctor', 'https://a.example/mcp', '--server', 'open'],
-  ])('is not asked for by %s together with another one', async (...args) => {
+  ])('reject %s, which names two endpoints', async (...args) => {
     expect(await vmcp(...args)).toMatchObject({ code: 2, out: '' });
   });
 
-  it('rejects an API group without a cluster', async () => {
+  it('reject an API group without a cluster', async () => {
     const told = await home.withoutFolder(['status', '--api-group', 'mcp.example.com']);
     expect(told).toMatchObject({ code: 1, err: expect.stringContaining('--context') });
   });

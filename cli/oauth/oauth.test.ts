@@ -20,7 +20,7 @@ describe('openCallback', () => {
   });
 
   it.each(['code=c', 'code=c&state=', 'code=c&state=other'])(
-    'is refused with %s, and the login goes on',
+    'rejects a callback with %s and continues to wait',
     async (query) => {
       const answer = receiver.receive(() => 'mine', 5000, never);
       expect((await come(query)).status).toBe(400);
@@ -61,7 +61,7 @@ describe('browserCommand', () => {
     ['that of Linux', {}, 'linux', ['xdg-open', 'http://x/?a=1&b=2']],
     ['that of macOS', {}, 'darwin', ['open', 'http://x/?a=1&b=2']],
     ['that of Windows', {}, 'win32', ['rundll32', 'url.dll,FileProtocolHandler', 'http://x/?a=1&b=2']],
-  ] as const)('is %s', (_what, environment, platform, command) => {
+  ] as const)('returns %s', (_what, environment, platform, command) => {
     expect(browserCommand('http://x/?a=1&b=2', platform, environment)).toEqual(command);
   });
 });

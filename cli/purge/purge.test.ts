@@ -66,7 +66,7 @@ describe('vmcp purge on one machine', () => {
     expect([code, err]).toEqual([2, expect.stringMatching(/--password-file and --ca-file are both -.*name a file/)]);
   });
 
-  it('deletes files, keys and identity of a deleted server, and of no other', async () => {
+  it('deletes files, keys and identity of a deleted server, and of no other server', async () => {
     const [gone, other] = [storeFiles('demo'), storeFiles('demo-2')];
     const state = locateState(home.state);
     const uids = { 'default/demo': 'u1', 'default/demo-2': 'u2', 'team/demo': 'u3' };
@@ -108,7 +108,7 @@ describe('vmcp purge on one machine', () => {
     expect(existsSync(folder)).toBe(true);
   });
 
-  it('leaves the keys of one that runs, which needs them', async () => {
+  it('keeps the keys of a running server, which needs them', async () => {
     storeFiles('tools');
     writeFileSync(join(home.folder, 'tools.yaml'), manifest('{}'));
     const giveBack = takeLock(locateState(home.state), home.folder, '');
@@ -159,7 +159,7 @@ describeWithRedis('vmcp purge in Redis', () => {
   };
   const at = (...more: string[]) => ['--redis-address', redis.address, ...more];
 
-  it('deletes any number of keys of a deleted server, and none of another', async () => {
+  it('deletes any number of keys of a deleted server, and none of another server', async () => {
     const foreign = [
       ...keysBelow('vmcp:default/tools-2:'),
       ...keysBelow('vmcp:default2/tools:'),
@@ -184,7 +184,7 @@ describeWithRedis('vmcp purge in Redis', () => {
   });
 
   it.each(['[ab]*?\\:', '{team}:tools*', 'a^-]b:', 'ünï:'])(
-    'takes the prefix %s as it is written, and not as a pattern',
+    'uses the prefix %s literally, not as a pattern',
     async (prefix) => {
       const foreign = [
         'axx:session:1',

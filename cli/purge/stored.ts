@@ -33,7 +33,7 @@ export interface Amount {
 
 /** A server and its stored data. */
 export interface Stored {
-  /** Why the data must stay: the server exists or still ends. Undefined: it is gone. */
+  /** Why the data must stay: the server exists or is being deleted. Undefined: the server is deleted. */
   standing: string | undefined;
   /** Places that the manifest names; empty without a manifest. */
   written: readonly WrittenPlace[];

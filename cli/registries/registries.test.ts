@@ -55,7 +55,7 @@ describe('vmcp registry', () => {
     expect((await vmcp('search', '-o', 'name')).out).toContain('github\n');
   });
 
-  it('says what a server takes and how to run it, and prints nothing that a terminal acts on', async () => {
+  it('shows the inputs of a server and the command to run it, without terminal control sequences', async () => {
     await vmcp('set', registryFile());
     const { out } = await vmcp('info', 'cups');
     expect(out).toContain('npx://cups@1');

@@ -17,7 +17,7 @@ const nothing = { plain: new Map(), secrets: new Map() };
 const wish = { args: [], variables: nothing, headers: nothing, provider: 'kubernetes' as const };
 
 it.each(['npx://cups', 'uvx://cups'])(
-  'asks nobody for the secrets of a package, which a cluster cannot start: %s',
+  'does not ask for the secrets of a package, which a cluster cannot start: %s',
   async (source) => {
     await expect(addWorkload(api, { ...wish, source, inCluster: true }, contextWith({}))).rejects.toMatchObject({
       exitCode: 2,

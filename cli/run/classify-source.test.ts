@@ -30,7 +30,7 @@ describe('classifySource', () => {
   });
 
   it.each(['./server.js', '../server.js', '/opt/server', '~/server'])(
-    'is no image where it is a path: %s, and what to write is told',
+    'rejects the path %s as an image, and names the manifest to write',
     (text) => {
       expect(() => classifySource(text, isEntry)).toThrow(/is a path: .* write an MCPServer with its command/);
     },

@@ -108,7 +108,7 @@ describe('gatherValues', () => {
 
 describe('readSecrets', () => {
   it.each(['--secret', '--header-secret'])(
-    'is not taken from the command line by %s, and not repeated',
+    'rejects a value on the command line for %s without repeating it',
     async (option) => {
       const refusalOf = (text: string): Promise<unknown> =>
         readSecrets([text], option, { input: Readable.from([]) }).catch(String);

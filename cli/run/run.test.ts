@@ -62,7 +62,7 @@ describe('vmcp run with an invalid request', () => {
     expect([code, (await home.withoutFolder(['secret', 'list', '-o', 'name'])).out]).toEqual([1, '']);
   });
 
-  it('takes no URL of an entry that has parts to fill in', async () => {
+  it('rejects a registry entry whose URL has placeholders', async () => {
     const file = join(home.path, 'servers.json');
     writeFileSync(file, JSON.stringify({ remote_servers: { useful: { url: 'https://{team}.example/mcp' } } }));
     expect((await home.vmcp(['registry', 'set', file])).code).toBe(0);
@@ -80,7 +80,7 @@ describe('vmcp run with an invalid request', () => {
     'dir:/etc',
     'docker-archive:/tmp/evil.tar',
     'ghcr.io/example/useful:1 sh',
-  ])('rejects a registry image that an engine or runner would read otherwise: %s', async (image) => {
+  ])('rejects a registry image that an engine or runner would parse differently: %s', async (image) => {
     const file = join(home.path, 'servers.json');
     writeFileSync(file, JSON.stringify({ servers: { useful: { image } } }));
     expect((await home.vmcp(['registry', 'set', file])).code).toBe(0);

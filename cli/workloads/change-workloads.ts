@@ -83,7 +83,7 @@ export async function changeWorkloads(
       done.push(name);
     });
   } catch (problem) {
-    // The refusal is the command's result, whatever the outcome of the others.
+    // The refusal is the command's result, independent of the other workloads.
     await waiting().catch((late: unknown) => context.err.write(`${late instanceof Error ? late.message : ''}\n`));
     throw problem;
   }

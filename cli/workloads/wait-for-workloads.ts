@@ -9,7 +9,7 @@ import { workloadsOf } from './workload-list.ts';
 
 interface Waiting {
   names: readonly string[];
-  /** Returns whether a workload has the final state; undefined: it is gone. */
+  /** Returns whether a workload has the final state. Gets undefined for a deleted workload. */
   isDone: (workload: WorkloadSummary | undefined) => boolean;
   /** The awaited state in messages, e.g. "stopped". */
   what: string;

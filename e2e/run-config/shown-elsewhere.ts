@@ -69,12 +69,12 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
   },
   {
     file: 'runtime/outgoing/select-role.test.ts',
-    test: 'is that of the matching mapping with the lowest priority, then the first',
+    test: 'selects the matching mapping with the lowest priority, then the first',
     fields: ['backends[].auth.role_mappings[].priority'],
   },
   {
     file: 'runtime/outgoing/select-role.test.ts',
-    test: 'is the one that role_claim names, and only if that is a role; else the fallback',
+    test: 'selects the role that role_claim names if it is configured, else the fallback',
     fields: ['backends[].auth.fallback_role_arn'],
   },
   {

@@ -20,7 +20,7 @@ import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.t
 import { statusReader } from './status-reader.ts';
 import type { LocalPlace } from './local-place.ts';
 
-/** Returns the services of the operations on one machine, by namespace: the same with and without a running `vmcp up`. */
+/** Returns the services of the operations on one machine, by namespace. They are the same with and without a running `vmcp up`. */
 export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   const { version, secrets, state, environment } = place;
   const registries = perNamespace((namespace) => localRegistries(place, namespace));

@@ -66,7 +66,7 @@ it.each([
   ['deletes', deleteWorkloads],
   ['starts anew', restartWorkloads],
 ])(
-  'a caller with permission for one workload %s only that one, and none if the body names another',
+  'a caller with permission for one workload %s only that one, and no workload if the body names another',
   async (_, operation) => {
     const other = SEARCH.replace('search #', 'other #');
     place.write('other.yaml', other);

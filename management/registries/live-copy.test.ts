@@ -58,7 +58,7 @@ describe('LiveCopy', () => {
     expect(othersEvicted()).toBe(true);
   });
 
-  it('serves its pages while the limit of reads is reached, asks again later and says why', async () => {
+  it('serves its pages while the limit of reads is reached, asks again later and reports why', async () => {
     await kept.save('default', SOURCE, [PAGE]);
     let asked = 0;
     const limited = () => Promise.reject(new FetchFailure('timeout', `too many reads ${(asked += 1)}`));

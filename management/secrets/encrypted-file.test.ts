@@ -60,7 +60,7 @@ describe('EncryptedFile password', () => {
     expect(existsSync(place.file)).toBe(false);
   });
 
-  it('can be changed by a caller who opens the file: the file is sealed anew without loss', async () => {
+  it('changes for a caller who knows the current one: the file is sealed again without loss', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);

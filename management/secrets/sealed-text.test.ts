@@ -36,13 +36,13 @@ describe('sealed text', () => {
     expect((await deriveKey('pa\u0308sswort', key.salt)).key).toEqual(composed.key);
   });
 
-  it('fits no other password, and no key of another salt', async () => {
+  it('rejects any other password, and a key of another salt', async () => {
     const parsed = parseSealed(sealed, FILE);
     expect(fits(parsed, await deriveKey('correct horsf', key.salt))).toBe(false);
     expect(fits(parsed, { ...key, salt: (await deriveKey('x')).salt })).toBe(false);
   });
 
-  it('opens for anyone who knows the password and these algorithms', () => {
+  it('opens with only the password and standard algorithms', () => {
     const [header, body] = linesOf(sealed);
     const { salt, nonce, n, r, p, cipher } = fieldsOf(sealed);
     expect([n, r, p, cipher]).toEqual([131_072, 8, 1, 'aes-256-gcm']);

@@ -81,13 +81,13 @@ describe.each([
     ...(await opened.records('skillchanges').names()),
   ];
 
-  it('creates no record of a change that another replica finished and then partly uninstalled', async () => {
+  it('creates no record for a change that another replica finished and partly uninstalled later', async () => {
     const slow = pausing('skillchanges', () => uninstall('k1'));
     await expect(slow.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'busy' });
     expect(await left()).toEqual(['k2']);
   });
 
-  it('creates no such record when that happens between two writes', async () => {
+  it('creates no such record if both happen between two writes', async () => {
     const slow = pausing('skills', (name) => (name === 'k1' ? uninstall('k2') : Promise.resolve()));
     await expect(slow.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'busy' });
     expect(await left()).toEqual(['k1']);

@@ -79,7 +79,7 @@ const REACH: Record<ProblemCode, Reach> = {
   // Also on a real cluster: e2e/cluster/management-records.test.ts runs it there.
   store_damaged: {
     machine: 'each',
-    cluster: `${RECORDS}: that somebody damaged are told by name and left as they are`,
+    cluster: `${RECORDS}: names a damaged record and leaves it as it is`,
   },
   source_failed: BOTH,
   upstream_failed: BOTH,
@@ -115,7 +115,10 @@ const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
     },
   },
   uninstallSkill: {
-    conflict: { machine: 'each', cluster: `${SKILLS}: come with those that they need, which stay as long` },
+    conflict: {
+      machine: 'each',
+      cluster: `${SKILLS}: installs the dependencies of a skill, and keeps them as long as the skill`,
+    },
     busy: onAMachine(ONE_OBJECT),
   },
   createWorkload: { busy: onAMachine(ONE_OBJECT) },

@@ -25,7 +25,8 @@ export function endOfRestart(
 ): End | undefined {
   if (!seen) return { status: 'failed', code: 'not_found', detail: `there is no workload "${name}"` };
   const { resource, state } = seen;
-  // A restart is moot for a newer workload of the same name, for a stopped one, and where nothing runs: all starts anew there later.
+  // No restart is needed for a newer workload of the same name, for a stopped one, or if no server runs: all processes start anew
+  // there.
   const isMoot = identityOf(resource) !== identity || resource.spec.suspend === true || state.status === 'unknown';
   if (isMoot || !isRestarting(resource)) return { status: 'done' };
   if (state.status !== 'error' && now - askedAt <= DEADLINE) return undefined;

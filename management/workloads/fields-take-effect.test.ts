@@ -8,7 +8,7 @@ import { applyDetail } from './detail.ts';
 
 type Path = readonly string[];
 
-/** The leaves that a record writes: path in the record, and in its schema. */
+/** Yields the leaves that a record writes: path in the record, and in its schema. */
 function* written(value: unknown, at: Path = [], path: Path = []): Generator<{ at: Path; path: string }> {
   if (typeof value !== 'object' || value === null) {
     yield { at, path: path.join('.') };
@@ -43,7 +43,7 @@ const OAUTH = {
   skip_browser: true,
 };
 
-/** Records that write every field between them. */
+/** Records that together write every field. */
 const RECORDS: unknown[] = [
   {
     image: 'example/search:1',
@@ -107,7 +107,7 @@ function madeOf(record: unknown): string {
   return JSON.stringify({ spec, profile });
 }
 
-/** Whether a record without the field, or with another text in it where it is required, makes another resource, or none. */
+/** Returns whether the resource changes, or is rejected, if the field is missing or, for a required field, has another text. */
 function takesEffect(record: unknown, at: Path): boolean {
   const text = readAt(record, at);
   return [undefined, `${String(text)}x`].some((other) => {
@@ -124,7 +124,7 @@ function takesEffect(record: unknown, at: Path): boolean {
 const isBelow = (field: string, fields: object) =>
   Object.keys(fields).some((one) => field === one || field.startsWith(`${one}.`));
 
-/** Fields that are refused: a resource keeps its name, the platform chooses where endpoints listen, and no platform limits callers. */
+/** Rejected fields: a resource keeps its name, the platform chooses where endpoints listen, and no platform limits callers. */
 const REFUSED: Readonly<Record<string, unknown>> = {
   name: 'another',
   host: '192.0.2.1',
@@ -135,14 +135,14 @@ describe('the fields of a workload record', () => {
   const leaves = jsonSchemaLeaves(WorkloadDetail);
   const pairs = RECORDS.flatMap((record) => [...written(record)].map((one) => ({ ...one, record })));
 
-  it('change the resource, each of them, or are recorded only', () => {
+  it('change the resource or are only recorded', () => {
     const effective = new Set(pairs.filter(({ record, at }) => takesEffect(record, at)).map(({ path }) => path));
     const recorded = leaves.filter((field) => isBelow(field, { ...RECORDED_ONLY, ...ORIGIN_ONLY }));
     expect(leaves.filter((field) => !effective.has(field) && !(field in REFUSED))).toEqual(recorded);
     expect(pairs.map(({ path }) => path).filter((path) => !leaves.includes(path))).toEqual([]);
   });
 
-  it.each(Object.entries(REFUSED))('refuse %s, which no resource can have', (field, value) => {
+  it.each(Object.entries(REFUSED))('reject %s, which no resource can have', (field, value) => {
     const [name = ''] = field.split('.');
     expect(() => madeOf({ [name]: value })).toThrow(`body ${field.replace('.*', '')}`);
   });

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { referenceTouches } from './find-references.ts';
 
-it('what a workload refers to needs the rights that the admission policy of a cluster asks for, each once', () => {
+it('referenceTouches returns each right that the admission policy of a cluster requires, once', () => {
   const named = { name: 'company', key: 'token' };
   const spec = {
     image: 'example/x:1',
@@ -36,6 +36,9 @@ it.each<[string, object, object[]]>([
   ['its Deployment', { resourceOverrides: { proxyDeployment: { labels: { team: 'b' } } } }, [deployments]],
   ['its Service', { resourceOverrides: { proxyService: { labels: { team: 'b' } } } }, [services]],
   ['nothing', { podTemplateSpec: { metadata: { labels: {}, annotations: { note: 'a' } } } }, []],
-])('asks for the right to create objects with labels where a workload labels %s', (_what, more, asked) => {
-  expect(referenceTouches({ image: 'example/x:1', ...more })).toEqual(asked);
-});
+])(
+  'referenceTouches requires the right to create objects with labels if a workload labels %s',
+  (_what, more, asked) => {
+    expect(referenceTouches({ image: 'example/x:1', ...more })).toEqual(asked);
+  },
+);

@@ -36,9 +36,7 @@ const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
 };
 const BEST: readonly WorkloadStatus[] = ['running', 'unauthenticated', 'unhealthy', 'starting', 'error', 'stopped'];
 
-/**
- * Returns the state of one backend. `mayStart`: its program runs here; before its first answer (no tools listed), it counts as starting.
- */
+/** Returns the state of one backend. `mayStart`: its program runs here. Such a program counts as starting until its tools are listed. */
 function stateSeen({ name, phase, message, loginUrl, tools }: BackendSummary, mayStart: boolean): WorkloadState {
   if (phase === 'Ready') return state('running');
   if (phase === 'Unavailable' && mayStart && tools === undefined && loginUrl === undefined)

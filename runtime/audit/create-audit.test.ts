@@ -217,7 +217,7 @@ describe('audit data', () => {
     expect(JSON.stringify(data)).not.toContain('s3c');
   });
 
-  it('omits unreadable data and says so', async () => {
+  it('marks unreadable data as omitted', async () => {
     expect(await dataOf({}, { response: 'not json' })).toEqual({ response: '', truncated: ['response'] });
   });
 

@@ -22,7 +22,7 @@ const PAGE_TITLE: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 };
 
-/** Turns an error of an endpoint into its answer (RFC 6749 §5.2). The cause is logged and never sent. */
+/** Converts an error of an endpoint into its answer (RFC 6749 §5.2). The cause is logged and never sent. */
 export function answerFailure(
   error: unknown,
   facts: Pick<RequestFacts, 'path' | 'headers'>,
@@ -35,7 +35,7 @@ export function answerFailure(
   return jsonAnswer(body, failure.status, { ...failure.headers, ...challenge(failure, facts) });
 }
 
-/** Logs 503 as a warning, because it passes by itself. Client errors (below 500) are not logged. */
+/** Logs 503 as a warning, because it is temporary. Client errors (below 500) are not logged. */
 function noteFailure(error: unknown, status: number, path: string, log: Log): void {
   if (status < 500) return;
   const reason = reasonOf(error);

@@ -5,7 +5,7 @@ import type { Identity } from '#runtime/incoming/identity';
 export interface UserToken {
   readonly accessToken: string;
   readonly idToken: string | undefined;
-  /** Milliseconds since the epoch. Undefined when the provider does not tell. */
+  /** Milliseconds since the epoch. Undefined if the provider does not return it. */
   readonly expiresAt: number | undefined;
 }
 

@@ -11,7 +11,7 @@ function select(document: Omit<Partial<AwsSts>, 'type'>) {
 }
 
 describe('createRoleSelection', () => {
-  it('is that of the matching mapping with the lowest priority, then the first', () => {
+  it('selects the matching mapping with the lowest priority, then the first', () => {
     const roleOf = select({
       role_mappings: [
         { claim: 'team', matcher: 'red', role_arn: role('last') },
@@ -58,7 +58,7 @@ describe('createRoleSelection', () => {
     expect(select({ role_mappings: [{ role_arn: role('everybody') }] })({})).toBe(role('everybody'));
   });
 
-  it('is the one that role_claim names, and only if that is a role; else the fallback', () => {
+  it('selects the role that role_claim names if it is configured, else the fallback', () => {
     const roleOf = select({ role_claim: 'role', fallback_role_arn: role('fallback') });
     expect(roleOf({ role: role('named') })).toBe(role('named'));
     expect(roleOf({ role: ['admins', role('named')] })).toBe(role('named'));

@@ -108,7 +108,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await install({ ...at('notes:v2'), force: true })).body.skill.tag).toBe('v2');
     });
 
-    it('keeps the group of a skill on a new installation, and its archive when it comes as a dependency', async () => {
+    it('keeps the group of a skill that is installed again, and its archive when it becomes a dependency', async () => {
       const archive = (await skill('beta')).toString('base64');
       registry.put('o/beta', 'v1', await skill('beta'));
       expect((await install({ archive, group: 'tools' })).status).toBe(201);
@@ -121,7 +121,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect(skills.map(({ metadata }) => metadata.name)).toEqual(['beta']);
     });
 
-    it('come with those that they need, which stay as long', async () => {
+    it('installs the dependencies of a skill, and keeps them as long as the skill', async () => {
       registry.put('o/beta', 'v1', await skill('beta'));
       registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));
       registry.put('o/gamma', 'v1', await skill('gamma', `requires: ["${registry.host}/o/none:v1"]\n`));

@@ -140,7 +140,7 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
       expect((await other.get('c'))?.value).toHaveLength(899_998);
     });
 
-    it('that somebody damaged are told by name and left as they are', async () => {
+    it('names a damaged record and leaves it as it is', async () => {
       const version = await store.create('a', 1);
       await store.create('b', 2);
       await opened.damage('a');

@@ -249,7 +249,7 @@ afterAll(() => place.remove());
 const of = async (name: string): Promise<RunConfiguration> =>
   RunConfiguration.parse(await place.rooms().runConfigurations.render(name));
 
-it('says how a token is exchanged, with all that is written', async () => {
+it('renders every setting of a token exchange', async () => {
   expect((await of('exchanging')).token_exchange_config).toEqual({
     token_url: 'https://sts.example/token',
     client_id: 'me',
@@ -261,7 +261,7 @@ it('says how a token is exchanged, with all that is written', async () => {
   });
 });
 
-it('says which roles of AWS are assumed, with all that is written', async () => {
+it('renders every setting of AWS roles', async () => {
   expect((await of('signed')).aws_sts_config).toEqual({
     region: 'eu-central-1',
     service: 'execute-api',
@@ -273,7 +273,7 @@ it('says which roles of AWS are assumed, with all that is written', async () => 
   });
 });
 
-it('tells of audit as a room only where it is on', async () => {
+it('includes audit in the middleware only if it is enabled', async () => {
   const roomsOf = async (name: string) => (await of(name)).middleware_configs.map(({ type }) => type);
   expect([(await roomsOf('signed')).includes('audit'), (await roomsOf('rest')).includes('audit')]).toEqual([
     false,
@@ -281,14 +281,14 @@ it('tells of audit as a room only where it is on', async () => {
   ]);
 });
 
-it('says which stored token takes the place of the caller’s', async () => {
+it('names the provider whose stored token replaces the caller’s token', async () => {
   expect([(await of('injected')).upstream_swap_config, (await of('with-oidc')).upstream_swap_config]).toEqual([
     { provider_name: 'github', header_strategy: 'replace' },
     { provider_name: 'company', header_strategy: 'replace' },
   ]);
 });
 
-it('says all of its own authorization server, whatever its provider speaks', async () => {
+it('renders every setting of the authorization server, for each type of provider', async () => {
   const server = {
     schema_version: 'v0.1.0',
     issuer: 'https://own.example',
@@ -347,7 +347,7 @@ it('says all of its own authorization server, whatever its provider speaks', asy
   });
 });
 
-it('says how it logs in at a remote server, and names the records of that login as its runtime does', async () => {
+it('renders the login at a remote server, with the record names that its runtime uses', async () => {
   const readBytes = () => randomBytes(32);
   const about = { scopes: ['read'], oauth_params: {}, use_pkce: false, timeout: 1, administrators: [] };
   const kept = { storage: { type: 'memory' as const }, sealing_secret_files: ['seal'] };
@@ -381,7 +381,7 @@ it('says how it logs in at a remote server, and names the records of that login 
   });
 });
 
-it('says whose tokens are let in, what is asked before a call, what is told of it, and where sessions are kept', async () => {
+it('renders client authentication, webhooks, telemetry, audit and session storage', async () => {
   const { oidc_config, validating_webhooks, scaling_config, audit_config, telemetry_config } = await of('rest');
   expect({ oidc_config, validating_webhooks, scaling_config, audit_config, telemetry_config }).toEqual({
     audit_config: AUDIT,
@@ -450,7 +450,7 @@ function* fieldsOf(schema: unknown, path: string, values?: readonly unknown[]): 
   }
 }
 
-it('has every field of the record in some workload, but for those that have nothing to say here', async () => {
+it('renders every field of the record in some workload, except fields without a value in vmcp', async () => {
   const names = (await place.rooms().workloads.all()).map(({ name }) => name);
   const exports = await Promise.all(names.map(of));
   const met = new Set(fieldsOf(RECORD, '', exports));

@@ -149,7 +149,7 @@ describe('concurrent logins', () => {
     expect(states).toEqual(['a', 'b']);
   });
 
-  it('finish in two tabs of one browser, step by step in turns, without mixing the users', async () => {
+  it('finish in two tabs of one browser, with alternating steps, without mixing the users', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const first = await chain.until(robot, alice, 'one');
@@ -211,7 +211,7 @@ describe('concurrent logins', () => {
     expect(await linksOf(chain, 'alice')).toEqual(before);
   });
 
-  it('log in the user who returns from the primary provider, whoever was signed in', async () => {
+  it('log in the user who returns from the primary provider, even if another user was signed in', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));

@@ -80,7 +80,7 @@ describe('chain of providers', () => {
     expect((await chain.server.storage.linksOf(sub)).one?.account).toMatchObject({ subject: 'al' });
   });
 
-  it('identifies the user by issuer and subject of the primary provider, whatever its name', async () => {
+  it('identifies the user by issuer and subject of the primary provider, independent of its name', async () => {
     const chain = await startChain([{ name: 'first' }]);
     const one = await chain.server.codeOf(backAtClient(await chain.walk(new Robot(), alice)));
     const two = await chain.server.codeOf(backAtClient(await chain.walk(new Robot(), { user: 'bob' })));

@@ -34,7 +34,7 @@ export interface UpstreamAccount {
   readonly subject: string;
   readonly name: string | undefined;
   readonly email: string | undefined;
-  /** Undefined when the provider does not tell. */
+  /** Undefined if the provider does not return it. */
   readonly email_verified: boolean | undefined;
 }
 
@@ -112,7 +112,7 @@ export interface SessionRow {
   readonly user: UserProfile;
   /** Secret that made its latest refresh token. */
   readonly kid: string;
-  /** Latest possible end, whatever happens. */
+  /** Latest possible end, independent of any use. */
   readonly ends_at: number;
   /** Times at which the primary provider was last asked about the user, and last answered. */
   readonly asked_at: number;
@@ -131,7 +131,7 @@ export interface LinkRow {
   readonly account: UpstreamAccount | undefined;
   /** Tokens, sealed for namespace, name, uid, sub and provider. */
   readonly sealed: string;
-  /** End of the access token. Undefined when the provider does not tell. */
+  /** End of the access token. Undefined if the provider does not return it. */
   readonly expires_at: number | undefined;
   /** Time at which this account was linked. A new login with the same account keeps it, so browser logins since then stay valid. */
   readonly linked_at: number;

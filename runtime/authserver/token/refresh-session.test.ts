@@ -66,7 +66,7 @@ describe('refreshSession', () => {
     expect(again.body.refresh_token).toBe(answers[0]?.body.refresh_token);
   });
 
-  it('ends the session, and no other one, when a token comes back later', async () => {
+  it('ends the session, and no other one, when a used token is sent again', async () => {
     const [{ clientId, tokens }, other] = [await server.login(), await server.login()];
     const next = await server.refresh(tokens.refresh_token, clientId);
     server.clock.time += 30_001;

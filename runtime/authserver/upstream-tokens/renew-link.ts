@@ -85,7 +85,7 @@ class LinkRenewals implements Renewals {
       isAnswered = !(error instanceof TooLate);
       throw error;
     } finally {
-      // The lease ends by itself if an answer may still arrive, or if the release fails.
+      // The lease expires if an answer may still arrive, or if the release fails.
       if (isAnswered) await lease.release().catch(() => undefined);
     }
   }

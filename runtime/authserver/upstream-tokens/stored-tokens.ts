@@ -61,7 +61,7 @@ const RENEW_BEFORE = 60_000;
 /** Margin in milliseconds, because a call may take a moment to reach its backend. */
 const UNUSED_END = 5_000;
 
-/** Returns when to renew a token and until when to use it. Infinity when the provider does not tell its end. */
+/** Returns when to renew a token and until when to use it. Infinity if the provider does not return its end. */
 export function timesOf({ tokens, obtainedAt }: OpenLink): { readonly renewAt: number; readonly usableUntil: number } {
   const { expires_at: expiresAt, refresh_token: refreshToken } = tokens;
   if (expiresAt === undefined) return { renewAt: Infinity, usableUntil: Infinity };

@@ -33,7 +33,7 @@ function answerOf(error: unknown, causes: readonly unknown[]) {
   return response === undefined || response.ok ? undefined : { error: undefined, status: response.status };
 }
 
-/** RFC 6750 §3.1: `invalid_token` marks an expired or revoked token, which says no more than the status. */
+/** RFC 6750 §3.1: `invalid_token` means an expired or revoked token, which adds nothing to the status. */
 function challengeOf({ cause }: WWWAuthenticateChallengeError): string | undefined {
   const error = cause.map(({ parameters }) => parameters.error).find((word) => word !== undefined);
   return error === 'invalid_token' ? undefined : error;

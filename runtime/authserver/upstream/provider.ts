@@ -6,7 +6,7 @@ export interface UpstreamTokens {
   readonly access_token: string;
   /** Undefined when the provider issues none. */
   readonly refresh_token: string | undefined;
-  /** Milliseconds since the epoch. Undefined when the provider does not tell. */
+  /** Milliseconds since the epoch. Undefined if the provider does not return it. */
   readonly expires_at: number | undefined;
   readonly scope: string | undefined;
   /** For token exchanges that require it. */

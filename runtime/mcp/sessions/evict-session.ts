@@ -22,7 +22,7 @@ export function evictionReason({ perPrincipal, perReplica }: SessionLimits): Evi
   return perPrincipal < perReplica ? 'principal' : 'replica';
 }
 
-/** Milliseconds. Calls under way may end at any time. */
+/** Milliseconds. Calls in flight may end at any time. */
 const CALL_RETRY = 5_000;
 const LEAST_RETRY = 1_000;
 const LONGEST_RETRY = 60_000;

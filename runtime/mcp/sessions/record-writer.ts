@@ -32,7 +32,6 @@ export interface RecordWriterDeps {
   readonly table: SessionTable;
   /** The backends of the active configuration. */
   readonly backends: () => BackendSet;
-  /** Told to the other replicas. */
   /** Publishes an event to the other replicas. Returns whether that succeeded. */
   readonly tell: (news: News) => Promise<boolean>;
   readonly evicted: (eviction: Eviction) => void;

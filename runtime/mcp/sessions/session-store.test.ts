@@ -66,7 +66,7 @@ describe('SessionStore', () => {
     expect(store.size).toBe(100);
   });
 
-  it('refuses a new session while every session is younger than a minute, and says how long', () => {
+  it('refuses a new session while every session is younger than a minute, and returns the wait', () => {
     const { store, clock, open, openMany, refusal } = openStore({ perPrincipal: 3 });
     const [first] = openMany(3);
     clock.now += 20 * SECOND;

@@ -22,7 +22,7 @@ interface PerSessionOptions {
   readonly giveWay?: number;
   /** Opens the channel of the session that this exchange, its initialize, begins. */
   readonly open: (exchange: ChannelExchange, events: ChannelEvents) => Channel;
-  /** The wait after channels that ended by themselves before they served; undefined: no wait. */
+  /** The wait after channels that ended without external cause before they served; undefined: no wait. */
   readonly backoff: Backoff | undefined;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;

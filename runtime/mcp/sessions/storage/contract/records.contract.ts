@@ -47,7 +47,7 @@ export function recordsContract(name: string, open: () => OpenedRecords | Promis
 }
 
 function fieldsContract(place: () => OpenedRecords): void {
-  it('return the fields that were stored, to their owner alone', async () => {
+  it('return the stored fields to their owner only', async () => {
     const { records } = place();
     expect(await records.open(newRecord('a'), BOUNDS)).toEqual({ outcome: 'opened', evicted: [] });
     expect(await records.load(named('a'), LONG)).toEqual(newRecord('a').fields);
@@ -58,7 +58,7 @@ function fieldsContract(place: () => OpenedRecords): void {
     expect(await records.open(newRecord('a', 'bob'), BOUNDS)).toEqual({ outcome: 'foreign' });
   });
 
-  it('write fields, replace any version or the one that is named, and remove fields', async () => {
+  it('write fields, replace any version or the named one, and remove fields', async () => {
     const { records } = place();
     await records.open(newRecord('a'), BOUNDS);
     const changes = [
@@ -70,7 +70,7 @@ function fieldsContract(place: () => OpenedRecords): void {
     expect(await records.load(named('a'), LONG)).toEqual({ level: '0 warning', 'leg:a:1': '2 other leg' });
   });
 
-  it('keep what another one wrote first, and return it', async () => {
+  it('keep the fields that another writer wrote first, and return them', async () => {
     const { records } = place();
     await records.open(newRecord('a'), BOUNDS);
     const changes = [
@@ -84,7 +84,7 @@ function fieldsContract(place: () => OpenedRecords): void {
 }
 
 function endsContract(place: () => OpenedRecords): void {
-  it('know a record that was ended as ended', async () => {
+  it('report an ended record as ended', async () => {
     const { records } = place();
     await records.open(newRecord('a'), BOUNDS);
     await records.end(named('a', 'bob'), LONG);
@@ -99,7 +99,7 @@ function endsContract(place: () => OpenedRecords): void {
     expect(await records.open(newRecord('b'), BOUNDS)).toEqual({ outcome: 'ended' });
   });
 
-  it('end a record that is not used for its time, and tell so once', async () => {
+  it('end a record after its idle time, and report that once', async () => {
     const { records, pass } = place();
     for (const key of ['idle', 'used', 'streaming', 'loaded'])
       await records.open(newRecord(key), { ...BOUNDS, idle: SHORT });
@@ -120,7 +120,7 @@ function endsContract(place: () => OpenedRecords): void {
 }
 
 function evictionContract(place: () => OpenedRecords): void {
-  it('evict those that were used longest ago, streams or not, and count each caller apart', async () => {
+  it('evict the records used longest ago, with or without streams, and count each caller separately', async () => {
     const { records, pass } = place();
     const bounds = { ...BOUNDS, most: 3 };
     for (const key of ['a', 'b', 'c']) {
@@ -147,7 +147,7 @@ function evictionContract(place: () => OpenedRecords): void {
       expect(await records.load(named(key), LONG)).toEqual(newRecord(key).fields);
   });
 
-  it('open none where each was used a moment ago, and tell how long that is so', async () => {
+  it('open no record if all were used a moment ago, and report the wait', async () => {
     const { records, pass } = place();
     const bounds = { ...BOUNDS, most: 2 };
     await records.open(newRecord('a'), bounds);
@@ -165,7 +165,7 @@ function evictionContract(place: () => OpenedRecords): void {
     expect((await records.open(newRecord('d'), bounds)).outcome).toBe('full');
   });
 
-  it('note a use when it was, not when it is told, and never an earlier one than is known', async () => {
+  it('record a use with its own time, and never an earlier one than the last', async () => {
     const { records, pass } = place();
     const bounds = { ...BOUNDS, most: 2 };
     await records.open(newRecord('a'), bounds);
@@ -181,7 +181,7 @@ function evictionContract(place: () => OpenedRecords): void {
     expect(evictedBy(await records.open(newRecord('c'), bounds))).toEqual(['b']);
   });
 
-  it('evict as many as are too many, where the bound was lowered', async () => {
+  it('evict all surplus records after the limit was lowered', async () => {
     const { records, pass } = place();
     for (const key of ['a', 'b', 'c', 'd']) {
       await records.open(newRecord(key), BOUNDS);
