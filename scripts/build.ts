@@ -1,5 +1,5 @@
-// Bundles the programs into dist/, all or those that are named, their dependencies included: one large file starts in half the
-// time of hundreds of small ones. Cedar stays outside, as it loads its WebAssembly from beside its own file.
+// Bundles the named programs, or all, into dist/ with their dependencies: one large file starts in half the time of hundreds of small ones.
+// Cedar is not bundled, as it loads its WebAssembly from the folder of its own file.
 import { readdir, rm } from 'node:fs/promises';
 import { build, type Plugin } from 'esbuild';
 
@@ -16,15 +16,15 @@ const named = process.argv.slice(2);
 const unknown = named.find((name) => !(name in PROGRAMS));
 if (unknown !== undefined) throw new Error(`there is no program ${unknown}: write ${Object.keys(PROGRAMS).join(', ')}`);
 
-/** Leaves out what is only reachable by name: together it would be 5 MB of resident memory in each process. */
+/** Drops modules that are only reachable by name: together they would take 5 MB of resident memory per process. */
 const lean: Plugin = {
   name: 'lean',
   setup(bundling) {
     bundling.onResolve({ filter: /^undici$/ }, ({ importer }) =>
-      // The Kubernetes client takes proxies and fetch of it, too.
+      // The Kubernetes client also uses proxies and fetch of undici.
       importer.includes('/@kubernetes/client-node/') ? null : { path: `${root}scripts/undici-parts.ts` },
     );
-    // Imported as a module it is asked for all that it exports, which loads all of fetch and WebSocket.
+    // Importing it as a module evaluates all its exports, which loads fetch and WebSocket.
     bundling.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
       kind === 'import-statement' ? { path: 'http', namespace: 'lean' } : null,
     );
@@ -49,7 +49,7 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node22',
   external: ['@cedar-policy/*'],
-  // Its other form loads parts of itself in a way that cannot be bundled.
+  // Its other form loads parts in a way that cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   plugins: [lean],
   minifyWhitespace: true,
@@ -58,13 +58,13 @@ const { metafile } = await build({
   sourcemap: true,
   metafile: true,
   logLevel: 'warning',
-  // Bundled CommonJS modules ask for Node's own modules by require.
+  // Bundled CommonJS modules load Node's own modules with require.
   banner: {
     js: "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);",
   },
 });
 
-// Chunks of former builds go only now, as a program that is running may still load one.
+// Removes chunks of former builds last, as a running program may still load one.
 const made = new Set(Object.keys(metafile.outputs).map((path) => path.replace(/^dist\//, '')));
 for (const file of await readdir(`${root}dist`)) {
   if (!made.has(file)) await rm(`${root}dist/${file}`, { recursive: true });

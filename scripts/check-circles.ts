@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 const SOURCES = '{crds,lib,operator,local,management,cli,runtime,e2e,scripts,examples}/**/*.ts';
 
-/** Returns the files of this repository that a file imports, types and `import()` included. */
+/** Returns the files of this repository that a file imports, including types and `import()`. */
 function importsOf(root: string, file: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(join(root, file), 'utf8'));
   return importedFiles.flatMap(({ fileName }) => {
@@ -13,7 +13,7 @@ function importsOf(root: string, file: string): string[] {
   });
 }
 
-/** Finds files that import each other in a circle. Returns one line for each circle that its walk meets. */
+/** Finds circular imports. Returns one line for each circle that the walk reaches. */
 export function checkCircles(root: string): string[] {
   const circles: string[] = [];
   const done = new Set<string>();

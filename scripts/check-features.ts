@@ -6,7 +6,7 @@ const PAGE = 'docs/internals/features.md';
 const MOST_ROWS = 200;
 const MOST_FILES = 3;
 
-/** Programs that are tests without jest: conformance, fuzzing, soak, benchmarks, clients from outside. */
+/** Programs that are tests without jest: conformance, fuzzing, soak, benchmarks, external clients. */
 const TESTS = /\.test\.ts$|^e2e\/.+\/(run|[\w-]+\.clients)\.ts$/;
 
 const SUITES = ['*/**/*.test.ts', 'e2e/**/run.ts'];

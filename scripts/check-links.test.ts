@@ -20,13 +20,13 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-it('finds the relative links that lead nowhere, and no others', () => {
+it('checkLinks reports only relative links without a target file', () => {
   expect(checkLinks(root)).toEqual([
     'README.md: a link leads to docs/gone.md, which is not there',
     'docs/deep/page.md: a link leads to page.md/x, which is not there',
   ]);
 });
 
-it('finds none in this repository', () => {
+it('checkLinks accepts this repository', () => {
   expect(checkLinks(join(import.meta.dirname, '..'))).toEqual([]);
 });

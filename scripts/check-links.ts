@@ -1,18 +1,18 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Pages whose links are looked at. */
+/** Pages whose links are checked. */
 const PAGES = ['README.md', 'docs/**/*.md', 'examples/**/*.md', 'charts/**/*.md'];
 
-/** Code has brackets that are no links. */
+/** Matches code, which has brackets that are no links. */
 const CODE = /^(`{3,}|~{3,})[\s\S]*?^\1|`[^`\n]*`/gm;
 
-/** Target of a link, without the place on its page. */
+/** Matches the target of a link, without its fragment. */
 const LINK = /\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g;
 
 const ELSEWHERE = /^[a-z][a-z0-9+.-]*:/i;
 
-/** Relative links of the public pages below a folder that lead to no file: one line each, `<page>: <target>`. */
+/** Returns the relative links of the public pages below a folder that lead to no file, as lines `<page>: <target>`. */
 export function checkLinks(root: string): string[] {
   return globSync(PAGES, { cwd: root })
     .sort()

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { inTurn, type Say } from './in-turn.ts';
 
-/** Something that speaks when it is told to. */
+/** Returns work that prints on command. */
 function speaker() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const own: { say: Say } = { say: () => undefined };
@@ -13,11 +13,11 @@ function speaker() {
   return { work, say: (text: string) => own.say(text), end: resolve, fail: reject };
 }
 
-describe('several things at once', () => {
+describe('inTurn', () => {
   const said: string[] = [];
   const say: Say = (part) => said.push(typeof part === 'string' ? part : Buffer.from(part).toString());
 
-  it('say what they say one after the other, the first of them as it comes', async () => {
+  it('prints the output of concurrent work one after the other, that of the first at once', async () => {
     said.length = 0;
     const [one, two] = [speaker(), speaker()];
     const done = inTurn([one.work, two.work], say);
@@ -35,7 +35,7 @@ describe('several things at once', () => {
     expect(await done).toEqual(['first', 'second']);
   });
 
-  it('lose nothing of what is said, however much, nor where a letter was cut in two', async () => {
+  it('prints long output completely, and keeps characters that are split between chunks', async () => {
     said.length = 0;
     const [one, two] = [speaker(), speaker()];
     const bytes: Uint8Array[] = [];
@@ -48,7 +48,7 @@ describe('several things at once', () => {
     expect(Buffer.concat(bytes).toString()).toBe(long);
   });
 
-  it('are all waited for when one fails, and what the others said is said', async () => {
+  it('waits for all work when one fails, and prints the output of the others', async () => {
     said.length = 0;
     const [one, two] = [speaker(), speaker()];
     const done = inTurn([one.work, two.work], say);

@@ -2,12 +2,12 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Takes what is said as it is said. */
+/** Receives output as it is produced. */
 export type Say = (part: string | Uint8Array) => void;
 
 const PIECE = 64 * 1024;
 
-/** Holds back what is said until its turn comes: in a file, however much it is. */
+/** Buffers output of any length in a file. */
 class Held {
   readonly #folder = mkdtempSync(join(tmpdir(), 'vmcp-output-'));
   readonly #file = openSync(join(this.#folder, 'output'), 'w+');
@@ -18,7 +18,7 @@ class Held {
     else writeSync(this.#file, typeof part === 'string' ? Buffer.from(part) : part);
   }
 
-  /** Says all that was held back, and from now on what comes. */
+  /** Prints the buffered output, and passes later output through. */
   release(say: Say): void {
     const piece = Buffer.alloc(PIECE);
     for (let at = 0, read; (read = readSync(this.#file, piece, 0, PIECE, at)) > 0; at += read) {
@@ -34,15 +34,15 @@ class Held {
 }
 
 /**
- * Does several things at once, and says what they say as if it were one after the other: of the first as it comes, of the
- * next ones when those before have ended. Rejects with the first failure once all have ended.
+ * Runs several works concurrently, and prints their output as if they ran one after the other. Rejects with the first failure after all
+ * have ended.
  */
 export async function inTurn<T>(works: readonly ((say: Say) => Promise<T>)[], say: Say): Promise<T[]> {
   const begun = works.map((work) => {
     const held = new Held();
     return { held, done: work((part) => held.say(part)) };
   });
-  // The turn of each comes later than its failure may.
+  // A failure may precede the await of its promise.
   for (const { done } of begun) done.catch(() => undefined);
   for (const { held, done } of begun) {
     held.release(say);

@@ -28,14 +28,14 @@ const TARGETS = [
 ];
 
 describe('make', () => {
-  it('lists its targets by itself, each with what it does', () => {
+  it('lists its targets by default, each with a description', () => {
     const listed = [...make().matchAll(/^ {2}make (\S+) +\S+/gm)].map(([, name]) => name);
     expect(listed.sort()).toEqual([...TARGETS].sort());
     expect(make('help')).toBe(make());
   });
 
   it.each(TARGETS.filter((target) => !['help', 'images', 'clean'].includes(target)))(
-    '%s runs scripts that there are',
+    'runs only existing scripts in %s',
     (target) => {
       const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
       const run = [...make('--dry-run', target).matchAll(/^npm run --silent (\S+)/gm)].map(([, script]) => script);

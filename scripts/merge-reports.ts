@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 
-/** How many files with failures are run once more; more than that is no accident. */
+/** Most files with failures that are run again. More failures are not accidental. */
 const MOST_FILES = 5;
 
 export interface Counts {
@@ -22,7 +22,7 @@ const FileReport = z.object({
   /** Absolute path. */
   name: z.string(),
   status: z.string(),
-  /** Why the file failed; of one that could not be run there is nothing else. */
+  /** Why the file failed; the only content for a file that could not run. */
   message: z.string(),
   assertionResults: z.array(
     z.object({
@@ -35,11 +35,11 @@ const FileReport = z.object({
 });
 type FileReport = z.infer<typeof FileReport>;
 
-/** What jest writes with `--json`, as far as it is read here. */
+/** The fields of jest's `--json` output that this script reads. */
 export const Report = z.object({ testResults: z.array(FileReport) });
 export type Report = z.infer<typeof Report>;
 
-/** One file's counts: also where it failed outside of its tests, it failed once. */
+/** Counts one file. A failure outside of its tests counts as one. */
 function countFile({ status, assertionResults }: FileReport): Counts {
   const having = (wanted: string) => assertionResults.filter((test) => test.status === wanted).length;
   const [passed, failed] = [having('passed'), having('failed')];
@@ -47,16 +47,16 @@ function countFile({ status, assertionResults }: FileReport): Counts {
   return { passed, failed: failed + outside, skipped: assertionResults.length - passed - failed };
 }
 
-/** How many tests of it were not skipped. */
+/** Returns the number of its tests that were not skipped. */
 const ran = ({ assertionResults }: FileReport): number =>
   assertionResults.filter(({ status }) => status === 'passed' || status === 'failed').length;
 
-/** The files in which something failed. Absolute paths. */
+/** Returns the absolute paths of files with failures. */
 function failedFiles({ testResults }: Report): string[] {
   return testResults.filter((file) => countFile(file).failed > 0).map(({ name }) => name);
 }
 
-/** The files that are worth a second run: those with failures, unless they are many. */
+/** Returns the files for a second run: those with failures, unless they are many. */
 export function filesToRepeat(first: Report): string[] {
   const files = failedFiles(first);
   return files.length > MOST_FILES ? [] : files;
@@ -67,7 +67,7 @@ function firstLine(message: string | undefined): string {
   return lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('●')) ?? 'no message';
 }
 
-/** What failed in the first run and did not in the second: lines of `titles: message`. */
+/** Returns the tests that failed only in the first run, as lines `titles: message`. */
 function recoveredIn(first: FileReport, second: FileReport): string[] {
   const failures = first.assertionResults.flatMap((test, index) => {
     if (test.status !== 'failed' || second.assertionResults[index]?.status !== 'passed') return [];
@@ -79,17 +79,16 @@ function recoveredIn(first: FileReport, second: FileReport): string[] {
   return failedOutside && passes ? [`: ${firstLine(first.message)}`] : failures;
 }
 
-/** What two runs come to. */
+/** The result of two runs. */
 export interface Merged {
   counts: Counts;
-  /** `file › titles: message` of what failed at first and passed in the second run. */
+  /** `file › titles: message` of tests that failed in the first run and passed in the second. */
   recovered: string[];
 }
 
 /**
- * The counts of a run whose files with failures were run again: such a file counts as in its second run, unless that one got
- * less far. Every test counts once.
- * @param root files are named from there
+ * Merges the counts of a run and the second run of its files with failures. The second run of a file replaces the first, unless fewer tests
+ * ran. Every test counts once. @param root base of the file paths
  */
 export function mergeReports(root: string, first: Report, second: Report = { testResults: [] }): Merged {
   const again = new Map(second.testResults.map((file) => [file.name, file]));

@@ -4,9 +4,8 @@ const DEADLINE_MS = 10_000;
 const INTO = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$0" "$@"'] as const;
 
 /**
- * What stands before a command so that it and its children have a network of their own, in which there is nothing but loopback:
- * ports are never another's, and nobody sees links of the machine come and go. Undefined where none can be made: it takes root
- * on Linux, with iproute2.
+ * Returns a command prefix that runs a command and its children in a separate network with loopback only. Ports then never collide, and no
+ * process sees changes of the machine's links. Undefined if it cannot be created: it requires root on Linux, and iproute2.
  */
 export function ownNetwork(): readonly string[] | undefined {
   const [program, ...args] = INTO;

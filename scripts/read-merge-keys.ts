@@ -7,7 +7,7 @@ interface Property {
 }
 type Definitions = Record<string, { properties?: Record<string, Property> }>;
 
-/** What a property holds, and how the path goes on below it. */
+/** Returns the definition inside a property, and the path below it. */
 function insideOf({ $ref, items }: Property, path: string): { name: string; path: string } | undefined {
   const name = definitionOf(items?.$ref ?? $ref);
   return name === undefined ? undefined : { name, path: items ? `${path}[]` : path };
@@ -16,8 +16,8 @@ function insideOf({ $ref, items }: Property, path: string): { name: string; path
 const definitionOf = (reference: string | undefined) => reference?.split('/').at(-1);
 
 /**
- * How the API server merges the lists of a definition, from its OpenAPI document (v2): path of the list (`[]` for the items of
- * a list on the way) to the key of its items; null where the items are plain values.
+ * Returns how the API server merges the lists of a definition, from its OpenAPI document (v2). Maps the path of a list to the key of its
+ * items; null for plain values. `[]` stands for the items of a list on the path.
  */
 export function readMergeKeys(definitions: Definitions, root: string): Record<string, string | null> {
   const found: Record<string, string | null> = {};

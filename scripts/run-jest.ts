@@ -7,18 +7,18 @@ import { add, filesToRepeat, type Merged, mergeReports, NONE, Report } from './m
 
 const ROOT = join(import.meta.dirname, '..');
 const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
-/** In it is the line of counts of a program that ends with one. Characters. */
+/** Characters that contain the final line of counts. */
 const END = 2000;
 
-/** Where a program runs. */
+/** Options of a program's process. */
 export interface Surroundings {
-  /** Added to the environment of this program. */
+  /** Added to the environment of this process. */
   env?: Record<string, string>;
-  /** What stands before the command. */
+  /** Prefix of the command. */
   within?: readonly string[] | undefined;
 }
 
-/** Runs node, says what it says, and returns its exit code and the end of its output. */
+/** Runs node and prints its output. Returns its exit code and the end of its output. */
 export async function runNode(
   args: string[],
   say: Say,
@@ -40,7 +40,7 @@ export async function runNode(
 /** One run of jest. */
 export interface Run {
   report: Report;
-  /** It ended badly without saying which test failed. */
+  /** Whether it failed without naming a failed test. */
   endedBadly: boolean;
 }
 
@@ -59,8 +59,8 @@ export async function runJest(say: Say, args: string[], where?: Surroundings): P
 }
 
 /**
- * What runs of jest come to. The files in which something failed, unless they are many, are run once more, alone: what only
- * passes then counts as passed and is named.
+ * Returns the result of jest runs. Runs the files with failures once more, alone, unless they are many. A test that then passes counts as
+ * passed and is listed.
  */
 export async function repeatFailed(say: Say, runs: readonly Run[], where?: Surroundings): Promise<Merged> {
   const first: Report = { testResults: runs.flatMap(({ report }) => report.testResults) };

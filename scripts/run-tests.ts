@@ -1,5 +1,5 @@
-// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, `soak`, and only when
-// named `clients`), and ends with one line that counts over all runners.
+// Runs all tests, or the named suites (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, `soak`; `clients` only by name). Ends
+// with one line of counts over all runners.
 import { delimiter } from 'node:path';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
 import { inTurn, type Say } from './in-turn.ts';
@@ -10,22 +10,22 @@ import { repeatFailed, runJest, runNode } from './run-jest.ts';
 const NETWORK = ownNetwork();
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
-/** Leaves folders out, besides those that are always left out: the flag replaces what is configured. */
+/** Excludes folders in addition to the default ones, as the flag replaces the configuration. */
 const without = (...folders: string[]) => ['--testPathIgnorePatterns', ...folders, '/node_modules/', '<rootDir>/dist/'];
 
-/** What a runner comes to that found no tests which recover. */
+/** Returns the result of a runner without repeated tests. */
 const ended = (counts: Counts): Merged => ({ counts, recovered: [] });
 
-/** A program that ends with the line of counts. */
+/** Runs a program that ends with the line of counts. */
 async function runCounting(say: Say, args: string[]): Promise<Merged> {
   const { code, end } = await runNode(args, say);
   const [, passed = '0', failed = '0', skipped = '0'] = [...end.matchAll(COUNTS)].at(-1) ?? [];
   const counts = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
-  // One that ends badly without saying what failed counts as one failed test.
+  // A failure without a count counts as one failed test.
   return ended(code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts);
 }
 
-/** On a real cluster, which is brought up for them. Without one they are skipped one by one, and say why. */
+/** Runs the tests on a real cluster, which it starts. Without one, each test is skipped with the reason. */
 async function runCluster(say: Say): Promise<Merged> {
   const startedAt = performance.now();
   const seconds = () => String(Math.round((performance.now() - startedAt) / 1000)).padStart(4);
@@ -38,7 +38,7 @@ async function runCluster(say: Say): Promise<Merged> {
   try {
     const { kubeconfig, programs = '' } = cluster;
     const where = { env: { E2E_KUBECONFIG: kubeconfig, PATH: [programs, PATH].filter(Boolean).join(delimiter) } };
-    // They mostly wait for the cluster; those that break it have it for themselves.
+    // The tests mostly wait for the cluster. Those in faults/ break it and run alone.
     const together = ['--maxWorkers=3', '--forceExit', ...without('<rootDir>/e2e/cluster/faults/')];
     const runs = [
       await runJest(say, ['e2e/cluster/', ...together], where),
@@ -51,15 +51,15 @@ async function runCluster(say: Say): Promise<Merged> {
   }
 }
 
-/** Their `vmcp up` looks for free ports by itself: two at the same time on one network could find the same ones. */
+/** Their `vmcp up` searches free ports: two at the same time on one network could find the same port. */
 const OWN_PORTS = ['e2e/local/', 'e2e/(cli|management)/'];
 
 /**
- * In lanes at the same time, as they mostly wait; in each one after the other, as many of them start several processes. Where
- * they can have networks of their own there are more lanes.
+ * Runs the tests in concurrent lanes, as they mostly wait, and one by one in each lane, as many start several processes. Separate networks
+ * allow more lanes.
  */
 async function runE2e(say: Say): Promise<Merged> {
-  // Without it, for want of Python or of a network, the tests with the Python SDK are skipped.
+  // Without Python or a network, the tests with the Python SDK are skipped.
   await runNode(['e2e/sdk-servers/install-python.ts'], say);
   const others = ['e2e/', ...without('<rootDir>/e2e/cluster/', ...OWN_PORTS)];
   const lanes = NETWORK
@@ -76,16 +76,16 @@ async function runE2e(say: Say): Promise<Merged> {
   return repeatFailed(say, await inTurn(works, say), where);
 }
 
-/** Runs jest, and what failed once more. */
+/** Runs jest, and failed files once more. */
 const jest = async (say: Say, args: string[]): Promise<Merged> => repeatFailed(say, [await runJest(say, args)]);
 
 const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
-  // A test that fails leaves open what it would have closed; that must not keep the whole run waiting.
+  // A failed test leaves handles open, which must not block the whole run.
   unit: (say) => jest(say, ['--maxWorkers=100%', '--forceExit', ...without('<rootDir>/e2e/')]),
   e2e: runE2e,
   cluster: runCluster,
   conformance: (say) => runCounting(say, ['e2e/conformance/run.ts']),
-  // They are large, so they are installed only where they are asked for.
+  // The clients are large, so they are installed only on demand.
   clients: async (say) => {
     const { code } = await runNode(['e2e/clients/install-outside.ts'], say);
     if (code !== 0) return ended({ ...NONE, failed: 1 });
@@ -97,7 +97,7 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
   property: (say) => runCounting(say, ['e2e/management/property/run.ts']),
 };
 
-/** In order; those of one line run at the same time. Those with many processes have the machine for themselves. */
+/** Suites in order; those of one line run concurrently. Suites with many processes run alone. */
 const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance', 'fuzz', 'property'], ['soak'], ['clients']];
 
 const asked = process.argv.slice(2);
@@ -106,7 +106,7 @@ if (unknown !== undefined) throw new Error(`no tests are called ${unknown}: writ
 const ASKED_FOR = new Set(['clients']);
 const isChosen = (name: string) => (asked.length > 0 ? asked.includes(name) : !ASKED_FOR.has(name));
 
-/** One that cannot be run counts as a failed test: the others still count. */
+/** Runs a suite. One that cannot run counts as a failed test, and the others still count. */
 async function runNamed(name: string, say: Say): Promise<Merged> {
   say(`\n== ${name} tests ==\n`);
   try {

@@ -1,4 +1,4 @@
-// Files of undici that have no types of their own.
+// Files of undici without types of their own.
 declare module 'undici/lib/api/api-request.js' {
   import type { Dispatcher } from 'undici';
   // eslint-disable-next-line no-restricted-syntax -- so it is in undici

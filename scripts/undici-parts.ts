@@ -1,4 +1,4 @@
-// What the programs use of undici: its index loads fetch, WebSocket, caches and mocks as well.
+// The parts of undici that the programs use. Its index also loads fetch, WebSocket, caches and mocks.
 import type { Dispatcher } from 'undici';
 import apiRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
@@ -12,7 +12,7 @@ type Options = Omit<Dispatcher.RequestOptions, 'origin' | 'path' | 'method'> & {
   readonly method?: Dispatcher.HttpMethod;
 };
 
-/** `undici.request` with the dispatcher that it has to be given here. */
+/** Calls `undici.request` with a required dispatcher. */
 export function request(url: string | URL, { dispatcher, method = 'GET', ...options }: Options) {
   const { origin, pathname, search } = new URL(url);
   return apiRequest.call(dispatcher, { ...options, method, origin, path: pathname + search });

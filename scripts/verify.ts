@@ -12,10 +12,10 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** Commands that write generated files; each must leave the tree as it was. */
 const GENERATE = ['generate', 'golden'];
-/** Commands that only look: they run at the same time. */
+/** Read-only commands, which run concurrently. */
 const CHECK = ['lint', 'types', 'unused'];
 
-/** Runs a script of the package, and says what it says. Resolves with whether it succeeded. */
+/** Runs a script of the package and prints its output. Resolves with whether it succeeded. */
 function run(script: string, say: Say): Promise<boolean> {
   say(`== ${script} ==\n`);
   const child = spawn('npm', ['run', '--silent', script], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -33,7 +33,7 @@ function git(...args: string[]): string[] {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-/** Files that differ from what is staged or committed, and files that git does not know. */
+/** Returns files that differ from the index or the commit, and untracked files. */
 function differences(): string[] {
   const changed = git('diff', '--name-only').map((file) => `differs: ${file}`);
   const unknown = git('ls-files', '--others', '--exclude-standard').map((file) => `untracked: ${file}`);

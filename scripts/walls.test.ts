@@ -4,13 +4,13 @@ import { ESLint } from 'eslint';
 import tseslint from 'typescript-eslint';
 
 const ROOT = join(import.meta.dirname, '..');
-// Rules that need types are left out here: they ask for files that exist.
+// Omits rules that need types, as they require existing files.
 const eslint = new ESLint({
   cwd: ROOT,
   overrideConfig: [{ files: ['**/*.ts'], ...tseslint.configs.disableTypeChecked }],
 });
 
-/** The rules that refuse this text at this place. */
+/** Returns the rules that reject this text at this path. */
 async function refusals(file: string, text: string): Promise<(string | null)[]> {
   const [result] = await eslint.lintText(text, { filePath: join(ROOT, file) });
   return (result?.messages ?? []).map(({ ruleId }) => ruleId);
@@ -72,7 +72,7 @@ describe('import walls', () => {
   });
 });
 
-describe('limits of size', () => {
+describe('size limits', () => {
   it.each([
     ['a file above 300 lines', 'max-lines', lines(301, (i) => `export const x${i} = 1;`)],
     ['a function above 50 lines', 'max-lines-per-function', `export function f() {\n${lines(51, () => 'f();')}\n}\n`],
@@ -89,7 +89,7 @@ describe('limits of size', () => {
     ['a default export', 'no-restricted-syntax', 'export default 1;\n'],
     ['an expression of a module that keeps its place', 'no-restricted-syntax', 'export const x = /a/y;\n'],
     ['the environment outside of main.ts', 'no-restricted-properties', 'export const x = process.env.HOME;\n'],
-  ])('refuse %s', async (_what, rule, text) => {
+  ])('reject %s', async (_what, rule, text) => {
     expect(await refusals('runtime/x.ts', text)).toContain(rule);
   });
 });

@@ -6,7 +6,7 @@ import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
 
 const kinds = Object.keys(KIND_NAMES) as KindName[];
 
-/** Paths that look like a reference of the given sort, whatever they are marked as. */
+/** Returns the paths that look like a reference of this kind, without regard to their marks. */
 function looksLike(kind: KindName, pattern: RegExp): string[] {
   const spec = jsonSchemaOf(OBJECTS[kind]).properties!.spec!;
   return [...nodesOf(spec, 'spec')]
@@ -14,19 +14,19 @@ function looksLike(kind: KindName, pattern: RegExp): string[] {
     .map(([path]) => path);
 }
 
-describe('the references that the admission policies ask about', () => {
-  it.each(kinds)('are all Secrets that a %s names', (kind) => {
+describe('referencesOf, namesAt and admissionPolicies', () => {
+  it.each(kinds)('find all Secrets that a %s names', (kind) => {
     const named = looksLike(kind, /(secret|password|token)\w*(\[\]|\{\})?$/i);
     expect(referencesOf(kind).get('Secret') ?? []).toEqual(expect.arrayContaining(named));
     if (kind !== 'MCPGroup') expect(named.length).toBeGreaterThan(0);
   });
 
-  it.each(kinds)('are all MCPExternalAuthConfigs that a %s names', (kind) => {
+  it.each(kinds)('find all MCPExternalAuthConfigs that a %s names', (kind) => {
     const named = looksLike(kind, /externalAuthConfigRef$/);
     expect(referencesOf(kind).get('MCPExternalAuthConfig') ?? []).toEqual(named);
   });
 
-  it('hold the groups and accounts that a resource names, and the pull secrets of its template', () => {
+  it('find groups, service accounts and the pull secrets of the pod template', () => {
     expect(referencesOf('VirtualMCPServer').get('MCPGroup')).toEqual(['spec.config.groupRef=']);
     expect(referencesOf('MCPServer').get('MCPGroup')).toEqual(['spec.groupRef=']);
     for (const kind of ['VirtualMCPServer', 'MCPServer'] as const) {
@@ -52,7 +52,7 @@ describe('the references that the admission policies ask about', () => {
   it.each([
     ["group('apps').resource('deployments')", 'proxyDeployment.?labels'],
     ["group('').resource('services')", 'proxyService.?labels'],
-  ])('require the right to create an object of an endpoint of a user who labels it: %s', (right, map) => {
+  ])('require the right to create an object of an endpoint from a user who labels it: %s', (right, map) => {
     const [asking, ...more] = admissionPolicies('vmcp.dev', 'vmcp', {}).filter((object) =>
       JSON.stringify(object).includes(right),
     );
@@ -61,13 +61,13 @@ describe('the references that the admission policies ask about', () => {
     expect(JSON.stringify(asking)).toContain(`.?resourceOverrides.?${map}.orValue({}) == {} || authorizer.${right}`);
   });
 
-  it('count the same name once within a list or a map', () => {
+  it('count a repeated name once within a list or a map', () => {
     expect(namesAt('spec.tls.secretRef')).toBe('[?object.spec.?tls.?secretRef.?name]');
     expect(namesAt('spec.secrets[]')).toContain('s.name == r.name && s.key < r.key');
     expect(namesAt('spec.headers{}')).toContain('object.spec.headers[j].name == object.spec.headers[k].name');
   });
 
-  it('cannot be written for a list in a list: the generator says so', () => {
+  it('reject a list in a list', () => {
     expect(() => namesAt('spec.a[].b[].secretRef')).toThrow('spec.a[].b[].secretRef');
   });
 });

@@ -8,12 +8,12 @@ import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf } from './structural.ts';
 
 /**
- * What a kind refers to: kind of the object to the paths of the references, e.g. `spec.secrets[]`, `spec.headers{}`. A path of
- * a plain text ends with `=`: `spec.groupRef=`.
+ * References of a kind: maps the kind of the object to paths, e.g. `spec.secrets[]`, `spec.headers{}`. The path of a plain text ends with
+ * `=`: `spec.groupRef=`.
  */
 export type References = ReadonlyMap<string, readonly string[]>;
 
-/** Every reference of a kind, as its schema marks them. */
+/** Returns the references that the schema of a kind marks. */
 export function referencesOf(kind: KindName): References {
   const spec = jsonSchemaOf(OBJECTS[kind]).properties?.spec ?? {};
   const found = new Map<string, string[]>();
@@ -28,10 +28,10 @@ export function referencesOf(kind: KindName): References {
 const optional = (root: string, path: string) =>
   [root, ...path.split('.').filter((step) => step !== '')].join('.?').replace(/^(\w+)\.\?spec/, '$1.spec');
 
-/** The API server knows no fields of a template, so the type check of an expression would complain of them. */
+/** The API server knows no fields of a template, so its type check of an expression would report them. */
 const rootOf = (path: string) => (path.startsWith(`spec.${TEMPLATE_PULL_SECRETS[0]}.`) ? 'dyn(object)' : 'object');
 
-/** That a field path below a variable is written. The empty path always is. */
+/** Returns a CEL expression that tests whether a path below a variable is set; true for the empty path. */
 const written = (root: string, below: string) =>
   below
     .split('.')
@@ -39,8 +39,8 @@ const written = (root: string, below: string) =>
     .join(' && ');
 
 /**
- * The names at a path, as a list in CEL. Of one list or map the same name counts once, as each question to the authorizer
- * costs much of what a policy may cost.
+ * Returns the names at a path, as a CEL list. A repeated name counts once within a list or map, as each authorizer check takes a large part
+ * of the policy's cost limit.
  */
 export function namesAt(path: string): string {
   const [list = '', below, deeper] = path.split(/\[\]|\{\}/);
@@ -60,16 +60,16 @@ export function namesAt(path: string): string {
   return `${all}.orValue([]).filter(r, ${first}).map(r, r.name)`;
 }
 
-/** A right that a reference asks of whoever writes it. */
+/** A right that the writer of a reference needs. */
 interface Demand {
   refersTo: string;
   group: string;
   plural: string;
   verb: 'get' | 'use';
-  /** Names of the variables: what is referred to, and whether the writer has the right to all of that kind. */
+  /** Prefix of the variables: the referenced names, and whether the writer has the right to all objects of that kind. */
   names: string;
   all: string;
-  /** What the reference does, for the message; `kind` is that of the resource. */
+  /** Describes the effect of the reference, for the message; `kind` is that of the resource. */
   effect: (kind: KindName) => string;
 }
 
@@ -107,8 +107,8 @@ const demands = (group: string): Demand[] => [
 ];
 
 /**
- * Names that are asked about one by one. Each question costs 350,000 of the 1,000,000 that one expression may cost and of
- * the 10,000,000 of a policy, so each has a rule of its own, and more than these cannot be afforded beside those of other kinds.
+ * Most names that are checked one by one. Each check costs 350,000 of the 1,000,000 per expression and of the 10,000,000 per policy, so
+ * each has its own rule. More checks do not fit beside those of other kinds.
  */
 const MOST_NAMES = 20;
 
@@ -121,7 +121,7 @@ function check({ group, plural, verb }: Right, name?: string): string {
   return `authorizer.group('${group}').resource('${plural}').namespace(request.namespace)${named}.check('${verb}').allowed()`;
 }
 
-/** A message may not ask the authorizer, so each name has a rule and a message of its own. */
+/** Returns one rule per name, as a message expression may not call the authorizer. */
 function ruleOfName(kind: KindName, demand: Demand, index: number, asksForAll: boolean) {
   const { names, all, refersTo, verb, effect } = demand;
   const name = `variables.${names}[${index}]`;
@@ -143,7 +143,7 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   if (!paths) return { variables: [], validations: [] };
   const { names, all, refersTo, verb, plural } = demand;
   const several = paths.some((path) => /\[\]|\{\}/.test(path));
-  // Who has the right to all of a kind has it to one: for a single name the one question is enough.
+  // The right to all objects includes the right to one, so a single name needs one check only.
   const asksForAll = several || paths.length > 1;
   const rules = several ? MOST_NAMES : paths.length;
   const tooMany = {
@@ -163,7 +163,7 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   };
 }
 
-/** The decision that a writer of such a resource makes for every resource that refers to it. */
+/** Describes, per kind, what its writer decides for all resources that refer to it. */
 const DECIDES: Partial<Record<KindName, string>> = {
   MCPExternalAuthConfig: 'where credentials go',
   MCPOIDCConfig: 'who is let in',
@@ -183,7 +183,7 @@ function ruleOfItself(kind: KindName, group: string): object[] {
   ];
 }
 
-/** Asks a writer of labels of pods, Deployments and Services for the right to create such objects. */
+/** Returns rules that require the right to create pods, Deployments or Services from a user who labels them. */
 function rulesOfLabels(kind: KindName): object[] {
   const spec = jsonSchemaOf(OBJECTS[kind]).properties?.spec ?? {};
   const fields = new Set([...nodesOf(spec satisfies SchemaNode, 'spec')].map(([path]) => path));
@@ -202,7 +202,7 @@ function rulesOfLabels(kind: KindName): object[] {
   });
 }
 
-/** The policy of one kind and its binding; undefined for a kind that refers to nothing of worth. */
+/** Returns the policy of one kind and its binding; none for a kind without protected references. */
 function policyOf(kind: KindName, group: string, name: string, labels: object): object[] {
   const { plural } = KIND_NAMES[kind];
   const references = referencesOf(kind);
@@ -225,7 +225,7 @@ function policyOf(kind: KindName, group: string, name: string, labels: object): 
           { apiGroups: [group], apiVersions: [VERSION], operations: ['CREATE', 'UPDATE'], resources: [plural] },
         ],
       },
-      // Labels and finalizers hand nothing on. A change of anything else may lead credentials elsewhere.
+      // Labels and finalizers give no access. A change of any other field may send credentials elsewhere.
       matchConditions: [
         { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" },
       ],
@@ -242,7 +242,10 @@ function policyOf(kind: KindName, group: string, name: string, labels: object): 
   return [policy, binding];
 }
 
-/** The policies of all kinds. Without right to what it refers to, nobody writes a resource: it would hand that on. */
+/**
+ * Returns the policies of all kinds. They require the right to each referenced object from the writer of a resource, who would otherwise
+ * gain access to it.
+ */
 export function admissionPolicies(group: string, name: string, labels: object): object[] {
   return (Object.keys(KIND_NAMES) as KindName[]).flatMap((kind) => policyOf(kind, group, name, labels));
 }
@@ -251,7 +254,7 @@ const GROUP = 'api-group.placeholder';
 const NAME = 'name-placeholder';
 const LABELS = 'labels-placeholder';
 
-/** The policies as a template of the chart. */
+/** Renders the policies as a template of the chart. */
 export function admissionPolicyTemplate(): string {
   const text = admissionPolicies(GROUP, NAME, { [LABELS]: '' })
     .map((object) => `---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`)

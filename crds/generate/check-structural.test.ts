@@ -6,7 +6,7 @@ import { jsonSchemaOf, structuralSchema } from '#crds/generate/structural';
 
 const root = (spec: SchemaNode): SchemaNode => ({ type: 'object', properties: { spec } });
 
-describe('a schema that no API server takes', () => {
+describe('checkStructural and isRe2', () => {
   it.each<[string, SchemaNode, string]>([
     ['look-ahead', { type: 'string', maxLength: 5, pattern: '^(?!a)' }, 'a pattern that is not RE2'],
     ['look-behind', { type: 'string', maxLength: 5, pattern: '(?<=a)b' }, 'a pattern that is not RE2'],
@@ -32,16 +32,16 @@ describe('a schema that no API server takes', () => {
       { type: 'object', 'x-kubernetes-validations': [{ rule: 'true', message: 'a', fieldPath: '.b' }] },
       'no field .b to report a rule at',
     ],
-  ])('is not generated: %s', (_, spec, problem) => {
+  ])('reject %s', (_, spec, problem) => {
     expect(() => checkStructural('Kind', root(spec))).toThrow(`Kind spec: ${problem}`);
   });
 
-  it.each(['^[a-z]{1,63}$', '\\.', '[^\\s/]+', '(?:a|b)'])('but %s is RE2', (pattern) => {
+  it.each(['^[a-z]{1,63}$', '\\.', '[^\\s/]+', '(?:a|b)'])('accept the RE2 pattern %s', (pattern) => {
     expect(isRe2(pattern)).toBe(true);
   });
 });
 
-describe('a structural schema', () => {
+describe('structuralSchema', () => {
   const kind = z.strictObject({
     apiVersion: z.string(),
     kind: z.literal('A'),
@@ -53,7 +53,7 @@ describe('a structural schema', () => {
     status: z.object({ phase: z.enum(['x']) }).optional(),
   });
 
-  it('has no additionalProperties and writes the defaults of a default out', () => {
+  it('omits additionalProperties, and writes out the defaults inside a default', () => {
     expect(structuralSchema(kind).properties?.spec).toEqual({
       type: 'object',
       properties: {
@@ -69,7 +69,7 @@ describe('a structural schema', () => {
     });
   });
 
-  it('has no defaults within lists, where kubectl would find a difference at each apply', () => {
+  it('omits defaults within lists, where kubectl would find a difference at each apply', () => {
     const list = z.object({
       spec: z.strictObject({ entries: z.array(z.strictObject({ on: z.boolean().default(true) })) }),
     });
@@ -78,7 +78,7 @@ describe('a structural schema', () => {
     });
   });
 
-  it('is made from what is written, where defaults may be missing', () => {
+  it('describes the input, in which defaults may be missing', () => {
     expect(jsonSchemaOf(kind).properties?.spec?.required).toBeUndefined();
   });
 });

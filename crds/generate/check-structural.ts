@@ -1,10 +1,10 @@
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 
-/** RE2 has no look-around and no back references, and repeats at most 1000 times. */
+/** RE2 has no look-around and no back references, and repeats 1000 times at most. */
 const NOT_RE2 = /\(\?<?[=!]|\\[1-9]|\\k</;
 const REPEATS = /\{(\d+)(?:,(\d*))?\}/g;
 
-/** What the API server would refuse in a structural schema, or what would exceed its budget for CEL. Throws with all of it. */
+/** Verifies that the API server accepts a structural schema and the cost of its CEL rules. @throws Error with all problems */
 export function checkStructural(kind: string, root: SchemaNode): void {
   const problems: string[] = [];
   for (const [path, node] of nodesOf(root)) {
@@ -18,7 +18,7 @@ export function checkStructural(kind: string, root: SchemaNode): void {
   if (problems.length > 0) throw new Error(`not a structural schema:\n${problems.join('\n')}`);
 }
 
-/** What a node may not have, and what to write instead. */
+/** Forbidden members of a node, with their replacement. */
 const FORBIDDEN: { problem: string; has: (node: SchemaNode) => boolean }[] = [
   { problem: 'propertyNames', has: (node) => node.propertyNames !== undefined },
   { problem: 'const; write an enum of one', has: (node) => node.const !== undefined },
@@ -42,7 +42,7 @@ function problemsOf(path: string, node: SchemaNode): string[] {
 
 const isIntOrString = (node: SchemaNode) => node['x-kubernetes-int-or-string'] === true;
 
-/** Whether Go's regexp can compile a pattern. */
+/** Returns whether Go's regexp compiles a pattern. */
 export function isRe2(pattern: string): boolean {
   if (NOT_RE2.test(pattern)) return false;
   return [...pattern.matchAll(REPEATS)].every(

@@ -17,8 +17,8 @@ const SCALE: Partial<Record<KindName, object>> = {
 };
 
 /**
- * The status of what no operator has looked at: tools that read kstatus take a resource without conditions for ready. Without
- * observedGeneration, which says that something is in force.
+ * The default status until an operator reconciles the resource: kstatus takes a resource without conditions for ready. Without
+ * observedGeneration, which would say that the spec is served.
  */
 const NOT_LOOKED_AT: { conditions: Condition[] } = {
   conditions: [
@@ -32,14 +32,14 @@ const NOT_LOOKED_AT: { conditions: Condition[] } = {
   ],
 };
 
-/** The schema of a kind with what the API server shows as its status until one is written. */
+/** Returns the schema of a kind, with the default status. */
 function schemaOf(kind: KindName): SchemaNode {
   const schema = structuralSchema(OBJECTS[kind]);
   const status = { ...schema.properties?.status, default: NOT_LOOKED_AT };
   return { ...schema, properties: { ...schema.properties, status } };
 }
 
-/** The CustomResourceDefinition of a kind, ready to be written as YAML. Throws when the API server would refuse it. */
+/** Returns the CustomResourceDefinition of a kind. @throws Error if the API server would refuse it */
 export function customResourceDefinition(kind: KindName, group: string, annotations?: Record<string, string>) {
   const { plural, singular, shortName } = KIND_NAMES[kind];
   const schema = schemaOf(kind);

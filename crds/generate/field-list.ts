@@ -4,10 +4,10 @@ import { RunConfig } from '../run-config/run-config.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf, structuralSchema } from './structural.ts';
 
-/** Where the list is kept, from the root of the repository. */
+/** Path of the list in the repository. */
 export const FIELD_LIST = 'crds/fields.txt';
 
-/** `<kind> <path> <type>`, and `<kind> <path> = <value>` for each value that a field may have where there are some. */
+/** Returns `<kind> <path> <type>`, and `<kind> <path> = <value>` for each value of an enum. */
 function fieldsOf(name: string, schema: SchemaNode): string[] {
   return [...nodesOf(schema)].flatMap(([path, node]) => {
     const values = [...(node.enum ?? []), ...(node.const === undefined ? [] : [node.const])];
@@ -16,19 +16,19 @@ function fieldsOf(name: string, schema: SchemaNode): string[] {
   });
 }
 
-/** All that resources and run configurations may say now. */
+/** Returns the current fields of resources and run configurations. */
 export function presentFields(): string[] {
   const kinds = Object.keys(KIND_NAMES) as KindName[];
   const ofKinds = kinds.flatMap((kind) => fieldsOf(kind, structuralSchema(OBJECTS[kind])));
   return [...new Set([...ofKinds, ...fieldsOf('RunConfig', jsonSchemaOf(RunConfig))])].sort();
 }
 
-/** The lines of a list that is kept. */
+/** Returns the lines of a stored list. */
 export function readFieldList(text: string): string[] {
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-/** The list with what is new; nothing is taken from it, as no field is removed within a version. */
+/** Returns the list with new fields. It keeps all lines, as no field is removed within a version. */
 export function renderFieldList(kept: readonly string[]): string {
   const note =
     '# Every field and value that a resource or a run configuration may have. Generation adds, and takes nothing away.\n';

@@ -47,21 +47,18 @@ function at(kind: string, path: string): Node {
   return node;
 }
 
-describe('the generated files', () => {
-  it.each([...files.keys()])('are committed as they are generated: %s', (path) => {
+describe('generatedFiles', () => {
+  it.each([...files.keys()])('returns the committed content of %s', (path) => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path));
   });
 
-  it.each(crds)(
-    'serve and store one version, the one of which the way to the next begins: $spec.names.kind',
-    ({ spec }) => {
-      expect(spec.versions.map(({ name, served, storage }) => [name, served, storage])).toEqual([
-        ['v1alpha1', true, true],
-      ]);
-    },
-  );
+  it.each(crds)('serves and stores one version, the basis of later conversions: $spec.names.kind', ({ spec }) => {
+    expect(spec.versions.map(({ name, served, storage }) => [name, served, storage])).toEqual([
+      ['v1alpha1', true, true],
+    ]);
+  });
 
-  it('let no reference name another namespace, by a field or within its name', () => {
+  it('allows no reference to another namespace, by a field or within a name', () => {
     const references = crds
       .flatMap((crd) => below(schemaOf(crd).properties!.spec!))
       .filter(({ properties }) => properties?.name && properties.key);
@@ -73,7 +70,7 @@ describe('the generated files', () => {
     }
   });
 
-  it.each(GENERATED_FOLDERS)('leave nothing else in %s', (folder) => {
+  it.each(GENERATED_FOLDERS)('covers all files in %s', (folder) => {
     expect(
       readdirSync(join(root, folder))
         .map((name) => `${folder}/${name}`)
@@ -81,13 +78,13 @@ describe('the generated files', () => {
     ).toEqual([]);
   });
 
-  it('are the same each time', () => {
+  it('returns the same files each time', () => {
     expect([...generatedFiles('vmcp.dev')]).toEqual([...files]);
   });
 });
 
-describe('the custom resource definitions', () => {
-  it('are of every kind, with short name, category and status', () => {
+describe('customResourceDefinition', () => {
+  it('covers every kind, with short name, category and status', () => {
     expect(
       Object.fromEntries(
         crds.map(({ metadata, spec }) => [
@@ -103,7 +100,7 @@ describe('the custom resource definitions', () => {
       MCPOIDCConfig: ['mcpoidcconfigs.vmcp.dev', 'mcpoidc', 'mcp'],
     });
     for (const { spec } of crds) expect(spec.versions[0]?.subresources).toHaveProperty('status');
-    // With two numbers, nobody could tell which one is meant.
+    // Two kinds of replica counts would be ambiguous.
     expect(crdOf('MCPServer').spec.versions[0]?.subresources).toEqual({ status: {} });
     expect(crdOf('VirtualMCPServer').spec.versions[0]?.subresources).toEqual({
       status: {},
@@ -115,27 +112,27 @@ describe('the custom resource definitions', () => {
     });
   });
 
-  it('can be of another group', () => {
+  it('accepts another group', () => {
     const text = generatedFiles('example.org').get('crds/manifests/mcp-group.yaml') ?? '';
     expect((parse(text) as Crd).metadata.name).toBe('mcpgroups.example.org');
     expect((parse(text) as Crd).spec.group).toBe('example.org');
   });
 
-  it('keep unknown fields below spec, so that a misspelt one is seen', () => {
+  it('preserves unknown fields below spec, so that a misspelt one is reported', () => {
     for (const crd of crds) {
       const objects = below(schemaOf(crd).properties!.spec!).filter(({ properties }) => properties !== undefined);
       expect(objects.every((node) => node['x-kubernetes-preserve-unknown-fields'] === true)).toBe(true);
     }
   });
 
-  it('drop unknown fields of status', () => {
+  it('prunes unknown fields of status', () => {
     for (const crd of crds) {
       const text = JSON.stringify(schemaOf(crd).properties!.status);
       expect(text).not.toContain('preserve-unknown-fields');
     }
   });
 
-  it('mark quantities and counts that may be numbers or text', () => {
+  it('marks quantities and counts that may be numbers or text', () => {
     expect(at('VirtualMCPServer', 'spec.podDisruptionBudget.maxUnavailable')).toMatchObject({
       'x-kubernetes-int-or-string': true,
     });
@@ -180,51 +177,56 @@ describe('the custom resource definitions', () => {
     ['MCPServer', 'spec.stdioProcess', 'shared'],
     ['MCPServer', 'spec.audit.maxDataSize', 1024],
     ['MCPExternalAuthConfig', 'spec.embeddedAuthServer.headerStrategy', 'replace'],
-  ])('%s %s defaults to %p', (kind, path, expected) => {
+  ])('defaults %s %s to %p', (kind, path, expected) => {
     expect(at(kind, path).default).toEqual(expected);
   });
 
-  it('default nothing within a list: kubectl apply, which compares lists whole, would find another one each time', () => {
+  it('sets no default within a list: kubectl apply compares lists whole, and would find a difference each time', () => {
     const entries = crds.flatMap((crd) => below(schemaOf(crd)).flatMap(({ items }) => (items ? below(items) : [])));
     expect(entries.length).toBeGreaterThan(100);
     expect(entries.filter((node) => node.default !== undefined)).toEqual([]);
   });
 
-  it('default nothing that is changed beside the manifest: who applied it would own what it does not have', () => {
+  it('sets no default for values that others change: the applier of the manifest would own them', () => {
     expect(at('MCPServer', 'spec.suspend').default).toBeUndefined();
   });
 
-  it('default nothing that would forbid another field', () => {
+  it('sets no default that would exclude another field', () => {
     expect(at('VirtualMCPServer', 'spec.replicas').default).toBeUndefined();
     expect(at('VirtualMCPServer', 'spec.audit').default).toBeUndefined();
     expect(at('VirtualMCPServer', 'spec.sessionStorage').default).toBeUndefined();
   });
 
-  it('fit into the annotation that kubectl apply makes of them', () => {
+  it('fits into the annotation of kubectl apply', () => {
     for (const crd of crds) expect(JSON.stringify(crd).length).toBeLessThan(262_144);
   });
 });
 
 describe('the chart', () => {
-  it.each(Object.keys(KIND_NAMES))('has the CRD of %s: kept when the chart goes, in the configured group', (kind) => {
-    const { name } = crdOf(kind).metadata;
-    const [plural] = name.split('.');
-    const text =
-      [...files].find(([path, content]) => path.startsWith('charts/') && content.includes(`kind: ${kind}\n`))?.[1] ??
-      '';
-    expect(text).toMatch(/^# Generated by crds\/generate\.ts\. Do not edit\.\n\{\{- if \.Values\.crds\.install \}\}\n/);
-    expect(text).toMatch(/\{\{- end \}\}\n$/);
-    expect(text).toContain(`name: ${plural}.{{ .Values.apiGroup }}\n`);
-    expect(text).toContain('helm.sh/resource-policy: keep');
-    expect(text).toContain('group: {{ .Values.apiGroup }}\n');
-    expect(text).not.toContain('vmcp.dev');
-  });
+  it.each(Object.keys(KIND_NAMES))(
+    'contains the CRD of %s, which outlives the chart and has the configured group',
+    (kind) => {
+      const { name } = crdOf(kind).metadata;
+      const [plural] = name.split('.');
+      const text =
+        [...files].find(([path, content]) => path.startsWith('charts/') && content.includes(`kind: ${kind}\n`))?.[1] ??
+        '';
+      expect(text).toMatch(
+        /^# Generated by crds\/generate\.ts\. Do not edit\.\n\{\{- if \.Values\.crds\.install \}\}\n/,
+      );
+      expect(text).toMatch(/\{\{- end \}\}\n$/);
+      expect(text).toContain(`name: ${plural}.{{ .Values.apiGroup }}\n`);
+      expect(text).toContain('helm.sh/resource-policy: keep');
+      expect(text).toContain('group: {{ .Values.apiGroup }}\n');
+      expect(text).not.toContain('vmcp.dev');
+    },
+  );
 });
 
 describe('the reference', () => {
   const pages = [...files].filter(([path]) => path.startsWith('docs/reference/') && !path.endsWith('README.md'));
 
-  it.each(pages)('says what each field means: %s', (_, text) => {
+  it.each(pages)('explains each field of %s', (_, text) => {
     const rows = text.split('\n').filter((line) => line.startsWith('| `'));
     const silent = rows.filter((line) => line.replaceAll('\\|', '').split('|')[4]?.trim() === '');
     expect(rows.length).toBeGreaterThan(0);

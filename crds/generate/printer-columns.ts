@@ -15,7 +15,7 @@ const ready: PrinterColumn = {
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
   priority: 1,
 };
-/** Why it is as it is, in one word: what to do about it stands in the message. */
+/** The reason of the condition in one word; the message has the remedy. */
 const reason: PrinterColumn = {
   name: 'Reason',
   type: 'string',
@@ -24,7 +24,7 @@ const reason: PrinterColumn = {
 const phase: PrinterColumn = { name: 'Phase', type: 'string', jsonPath: '.status.phase' };
 const references: PrinterColumn = { name: 'References', type: 'integer', jsonPath: '.status.referenceCount' };
 
-/** What `kubectl get` shows; a priority above 0 only with `-o wide`. */
+/** Columns of `kubectl get`; those with a priority above 0 only with `-o wide`. */
 export const PRINTER_COLUMNS: Record<KindName, PrinterColumn[]> = {
   VirtualMCPServer: [
     phase,
@@ -41,7 +41,7 @@ export const PRINTER_COLUMNS: Record<KindName, PrinterColumn[]> = {
     phase,
     { name: 'Group', type: 'string', jsonPath: '.spec.groupRef' },
     { name: 'Transport', type: 'string', jsonPath: '.status.transport' },
-    // Only one with an endpoint of its own counts its tools: of a member of a group its VirtualMCPServer tells them.
+    // Only an MCPServer with its own endpoint counts its tools. For a group member, its VirtualMCPServer reports them.
     { name: 'Tools', type: 'integer', jsonPath: '.status.toolCount', priority: 1 },
     { name: 'URL', type: 'string', jsonPath: '.status.url', priority: 1 },
     ready,

@@ -7,15 +7,15 @@ import { nodesOf, type SchemaNode } from '#crds/generate/schema-node';
 import { structuralSchema } from '#crds/generate/structural';
 import { ACCEPTED, REFUSED } from '#local/testdata/manifests';
 
-// What the API server would do with the rules of the CRDs, on the same manifests that the refinements are tried with.
+// Evaluates the rules of the CRDs like the API server, on the manifests that also test the refinements.
 
 const environment = new Environment({ unlistedVariablesAreDyn: true });
-// `indexOf` is of Kubernetes' own CEL library for lists.
+// `indexOf` is part of Kubernetes' own CEL library for lists.
 environment.registerFunction('list.indexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.indexOf(item)));
 
 const RESERVED = new Set(['namespace']);
 
-/** Fields as CEL sees them in Kubernetes: reserved words between underscores. */
+/** Escapes reserved words in field names as Kubernetes does for CEL, with underscores. */
 function escaped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(escaped);
   if (typeof value !== 'object' || value === null) return value;
@@ -24,7 +24,7 @@ function escaped(value: unknown): unknown {
   );
 }
 
-/** Defaults as the API server sets them before it evaluates. */
+/** Sets defaults like the API server before an evaluation. */
 function withDefaults(value: unknown, node: SchemaNode): unknown {
   if (Array.isArray(value)) return value.map((item) => withDefaults(item, node.items ?? {}));
   if (typeof value !== 'object' || value === null) return value;
@@ -39,7 +39,7 @@ function withDefaults(value: unknown, node: SchemaNode): unknown {
   return filled;
 }
 
-/** `path: message` of each rule of the CRD that a value breaks. */
+/** Returns `path: message` for each rule of the CRD that a value violates. */
 function broken(value: unknown, node: SchemaNode, path: (string | number)[] = []): string[] {
   const found = (node['x-kubernetes-validations'] ?? [])
     .filter(({ rule }) => environment.evaluate(rule, { self: escaped(value) }) !== true)
@@ -74,7 +74,7 @@ interface Sample {
   document: unknown;
 }
 
-/** The documents of our kinds whose fields have the right types: only then does the API server evaluate rules. */
+/** Documents of vmcp's kinds with correct field types; the API server evaluates rules only for these. */
 const samples = [...ACCEPTED, ...REFUSED].flatMap(({ of, text }): Sample[] =>
   [parseAllDocuments(text, { merge: true })].flat().flatMap((document): Sample[] => {
     if (!('contents' in document) || document.errors.length > 0 || of.includes('alias')) return [];
@@ -85,17 +85,17 @@ const samples = [...ACCEPTED, ...REFUSED].flatMap(({ of, text }): Sample[] =>
   }),
 );
 
-describe('the rules of the CRDs', () => {
-  it.each(samples)('say of $of what the refinements say', ({ kind, document }) => {
+describe('rules of the CRDs', () => {
+  it.each(samples)('agree with the refinements about $of', ({ kind, document }) => {
     const refused = (OBJECTS[kind].safeParse(document).error?.issues ?? [])
       .filter(({ message }) => messages.has(message))
       .map(({ path, message }) => `${pathText(path)}: ${message}`);
-    // CEL has no days: what is written with them only the refinement measures.
+    // CEL has no days, so only the refinement measures such durations.
     const days = JSON.stringify(document).includes('"2d"');
     expect(broken(withDefaults(document, schemas[kind]), schemas[kind]).sort()).toEqual(days ? [] : refused.sort());
   });
 
-  it('are each broken by one of the samples at least', () => {
+  it('reject at least one sample each', () => {
     const seen = new Set(
       samples.flatMap(({ kind, document }) =>
         broken(withDefaults(document, schemas[kind]), schemas[kind]).map((text) => text.replace(/^[^:]*: /, '')),
@@ -114,7 +114,7 @@ describe('the rules of the CRDs', () => {
     ['A', false],
     ['a.b', false],
     ['', false],
-  ])('take the name %p of every kind: %p', (name, taken) => {
+  ])('accept the name %p for every kind: %p', (name, taken) => {
     for (const [kind, schema] of Object.entries(schemas)) {
       const [rule] = schema['x-kubernetes-validations'] ?? [];
       expect(environment.evaluate(rule!.rule, { self: { metadata: { name } } })).toBe(taken);

@@ -5,7 +5,7 @@ import type { SchemaNode } from '#crds/generate/schema-node';
 import { structuralSchema } from '#crds/generate/structural';
 import { ACCEPTED } from '#local/testdata/manifests';
 
-/** Every field of a schema, by path; entries of lists and maps count once. */
+/** Returns every field of a schema by path; entries of lists and maps count once. */
 function fields(node: SchemaNode, path: string): string[] {
   const properties = Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
     const at = `${path}.${name}`;
@@ -16,7 +16,7 @@ function fields(node: SchemaNode, path: string): string[] {
   return [...properties, ...items, ...values];
 }
 
-/** Every field of the schema that a value writes. */
+/** Returns every field of the schema that a value sets. */
 function written(value: unknown, node: SchemaNode, path: string): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => written(item, node.items ?? {}, `${path}[]`));
   if (typeof value !== 'object' || value === null) return [];
@@ -39,18 +39,18 @@ const schemas = new Map(
   Object.entries(OBJECTS).map(([kind, object]) => [kind, structuralSchema(object).properties?.spec ?? {}]),
 );
 
-/** A shape that stands at several places is tried at one of them. */
+/** A shape that several paths share is tested at one of them. */
 const lastSteps = (path: string) => path.split('.').slice(-2).join('.');
 
-/** Refused wherever they are written, with a remedy: see refused-by-runtime.ts. */
+/** Rejected everywhere, with a remedy: see refused-by-runtime.ts. */
 const REFUSED = ['kubernetes.introspectionUrl', 'kubernetesServiceAccount.introspectionUrl'];
 
 const tried = new Set(
   documents.flatMap(({ kind = '', spec }) => written(spec, schemas.get(kind) ?? {}, 'spec').map(lastSteps)),
 );
 
-describe('the accepted samples', () => {
-  it.each([...schemas])('write every field of %s', (_, schema) => {
+describe('accepted samples', () => {
+  it.each([...schemas])('set every field of %s', (_, schema) => {
     expect(
       fields(schema, 'spec')
         .map(lastSteps)

@@ -1,4 +1,4 @@
-/** One node of an OpenAPI v3 schema, as far as it is read here. */
+/** One node of an OpenAPI v3 schema, with the members that vmcp reads. */
 export interface SchemaNode {
   type?: string;
   description?: string;
@@ -23,9 +23,9 @@ export interface SchemaNode {
   anyOf?: SchemaNode[];
   oneOf?: SchemaNode[];
   allOf?: SchemaNode[];
-  /** Kind of the object that its field `name` names. */
+  /** Kind of the object that the field `name` refers to. */
   refersTo?: string;
-  /** What a CRD says in place of this node. */
+  /** Replaces this node in a CRD. */
   structural?: SchemaNode;
   'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[];
   'x-kubernetes-preserve-unknown-fields'?: true;
@@ -34,7 +34,7 @@ export interface SchemaNode {
   'x-kubernetes-list-map-keys'?: string[];
 }
 
-/** Every node below a node, itself included, with its path: `spec.tools[].name`, `spec.env{}` for the values of a map. */
+/** Yields a node and all nodes below it, with their paths: `spec.tools[].name`, `spec.env{}` for the values of a map. */
 export function* nodesOf(node: SchemaNode, path = ''): Generator<[path: string, node: SchemaNode]> {
   yield [path, node];
   for (const [name, child] of Object.entries(node.properties ?? {})) {
@@ -42,17 +42,17 @@ export function* nodesOf(node: SchemaNode, path = ''): Generator<[path: string, 
   }
   if (node.items !== undefined) yield* nodesOf(node.items, `${path}[]`);
   if (typeof node.additionalProperties === 'object') yield* nodesOf(node.additionalProperties, `${path}{}`);
-  // Its alternatives are a fixed formula of the API server, not fields.
+  // The API server prescribes its alternatives; they are not fields.
   if (node['x-kubernetes-int-or-string']) return;
   for (const child of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])])
     yield* nodesOf(child, path);
 }
 
-/** A node that holds no other field: a scalar, or an object of unknown fields. */
+/** Returns whether a node contains no other field: a scalar, or an object of unknown fields. */
 export const isLeaf = ({ properties, items, additionalProperties }: SchemaNode): boolean =>
   properties === undefined && items === undefined && typeof additionalProperties !== 'object';
 
-/** The fields below a node that hold no other field, by path. */
+/** Returns the leaf fields below a node, by path. */
 export function leavesOf(node: SchemaNode, path = ''): Map<string, SchemaNode> {
   return new Map([...nodesOf(node, path)].filter(([, inner]) => isLeaf(inner)));
 }

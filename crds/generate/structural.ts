@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SchemaNode } from './schema-node.ts';
 
-/** The structural schema (OpenAPI v3, as a CRD wants it) of the object of a kind. */
+/** Returns the structural schema (OpenAPI v3 for a CRD) of a kind's object. */
 export function structuralSchema(object: z.ZodType): SchemaNode {
   const { properties = {}, ...root } = jsonSchemaOf(object);
   const { spec = {}, status = {} } = properties;
@@ -19,7 +19,7 @@ export function structuralSchema(object: z.ZodType): SchemaNode {
   };
 }
 
-/** zod's own translation: what is written, before defaults. */
+/** Returns zod's own translation of the input, before defaults. */
 export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   return z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', reused: 'inline' }) as SchemaNode;
 }
@@ -55,9 +55,9 @@ interface Where {
 }
 
 /**
- * A structural CRD has no `additionalProperties: false`: objects below `spec` keep what they do not know, so that a misspelt
- * field is seen and refused by name instead of vanishing. Entries of lists get no defaults: kubectl and tools that compare what is
- * written with what is stored replace lists whole, and would find a difference each time. Who reads a resource fills them in.
+ * Converts a node. A structural CRD has no `additionalProperties: false`: objects below `spec` preserve unknown fields, so that the planner
+ * rejects a misspelt field by name. List entries have no defaults, as kubectl and similar tools compare lists whole and would find a
+ * difference each time. Readers of a resource fill them in.
  */
 function structural(node: SchemaNode, { keepUnknown, inList = false }: Where): SchemaNode {
   if (node.structural !== undefined) return { ...pick(node, ['description']), ...node.structural };
@@ -79,7 +79,7 @@ function structural(node: SchemaNode, { keepUnknown, inList = false }: Where): S
   };
 }
 
-/** The API server checks a default as it stands, CEL included, so the defaults of what is in it are written out. */
+/** Writes out the defaults inside a default, as the API server validates it unchanged, including CEL. */
 function withDefaults(value: unknown, node: SchemaNode): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const filled: Record<string, unknown> = { ...value };

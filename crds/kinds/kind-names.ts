@@ -1,11 +1,11 @@
-/** What the API server calls each kind. */
+/** Names of a kind in the API. */
 interface KindNames {
   plural: string;
   singular: string;
   shortName: string;
 }
 
-/** The API group where nothing else is configured. */
+/** The default API group. */
 export const DEFAULT_API_GROUP = 'vmcp.dev';
 /** `kubectl get mcp` lists all kinds. */
 export const CATEGORY = 'mcp';

@@ -116,6 +116,6 @@ const Status = z.object({
   ...statusFields,
 });
 
-/** How a backend is authenticated at. */
+/** Authentication at a backend. */
 export const MCPExternalAuthConfig = resource('MCPExternalAuthConfig', MCPExternalAuthConfigSpec, Status);
 export type MCPExternalAuthConfig = z.infer<typeof MCPExternalAuthConfig>;

@@ -61,7 +61,7 @@ const what = {
   suspend: z.boolean().optional().describe('Stop it, and keep everything else; without, it runs.'),
 };
 
-/** A container engine of one machine takes these; they are kept everywhere. */
+/** Only a container engine on one machine uses these fields; they are stored everywhere. */
 const engine = {
   publish: PublishedPorts.optional().describe(
     'More ports of its container on this machine; without an address on 127.0.0.1 alone.',
@@ -128,7 +128,7 @@ const pods = {
 const Fields = z.strictObject({ ...what, ...engine, ...offer, ...byItself, ...pods });
 type Fields = z.infer<typeof Fields>;
 
-/** What an MCPServer speaks, its default included. */
+/** Returns the transport of an MCPServer, including its default. */
 export function transportOf(spec: Pick<Fields, 'transport' | 'command'>): 'stdio' | 'sse' | 'streamable-http' {
   return spec.transport ?? (spec.command === undefined ? 'streamable-http' : 'stdio');
 }
@@ -215,6 +215,6 @@ export const MCPServerStatus = z.object({
   ...statusFields,
 });
 
-/** One MCP server: a program, an image, or a remote one. */
+/** One MCP server: a program, an image, or a remote server. */
 export const MCPServer = resource('MCPServer', MCPServerSpec, MCPServerStatus);
 export type MCPServer = z.infer<typeof MCPServer>;

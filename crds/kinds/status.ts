@@ -5,11 +5,11 @@ import { MCPGroupStatus } from './mcp-group.ts';
 import { MCPServerStatus } from './mcp-server.ts';
 import { VirtualMCPServerStatus } from './virtual-mcp-server.ts';
 
-/** Excluded: left out of the document until a person mends something. Suspended: left out because a person said so. */
+/** Excluded: left out of the document until a user fixes a fault. Suspended: left out because a user requested it. */
 const BackendPhase = z.enum(['Ready', 'Degraded', 'Unavailable', 'Unknown', 'Excluded', 'Suspended']);
 export type BackendPhase = z.infer<typeof BackendPhase>;
 
-/** A backend as the operator describes it. Without URL and type of authentication: it is left out. */
+/** The status of a backend from the operator. An excluded backend lacks URL and authentication type. */
 export const BackendSummary = BackendStatus.extend({
   phase: BackendPhase,
   message: BackendStatus.shape.message.unwrap(),
@@ -17,7 +17,7 @@ export const BackendSummary = BackendStatus.extend({
 });
 export type BackendSummary = z.infer<typeof BackendSummary>;
 
-/** A status as the operator writes it: of a VirtualMCPServer, or what another kind has of it. */
+/** The operator's status of a VirtualMCPServer, and the parts that other kinds share. */
 export const Status = z.object({
   ...MCPGroupStatus.shape,
   ...MCPServerStatus.shape,

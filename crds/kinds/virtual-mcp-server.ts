@@ -18,7 +18,7 @@ import { SessionStorage } from '../parts/storage.ts';
 import { Telemetry } from '../parts/telemetry.ts';
 import { resource } from './resource.ts';
 
-/** Accepted at two places: directly under spec, and under config. */
+/** Accepted at two paths: under spec, and under config. */
 const atTwoPlaces = {
   audit: AuditConfig.optional().describe('Audit events.'),
   telemetry: Telemetry.optional().describe('Traces and metrics.'),
@@ -109,7 +109,7 @@ const sameIssuer: Rule<Fields> = {
   cel: `!has(self.authServerConfig) || !(${INLINE_ISSUER}) || self.incomingAuth.oidcConfig.inline.issuer == self.authServerConfig.issuer`,
 };
 
-/** The embedded server issues tokens for the endpoint alone (RFC 8707), so any other audience would let nobody in. */
+/** The embedded server issues tokens for the endpoint only (RFC 8707), so with another audience all tokens would be rejected. */
 const audienceIsEndpoint: Rule<Fields> = {
   at: ['incomingAuth', 'oidcConfig', 'inline', 'audience'],
   message:

@@ -31,7 +31,7 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
-/** A misspelt type would silently record nothing, or not leave out what it should. */
+/** A misspelt type would silently record nothing, or exclude nothing. */
 const EventType = z
   .string()
   .max(64)
@@ -42,7 +42,7 @@ const EventType = z
 
 const LogFile = text(4096).refine((path) => !path.includes('\0'), 'no path has a NUL character; remove it');
 
-/** What is written to the audit stream. The same shape in a resource and in a run configuration. */
+/** Settings of the audit stream, the same in a resource and in a run configuration. */
 export const AuditConfig = z.strictObject({
   enabled: z.boolean().default(false).describe('Write audit events.'),
   component: z.string().max(253).optional().describe('Name of this component in each event; default the server name.'),

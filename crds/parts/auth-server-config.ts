@@ -129,7 +129,7 @@ const UPSTREAM_URLS = [
   ['oauth2Config', 'userInfo', 'endpointUrl'],
 ];
 
-/** Secrets and codes go to these URLs. */
+/** Secrets and codes are sent to these URLs. */
 const secureUpstreams: Rule<Providers & { insecureAllowHTTP: boolean }> = {
   at: ['upstreamProviders'],
   message: 'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
@@ -156,7 +156,7 @@ const rules = [
 export const AuthServerConfig = withRules(z.strictObject(fields(listByKey(Provider, 32, 'name').min(1))), ...rules);
 export type AuthServerConfig = z.infer<typeof AuthServerConfig>;
 
-/** The embedded authorization server of an MCPServer by itself: one provider, whose token it swaps in. */
+/** The embedded authorization server of a single MCPServer: one provider, whose token replaces the caller's. */
 export const EmbeddedAuthServer = withRules(
   z.strictObject({
     ...fields(listByKey(Provider, 1, 'name').min(1)),

@@ -3,7 +3,7 @@ import { oneBlockPerType } from './one-block-per-type.ts';
 import { text } from './primitives.ts';
 import { configMapKeyRef } from './references.ts';
 
-/** Policies written out, or the content of the ConfigMap key that holds them. */
+/** Inline policies, or the content of the ConfigMap key with the policies. */
 export const InlineAuthz = z.strictObject({
   policies: z
     .array(text(16_384))
@@ -23,7 +23,7 @@ export const InlineOfCedarDocument = z
   })
   .transform(({ cedar: { policies, entities_json: entitiesJson } }): InlineAuthz => ({ policies, entitiesJson }));
 
-/** Who may do what after authentication. Absent: every authenticated caller may do everything. */
+/** Permissions of authenticated callers. Absent: all of them may do everything. */
 export const AuthzConfig = oneBlockPerType(
   z.strictObject({
     type: z.enum(['inline', 'configMap']).describe('Where the policies stand.'),

@@ -2,13 +2,14 @@ import { Duration, millisecondsOf } from './primitives.ts';
 import { withRules } from './rule.ts';
 
 /**
- * A duration between two others, both included. CEL knows no days: what is written with `d` only the refinement measures.
+ * Returns the schema of a duration between two bounds, both included. CEL knows no days, so only the refinement measures a duration with
+ * `d`.
  */
 export function durationBetween(least: string, most: string) {
   return withRules(Duration, {
     at: [],
     message: `out of range; write a duration from ${least} to ${most}`,
-    // Of what is no duration its form is reported, and nothing more.
+    // For a text that is no duration, only its form is reported.
     holds: (value) =>
       !Duration.safeParse(value).success ||
       (millisecondsOf(value) >= millisecondsOf(least) && millisecondsOf(value) <= millisecondsOf(most)),
@@ -16,7 +17,7 @@ export function durationBetween(least: string, most: string) {
   });
 }
 
-/** The longest that something may wait or last where nothing else is decided. */
+/** The longest deadline or lifetime without another rule. */
 export const Deadline = durationBetween('1ms', '24h');
 
 function inHours(duration: string): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A map with at most `max` entries. The CRD gets the bound; names of keys are checked here only, as a CRD cannot. */
+/** Returns the schema of a map with at most `max` entries. The CRD has the same bound, but cannot check key names. */
 export function mapOf<K extends z.ZodType<string, string>, V extends z.ZodType>(key: K, value: V, max: number) {
   return z
     .record(key, value)
@@ -8,7 +8,7 @@ export function mapOf<K extends z.ZodType<string, string>, V extends z.ZodType>(
     .meta({ maxProperties: max });
 }
 
-/** A list of objects that one or more required fields tell apart; the API server merges it by them. */
+/** Returns the schema of a list of objects identified by required fields. The API server merges its entries by them. */
 export function listByKey<T extends z.ZodType<object>>(item: T, max: number, ...keys: [string, ...string[]]) {
   return z
     .array(item)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** metav1.Condition. The message says what to do. */
+/** metav1.Condition. The message has the remedy. */
 export const Condition = z.object({
   type: z.string().max(316).describe('What the condition is about, CamelCase.'),
   status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
@@ -15,7 +15,7 @@ const PHASES = ['Pending', 'Ready', 'Degraded', 'Failed'] as const;
 export const Phase = z.enum(PHASES);
 export type Phase = z.infer<typeof Phase>;
 
-/** What the status of every kind has. */
+/** Status fields of every kind. */
 export const statusFields = {
   observedGeneration: z
     .int()
@@ -30,7 +30,7 @@ export const statusFields = {
     .describe('What is the case, and what to do.'),
 };
 
-/** Who refers to a resource: at most 100 names, and how many there are. */
+/** The resources that refer to this one: 100 names at most, and their number. */
 export const backReferences = {
   referencedBy: z
     .array(z.object({ kind: z.string().max(63).describe('Kind.'), name: z.string().max(253).describe('Name.') }))

@@ -1,4 +1,4 @@
-/** Defaults that a resource and the run configuration share. Durations as people write them, sizes in bytes. */
+/** Defaults that a resource and the run configuration share. Durations are strings, sizes are bytes. */
 export const DEFAULTS = {
   accessTokenLifespan: '1h',
   refreshTokenLifespan: '168h',
@@ -38,7 +38,7 @@ export const DEFAULTS = {
   redisWriteTimeout: '3s',
 } as const;
 
-/** Audience of service account tokens where a resource names none. */
+/** Default audience of service account tokens. */
 export const KUBERNETES_AUDIENCE = 'toolhive';
-/** Issuer of service account tokens where the cluster's own cannot be found out. */
+/** Issuer of service account tokens if the cluster's own issuer is unknown. */
 export const KUBERNETES_ISSUER = 'https://kubernetes.default.svc';

@@ -23,7 +23,7 @@ const Document = z
   })
   .refine((value) => value.name !== value.mode, { message: 'equals mode; write another', path: ['name'] });
 
-/** Explains a document whose field n stands in line n + 1, as its source would say it. */
+/** Explains a document whose field n is in line n + 1. */
 function refusals(document: Record<string, unknown>): string[] {
   const lines = Object.keys(document);
   const { error } = Document.safeParse(document);
@@ -36,7 +36,7 @@ function refusals(document: Record<string, unknown>): string[] {
   return explainIssues(error, { file: 'a.yaml', lineOf, schema: Document });
 }
 
-describe('explaining what is wrong in a document', () => {
+describe('explainProblems', () => {
   it.each<[string, Record<string, unknown>, string[]]>([
     ['a missing field', { mode: 'on' }, ['a.yaml:1 name: required field is missing; write a string']],
     ['a missing choice', { name: 'n' }, ['a.yaml:1 mode: required field is missing; write one of on, off']],
@@ -125,11 +125,11 @@ describe('explaining what is wrong in a document', () => {
       ['a.yaml:4 when: has not the expected form; must match pattern /^x$/'],
     ],
     ['a rule across fields', { name: 'on', mode: 'on' }, ['a.yaml:2 name: equals mode; write another']],
-  ])('says it of %s', (_, document, expected) => {
+  ])('explains %s', (_, document, expected) => {
     expect(refusals(document)).toEqual(expected);
   });
 
-  it('leaves the line out where the source is not known', () => {
+  it('omits the line if the source is unknown', () => {
     const { error } = Document.safeParse({ name: 'n', mode: 'of' });
     const problems = explainProblems(error!, { file: 'VirtualMCPServer/a', lineOf: () => undefined, schema: Document });
     expect(problems).toEqual([
@@ -137,13 +137,13 @@ describe('explaining what is wrong in a document', () => {
     ]);
   });
 
-  it('quotes names that hold other signs in a path', () => {
+  it('quotes names with other characters in a path', () => {
     expect(pathText(['a', 0, 'b.c', 'x-y'])).toBe('a[0]["b.c"].x-y');
   });
 });
 
-describe('what a stranger wrote', () => {
-  it('reads a hundred thousand fields that nobody knows in a moment, and explains the first', () => {
+describe('explainSome for untrusted input', () => {
+  it('reads a hundred thousand unknown fields in a few seconds, and explains the first', () => {
     const fields = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`field${at}`, at]));
     const startedAt = process.cpuUsage();
     const read = readValue(Document, { name: 'n', mode: 'on', ...fields });
@@ -154,11 +154,11 @@ describe('what a stranger wrote', () => {
       expect.stringMatching(/^field19: unknown field/),
       'and more',
     ]);
-    // All of them took half a minute.
+    // Explaining all of them took half a minute.
     expect(process.cpuUsage(startedAt).user).toBeLessThan(5_000_000);
   });
 
-  it('is explained no further than it is to be told', () => {
+  it('explains only the problems that it reports', () => {
     const schema = z.record(z.string(), z.number());
     const { error } = schema.safeParse({ a: '1', b: '2', c: '3' });
     const looked: string[] = [];
@@ -172,7 +172,7 @@ describe('what a stranger wrote', () => {
   });
 });
 
-describe('the nearest known word', () => {
+describe('nearest and editDistance', () => {
   it.each([
     ['authzConfg', 'authzConfig'],
     ['authz_config', 'authzConfig'],
@@ -180,11 +180,11 @@ describe('the nearest known word', () => {
     ['tpye', 'type'],
     ['banana', undefined],
     ['x'.repeat(65), undefined],
-  ])('of %s is %s', (word, expected) => {
+  ])('map %s to %s', (word, expected) => {
     expect(nearest(word, ['type', 'authzConfig', 'resourceUrl'])).toBe(expected);
   });
 
-  it('counts a swap of neighbours as one change', () => {
+  it('count a swap of neighbours as one change', () => {
     expect(editDistance('tpye', 'type')).toBe(1);
     expect(editDistance('', 'abc')).toBe(3);
     expect(editDistance('kitten', 'sitting')).toBe(3);

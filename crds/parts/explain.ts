@@ -4,12 +4,12 @@ import { nearest } from './nearest.ts';
 
 type Path = (string | number)[];
 
-/** One thing that is wrong in a document, and what to do about it. */
+/** A fault of a document, with its remedy. */
 export interface Problem {
   file: string;
-  /** 1-based; absent when the source is not known. */
+  /** 1-based; absent if the source is unknown. */
   line?: number;
-  /** As it is written: `spec.incomingAuth.type`, `spec.upstreamProviders[0].name`. Empty for the whole document. */
+  /** Path as written: `spec.incomingAuth.type`, `spec.upstreamProviders[0].name`. Empty for the whole document. */
   path: string;
   /** `what; remedy`. */
   message: string;
@@ -17,30 +17,30 @@ export interface Problem {
 
 export interface Source {
   file: string;
-  /** Line at which a path is written; undefined for what is not written, or where the source is not known. */
+  /** Returns the line of a path; undefined if the path is not written or the source is unknown. */
   lineOf: (path: Path) => number | undefined;
-  /** The schema that refused: its field names are suggested for unknown ones. */
+  /** The schema that rejected the document, to suggest field names for unknown ones. */
   schema: z.ZodType;
-  /** How many problems are explained; all, without. What strangers write may have a hundred thousand. */
+  /** Most explained problems; default: all. Untrusted input may have a hundred thousand. */
   most?: number;
 }
 
-/** What zod found, as lines that a person can act on: `file:line path: what; remedy`. */
+/** Explains zod's issues as lines `file:line path: what; remedy`. */
 export function explainIssues(error: z.ZodError, source: Source): string[] {
   return explainProblems(error, source).map(problemText);
 }
 
-/** Problems that are told at once: who has mended them is told of the next ones. */
+/** Most problems in one answer. The next ones appear after these are fixed. */
 export const TOLD = 20;
-/** Characters of one of them: what is wrong may be a name of megabytes. */
+/** Most characters of a problem, which may contain a name of megabytes. */
 const LONGEST = 4000;
 
-/** The first of them, and that there are more where there are. */
+/** Explains the first problems, and states if there are more. */
 export function explainSome(error: z.ZodError, source: Omit<Source, 'most'>): string[] {
   return tellSome(explainProblems(error, { ...source, most: TOLD + 1 }));
 }
 
-/** Texts of the first problems, and that there are more where there are. */
+/** Returns the texts of the first problems, and states if there are more. */
 export function tellSome(problems: readonly Problem[]): string[] {
   const texts = problems
     .slice(0, TOLD)
@@ -49,7 +49,7 @@ export function tellSome(problems: readonly Problem[]): string[] {
   return problems.length > TOLD ? [...texts, 'and more'] : texts;
 }
 
-/** The same, in parts. At most one problem for each place and message. */
+/** Explains zod's issues as objects. Returns at most one problem for each path and message. */
 export function explainProblems(error: z.ZodError, source: Source): Problem[] {
   const { most = Infinity } = source;
   const found = new Map<string, Problem>();
@@ -60,13 +60,13 @@ export function explainProblems(error: z.ZodError, source: Source): Problem[] {
   return [...found.values()].slice(0, most);
 }
 
-/** `file:line path: message`, without the parts that are not known. */
+/** Returns `file:line path: message`, without unknown parts. */
 export function problemText({ file, line, path, message }: Problem): string {
   const place = line === undefined ? file : `${file}:${line}`;
   return `${place}${path === '' ? '' : ` ${path}`}: ${message}`;
 }
 
-/** A path as people write it. Names with other signs than letters, digits, `-` and `_` are quoted. */
+/** Returns a path as text. Quotes names with characters other than letters, digits, `-` and `_`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -87,10 +87,10 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
       return problemAt([...path, key], message, source);
     });
   }
-  // A key of a map: what is wrong with it stands in the issues of its own.
+  // The nested issues describe the invalid key of a map.
   if (issue.code === 'invalid_key') return issue.issues.flatMap((inner) => explain(inner, path, source));
   if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.message === 'Invalid input') {
-    // The alternative that came furthest is the one that was meant.
+    // The alternative that matched to the greatest depth is the likely intention.
     const [meant = []] = [...issue.errors].sort((a, b) => depth(b) - depth(a));
     return meant.slice(0, source.most).flatMap((inner) => explain(inner, path, source));
   }
@@ -99,7 +99,7 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
 
 const depth = (issues: Issue[]) => issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);
 
-/** A problem at a path of a document. */
+/** Returns a problem at a path of a document. */
 export function problemAt(
   path: readonly (string | number)[],
   message: string,
@@ -109,7 +109,7 @@ export function problemAt(
   return { file, ...(line !== undefined && { line }), path: pathText(path), message };
 }
 
-/** The line of a path, or of the nearest thing above it that is written. */
+/** Returns the line of a path, or of its nearest written parent. */
 function nearestLine(path: readonly (string | number)[], lineOf: Source['lineOf']): number | undefined {
   for (let length = path.length; length >= 0; length--) {
     const line = lineOf(path.slice(0, length));
@@ -122,7 +122,7 @@ function isMissing(path: Path, { lineOf }: Source): boolean {
   return path.length > 0 && lineOf(path) === undefined && lineOf([]) !== undefined;
 }
 
-/** The remedy for a field that was written too deep. */
+/** Returns the remedy for a field that is nested too deep. */
 function misplacedField(key: string, path: Path, { schema }: Source): string | undefined {
   for (let length = path.length - 1; length > 0; length--) {
     const above = path.slice(0, length);
@@ -158,7 +158,7 @@ function describe(issue: Issue, missing: boolean): string {
   }
 }
 
-/** The values of the discriminator: zod hands them over, its types do not say so. */
+/** Returns the values of the discriminator. zod's types omit them. */
 function optionsOf(issue: Issue): string[] {
   return 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
 }
@@ -183,7 +183,7 @@ function wrongType(expected: string, message: string): string {
   return `${received === 'boolean' ? 'is a boolean' : is}, not ${wanted}; write ${wanted}${quoting(expected, received)}`;
 }
 
-/** YAML reads `true` and `5` as other things than `"true"` and `"5"`. */
+/** Suggests quotes: YAML reads unquoted `true` and `5` as other types than text. */
 function quoting(expected: string, received: string | undefined): string {
   if (expected === 'string' && (received === 'number' || received === 'boolean')) return ', in quotes';
   if (received === 'string' && expected !== 'object' && expected !== 'array') return ', without quotes';

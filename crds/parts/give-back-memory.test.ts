@@ -40,12 +40,12 @@ describe('giveBackWhenIdle', () => {
     expect(collections).toBe(2);
   });
 
-  it('does not collect where there was no work', () => {
+  it('does not collect without work', () => {
     pass(20, 100);
     expect(collections).toBe(0);
   });
 
-  it.each([10_000, 500])('collects once after a start of %i ms, where that counts as work', (start) => {
+  it.each([10_000, 500])('collects once after a start of %i ms, if that counts as work', (start) => {
     stop();
     cpu = start;
     const gc = () => (collections += 1);
@@ -54,7 +54,7 @@ describe('giveBackWhenIdle', () => {
     expect(collections).toBe(1);
   });
 
-  it('does not collect once it is stopped', () => {
+  it('does not collect after it is stopped', () => {
     pass(1, 30_000);
     stop();
     pass(5, 0);

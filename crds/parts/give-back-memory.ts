@@ -1,6 +1,6 @@
-/** CPU time within one period below which the process counts as idle: health checks and scrapes take some. */
+/** Fraction of CPU time per period below which the process is idle: health checks and scrapes take some. */
 const IDLE_SHARE = 0.02;
-/** CPU time since the last collection, in periods, that is worth another one. */
+/** CPU time since the last collection, in periods, that justifies another one. */
 const WORTH_SHARE = 0.05;
 
 /** Collects all garbage, and shrinks the heap. */
@@ -13,7 +13,7 @@ interface GiveBackSettings {
   readonly period: number;
   /** As `cpuTimeOfProcess`. */
   readonly cpuTime: () => number;
-  /** CPU time from which work counts; absent: the present one. With -Infinity the first idle period collects, however short the start was. */
+  /** CPU time from which work counts; default: now. With -Infinity, the first idle period collects after any start. */
   readonly since?: number;
   /** `globalThis.gc`, which Node's option `--expose-gc` provides. */
   readonly gc: (options: CollectOptions) => unknown;
@@ -25,10 +25,7 @@ export function cpuTimeOfProcess(): number {
   return (user + system) / 1_000;
 }
 
-/**
- * Collects garbage once the process is idle after work, so that V8 returns the pages that it keeps for its next objects. Returns a
- * function that stops it.
- */
+/** Collects garbage when the process becomes idle after work, so that V8 releases unused pages. Returns a function that stops it. */
 export function giveBackWhenIdle({ period, cpuTime, gc, since }: GiveBackSettings): () => void {
   let before = cpuTime();
   let collectedAt = since ?? before;

@@ -63,7 +63,7 @@ export const IncomingAuth = withRules(
 );
 export type IncomingAuth = z.infer<typeof IncomingAuth>;
 
-/** The resource URL of an `incomingAuth`, whichever of its places it is written at. */
+/** Returns the resource URL of an `incomingAuth` from either of its paths. */
 export function resourceUrlOf(incoming: IncomingAuth): string | undefined {
   return incoming.resourceUrl ?? incoming.oidcConfig?.resourceUrl ?? incoming.oidcConfigRef?.resourceUrl;
 }

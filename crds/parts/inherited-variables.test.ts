@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { inheritedVariables } from './inherited-variables.ts';
 
-it('a process gets of the environment what it needs to start and to reach the network, and no more', () => {
+it('inheritedVariables returns only the variables needed to start and to reach the network', () => {
   const needed = {
     PATH: '/bin',
     HOME: '/home/a',

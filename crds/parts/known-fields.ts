@@ -2,14 +2,14 @@ import type { z } from 'zod';
 
 type Schema = z.core.$ZodType;
 
-/** Names of the fields that a schema knows at a path of the document, those of all alternatives of a union. */
+/** Returns the names of the fields that a schema accepts at a path, of all alternatives of a union. */
 export function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let at = alternatives(schema);
   for (const step of path) at = at.flatMap((alternative) => below(alternative, step).flatMap(alternatives));
   return [...new Set(at.flatMap((alternative) => Object.keys(shapeOf(alternative))))];
 }
 
-/** What is left of a schema without wrappers: an object, a list, a map, a scalar; several of them for a union. */
+/** Returns a schema without wrappers: an object, list, map or scalar; several of them for a union. */
 function alternatives(schema: Schema): Schema[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {

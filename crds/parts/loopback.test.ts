@@ -3,7 +3,7 @@ import { isLoopbackHost } from './loopback.ts';
 
 const hostOf = (url: string) => new URL(url).hostname;
 
-describe('the host of a URL', () => {
+describe('isLoopbackHost', () => {
   it.each([
     'http://localhost:4483/mcp',
     'http://LOCALHOST/',
@@ -11,10 +11,10 @@ describe('the host of a URL', () => {
     'http://127.9.8.7',
     'http://127.1/',
     'http://[::1]:1/',
-  ])('is of this machine: %s', (url) => expect(isLoopbackHost(hostOf(url))).toBe(true));
+  ])('accepts the host of %s', (url) => expect(isLoopbackHost(hostOf(url))).toBe(true));
 
   it.each([
     ...['http://localhost.example.com', 'http://alocalhost', 'http://127.0.0.1.example.com', 'http://128.0.0.1'],
     ...['http://[::ffff:127.0.0.1]', 'http://[::]', 'http://0.0.0.0', 'http://localhost.'],
-  ])('is not: %s', (url) => expect(isLoopbackHost(hostOf(url))).toBe(false));
+  ])('rejects the host of %s', (url) => expect(isLoopbackHost(hostOf(url))).toBe(false));
 });

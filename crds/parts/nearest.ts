@@ -1,4 +1,4 @@
-/** Letters that have to be changed, added, removed or swapped with their neighbour to get from one word to the other. */
+/** Returns the number of letters to change, add, remove or swap with a neighbour between two words. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -24,10 +24,10 @@ export function editDistance(a: string, b: string): number {
 
 const at = (row: number[], index: number) => row[index] ?? Infinity;
 
-/** Longer words are not compared: what is not written by a person has no nearest word. */
+/** Characters. Longer words are no typing errors and are not compared. */
 const LONGEST = 64;
 
-/** The known word that was most likely meant; undefined when none is near. Case, `_` and `-` do not count. */
+/** Returns the known word that was most likely intended; undefined if none is similar. Ignores case, `_` and `-`. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > LONGEST) return undefined;
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, '');

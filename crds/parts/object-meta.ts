@@ -6,7 +6,7 @@ import type { Rule } from './rule.ts';
 const NAME = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
 const NAME_LENGTH = 45;
 
-/** Children are named after their resource, e.g. `mcp-<name>-proxy`, and a Service's name has at most 63 characters. */
+/** Names of children contain the name of their resource, e.g. `mcp-<name>-proxy`, and a Service's name has 63 characters at most. */
 export const ResourceName = z
   .string()
   .max(NAME_LENGTH)
@@ -31,7 +31,7 @@ const written = {
   creationTimestamp: z.string().max(64).nullable().optional(),
 };
 
-/** What the API server adds. */
+/** Fields that the API server adds. */
 const kept = {
   resourceVersion: z.string().optional(),
   deletionTimestamp: z.string().optional(),
@@ -43,7 +43,7 @@ const kept = {
   managedFields: z.array(z.unknown()).optional(),
 };
 
-/** metadata of our own kinds. */
+/** metadata of vmcp's own kinds. */
 export const ObjectMeta = z.strictObject({ name: ResourceName.describe('Name.'), ...written, ...kept });
 export type ObjectMeta = z.infer<typeof ObjectMeta>;
 

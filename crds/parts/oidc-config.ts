@@ -11,14 +11,14 @@ const SECURE_URL = `^(https://|http://${LOOPBACK_HOST}(:[0-9]+)?(/|$))`;
 /** http on loopback only. A missing URL passes. */
 export const urlIsSecure = {
   holds: (url: unknown) => typeof url !== 'string' || new RegExp(SECURE_URL).test(url),
-  /** The same in CEL, about a path of a variable. */
+  /** Returns the same rule in CEL, for a path of a variable. */
   cel: (path: string[], root = 'self') =>
     `!(${celHas(path, root)}) || ${celPath(path, root)}.matches(${celString(SECURE_URL)})`,
 };
 
 const Audience = text(2048).describe('`aud` that a token must have. Absent: the resourceUrl; neither: not checked.');
 
-/** An issuer, without what depends on who asks: audience and scopes. */
+/** An issuer without the settings of its users, audience and scopes. */
 const issuer = {
   issuer: IdentifierUrl.describe('Issuer of the tokens, compared byte for byte with `iss`.'),
   clientId: text(512).optional().describe('Client identifier for token introspection.'),
@@ -64,7 +64,7 @@ const serviceAccounts = {
 
 const CLUSTER_HOST = '^https://kubernetes[.]default([.]svc([.]cluster[.]local)?)?(:443)?(/|$)';
 
-/** The runtime's token for the cluster goes to no address that a resource names. */
+/** The runtime's cluster token must not be sent to an address from a resource. */
 const notIntrospected: Rule = {
   at: ['introspectionUrl'],
   message:
@@ -94,7 +94,7 @@ export const ResourceUrl = IdentifierUrl.describe(
   'Externally reachable URL of the MCP endpoint, exactly as clients type it (RFC 9728).',
 );
 
-/** The issuer whose tokens are let in, written where it is used. */
+/** The issuer of accepted tokens, written inline. */
 export const OidcConfig = oneBlockPerType(
   z.strictObject({
     type: z.enum(['inline', 'kubernetes', 'configMap']).describe('Where the issuer is described.'),
@@ -113,7 +113,7 @@ export const OidcConfig = oneBlockPerType(
 );
 export type OidcConfig = z.infer<typeof OidcConfig>;
 
-/** A shared issuer, and what of it depends on who asks. */
+/** A reference to a shared issuer, with the user's own audience and scopes. */
 export const OidcConfigRef = z.strictObject({
   name: ObjectName.describe('Name of the MCPOIDCConfig.'),
   audience: z
@@ -127,7 +127,7 @@ export const OidcConfigRef = z.strictObject({
 export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
 
 const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
-/** http on loopback only, unless one of the switches is on. The form of a URL is reported by its own schema. */
+/** Returns a rule that allows http on loopback only, unless a switch is on. The URL's own schema reports its form. */
 export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {
   const allowed = switches.map((path) => path.join('.')).join(' or ');
   const open = switches.map((path) => ` || (${celHas(path)} && ${celPath(path)})`).join('');
@@ -142,7 +142,7 @@ export function secureUrl(at: [string, ...string[]], ...switches: [string, ...st
   };
 }
 
-/** The runtime calls neither URL over http outside of loopback, so no token would be let in. */
+/** The runtime calls neither URL over http outside of loopback, so all tokens would be rejected. */
 function inlineRules(): Rule[] {
   return [
     needs(['clientSecretRef'], ['clientId']),
@@ -152,7 +152,7 @@ function inlineRules(): Rule[] {
   ];
 }
 
-/** The API server shows the discovery document of its own issuer to its own tokens only. */
+/** The API server returns the discovery document of its own issuer only to its own tokens. */
 function writtenKeySet(): Rule {
   return {
     at: ['useClusterAuth'],

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { celHas, celString, type Rule, valueAt, withRules } from './rule.ts';
 
-/** The block that a value of `type` has; `none`: no block; `optional`: it may be left out, as all its fields have defaults. */
+/** The block that belongs to a value of `type`; `none`: no block; `optional`: may be omitted, as all its fields have defaults. */
 type Blocks = Record<string, { block: string; optional?: true } | 'none'>;
 
 /**
- * Makes a flat union of an object with a field `type` and optional blocks: only the block of the type may be written, and it
- * must be, unless it is optional. The one declaration gives the refinement and the CEL rules.
+ * Returns a flat union: an object with a field `type` and optional blocks. Only the block of the type is allowed, and it is required unless
+ * optional. One declaration gives both the refinement and the CEL rules.
  */
 export function oneBlockPerType<S extends z.ZodType>(schema: S, blocks: Blocks): S {
   const names = new Set(Object.values(blocks).flatMap((entry) => (entry === 'none' ? [] : [entry.block])));

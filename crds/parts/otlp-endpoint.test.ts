@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readTracesUrl } from './otlp-endpoint.ts';
 
-describe('the endpoint of traces', () => {
+describe('readTracesUrl', () => {
   it.each([
     ['https://otel.example', false, 'https://otel.example/v1/traces'],
     ['https://otel.example/', false, 'https://otel.example/v1/traces'],
@@ -10,7 +10,7 @@ describe('the endpoint of traces', () => {
     ['otel:4318', true, 'http://otel:4318/v1/traces'],
     ['http://otel:4318', true, 'http://otel:4318/v1/traces'],
     ['https://otel:4318', true, 'https://otel:4318/v1/traces'],
-  ])('%s (insecure: %s) is %s', (endpoint, insecure, url) => {
+  ])('reads %s (insecure: %s) as %s', (endpoint, insecure, url) => {
     expect(readTracesUrl({ endpoint, insecure })).toEqual({ url });
   });
 
@@ -20,7 +20,7 @@ describe('the endpoint of traces', () => {
     ['grpc://otel:4317', 'another scheme'],
     ['https://user:secret@otel', 'holds a password'],
     ['https://', 'no URL'],
-  ])('%s is refused: %s', (endpoint, problem) => {
+  ])('rejects %s: %s', (endpoint, problem) => {
     expect(readTracesUrl({ endpoint, insecure: false })).toEqual({ problem: expect.stringContaining(problem) });
   });
 });

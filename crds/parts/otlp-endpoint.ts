@@ -3,9 +3,8 @@ import type { TelemetryConfig } from './telemetry.ts';
 const PATH = '/v1/traces';
 
 /**
- * Where spans go by OTLP/HTTP. An endpoint without a scheme is one of https, with `insecure` of http; without a path it has the
- * usual one.
- * @returns the URL, or what is wrong and what to write
+ * Returns the URL for spans over OTLP/HTTP, or the problem with its remedy. The default scheme is https, or http with `insecure`. The
+ * default path is OTLP's.
  */
 export function readTracesUrl({
   endpoint,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 const Hosts = z.array(z.string().min(1).max(260)).max(256);
 
-/** A path of the machine, or `<path of the machine>:<path that the program sees>`. */
+/** A path of the machine, or `<path of the machine>:<path in the program>`. */
 const Paths = z.array(z.string().min(1).max(8192).regex(/^\//, 'not an absolute path; write it from /')).max(64);
 
-/** A permission profile as a ConfigMap holds it: the wire form, which registries use as well. */
+/** A permission profile in a ConfigMap: the wire form, which registries also use. */
 export const PermissionProfileDocument = z.strictObject({
   name: z.string().max(253).optional(),
   network: z
@@ -29,7 +29,7 @@ export type PermissionProfileDocument = z.infer<typeof PermissionProfileDocument
 
 const AddressRange = z.union([z.cidrv4(), z.cidrv6()]);
 
-/** The address range that an entry of `allow_host` means; undefined for the name of a host. */
+/** Returns the address range of an entry of `allow_host`; undefined for a host name. */
 export function addressRange(host: string): string | undefined {
   return [host, `${host}/${host.includes(':') ? 128 : 32}`].find((text) => AddressRange.safeParse(text).success);
 }

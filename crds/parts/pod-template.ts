@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// The parts of a pod template that are looked at before it is handed to the API server, which checks all the rest.
+// The parts of a pod template that vmcp checks. The API server checks the others.
 
 const Named = z.looseObject({ name: z.string().optional() });
 
@@ -70,7 +70,7 @@ const Volume = z.looseObject({
 });
 export type PodVolume = z.infer<typeof Volume>;
 
-/** A pod template, as far as it is looked at. */
+/** A pod template, with the fields that vmcp checks. */
 export const PodTemplate = z.looseObject({
   metadata: z
     .looseObject({

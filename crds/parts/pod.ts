@@ -7,7 +7,7 @@ const QUANTITY = '^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|
 
 const NOT_QUANTITY = 'not a quantity; write for example 500m, 1 or 256Mi';
 
-/** A Kubernetes quantity, e.g. `500m` or `256Mi`; a plain number is accepted as well. */
+/** A Kubernetes quantity, e.g. `500m` or `256Mi`, or a plain number. */
 const Quantity = z
   .union([z.int().min(0), z.string().max(64).regex(new RegExp(QUANTITY), NOT_QUANTITY)], { error: NOT_QUANTITY })
   .meta({
@@ -51,15 +51,15 @@ export const Resources = z.strictObject({
     .describe('Claims of dynamic resources.'),
 });
 
-/** List of a template, below `spec`, whose Secrets the writer must be allowed to get. */
+/** Path below `spec` of the template's list of Secrets, which the writer must be allowed to read. */
 export const TEMPLATE_PULL_SECRETS = ['podTemplateSpec', 'spec', 'imagePullSecrets'] as const;
 
-/** A PodTemplateSpec that is merged over the rendered one; what it may hold is checked after the merge. */
+/** A PodTemplateSpec that is merged over the rendered one; the planner checks the result. */
 export const PodTemplateSpec = z.looseObject({}).meta({
   structural: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
-/** How many pods may be missing while nodes are drained. */
+/** Limit of missing pods while nodes are drained. */
 export const PodDisruptionBudget = withRules(
   z.strictObject({
     minAvailable: CountOrPercent.optional().describe('Pods that must stay.'),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isAddressRange, Milliseconds } from '#crds/parts/primitives';
 
-describe('durations', () => {
+describe('Duration', () => {
   it.each([
     ['30s', 30_000],
     ['1h30m', 5_400_000],
@@ -9,11 +9,11 @@ describe('durations', () => {
     ['7d', 604_800_000],
     ['1.5h', 5_400_000],
     ['0.25s1.1s', 1_350],
-  ])('reads %s as %d ms', (text, expected) => {
+  ])('parses %s as %d ms', (text, expected) => {
     expect(Milliseconds.parse(text)).toBe(expected);
   });
 
-  it.each(['', '5', 's', '-1s', '1.h', '.5h', '1h 30m'])('refuses %p', (text) => {
+  it.each(['', '5', 's', '-1s', '1.h', '.5h', '1h 30m'])('rejects %p', (text) => {
     expect(Milliseconds.safeParse(text).success).toBe(false);
   });
 });

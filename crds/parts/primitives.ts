@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** One duration: a number with a unit, several may follow each other (`1h30m`, `1.5h`). Units: ms, s, m, h, d. */
+/** One duration: one or more numbers with a unit (`1h30m`, `1.5h`). Units: ms, s, m, h, d. */
 const DURATION = /^([0-9]{1,9}([.][0-9]{1,9})?(ms|s|m|h|d)){1,8}$/;
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of a duration string such as `30s` or `1h30m`. The string must already match the duration pattern. */
+/** Returns the milliseconds of a duration string such as `30s` or `1h30m`, which must match the pattern. */
 export function millisecondsOf(duration: string): number {
   let total = 0;
   for (const [, digits, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
@@ -13,28 +13,28 @@ export function millisecondsOf(duration: string): number {
   return Math.round(total);
 }
 
-/** A duration as people write it; stays a string. */
+/** A duration string; stays a string. */
 export const Duration = z
   .string()
   .max(32)
   .regex(DURATION, 'not a duration; write digits and a unit, for example 30s, 5m, 1h30m or 7d');
 
-/** A duration string on the way in, milliseconds on the way out; `z.encode` writes the string again. */
+/** A duration string as input, milliseconds as output; `z.encode` writes the string again. */
 export const Milliseconds = z.codec(Duration, z.number(), {
   decode: millisecondsOf,
   encode: (milliseconds) => `${milliseconds}ms`,
 });
 
-/** A text that is not empty. */
+/** Returns the schema of a non-empty text. */
 export const text = (max: number) => z.string().min(1).max(max);
 
-/** A pattern accepts hosts and ports that no URL has, such as port 99999. */
+/** The pattern also accepts invalid hosts and ports, such as port 99999. */
 const isUrl = (text: string) => URL.canParse(text);
 
 const NOT_HTTP_URL =
   'not an absolute http or https URL without user name and password; write for example https://host.example/path';
 
-/** An http(s) URL. No user name or password: secrets are references. */
+/** An http(s) URL without user name and password: secrets are references. */
 export const HttpUrl = z
   .string()
   .max(2048)
@@ -44,7 +44,7 @@ export const HttpUrl = z
 const NOT_IDENTIFIER =
   'not an absolute http or https URL without user name, query and fragment; write for example https://host.example/path';
 
-/** The identifier of an issuer or of a resource (RFC 8414 §2, RFC 9728 §3): a URL without query and fragment. */
+/** Identifier of an issuer or of a resource (RFC 8414 §2, RFC 9728 §3): a URL without query and fragment. */
 export const IdentifierUrl = z
   .string()
   .max(2048)
@@ -60,7 +60,7 @@ export const DnsLabel = z
     'not a DNS label; write lower-case letters, digits and hyphens, at most 63, the first and last no hyphen',
   );
 
-/** Name of an object that something refers to. The objects of one namespace are meant: there is no other to name. */
+/** Name of a referenced object in the same namespace. Other namespaces cannot be named. */
 export const ObjectName = z
   .string()
   .max(253)
@@ -75,7 +75,7 @@ export const HeaderName = z
   .max(256)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not a header name; write a name such as X-Api-Key');
 
-/** Headers that frame, route or version a message: another value would break or redirect the message. */
+/** Headers that frame, route or version a message: another value would break or redirect it. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'connection',
@@ -109,7 +109,7 @@ export const EnvName = z
   .string()
   .max(256)
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable; write letters, digits and underscores')
-  // Maps by name pass over it.
+  // Objects used as maps ignore this key.
   .refine((name) => name !== '__proto__', 'not a name that a variable can have; write another one');
 
 /** `host[:port]`, or `*.` and a suffix. */
@@ -124,7 +124,7 @@ export const HostPattern = z
 const RANGE = 'not an address range; write for example 10.0.0.0/8';
 const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 
-/** Whether a text is an IP address, or one with the length of a prefix that its family has (RFC 4632, RFC 4291). */
+/** Returns whether a text is an IP address, optionally with a prefix length valid for its family (RFC 4632, RFC 4291). */
 export function isAddressRange(text: string): boolean {
   const [, address = '', bits] = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   if (IPV4.test(address)) return Number(bits ?? 0) <= 32;

@@ -18,7 +18,7 @@ describe('isPrivateAddress', () => {
       '100::1',
     ],
     ...['', 'localhost', '1.2.3', '999.1.1.1'],
-  ])('counts %p as private', (address) => {
+  ])('returns true for %p', (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
 
@@ -30,7 +30,7 @@ describe('isPrivateAddress', () => {
     '2606:4700::1111',
     '::ffff:8.8.8.8',
     '64:ff9b::8.8.8.8',
-  ])('counts %s as public', (address) => {
+  ])('returns false for %s', (address) => {
     expect(isPrivateAddress(address)).toBe(false);
   });
 });

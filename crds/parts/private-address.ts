@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Special-purpose ranges (RFC 6890 and its registries) that no public service answers from. */
+/** Special-purpose ranges (RFC 6890 and its registries), in which no public service has its address. */
 const IPV4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -17,7 +17,7 @@ const IPV4: readonly (readonly [string, number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ];
-/** Inside the global unicast block, the ranges that tunnel or document. */
+/** Ranges in the global unicast block for tunnels or documentation. */
 const IPV6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -37,14 +37,14 @@ global.addSubnet('2000::', 3, 'ipv6');
 global.addSubnet('64:ff9b::', 96, 'ipv6');
 global.addSubnet('::ffff:0.0.0.0', 96, 'ipv6');
 
-/** Whether an address is private, link-local, loopback or otherwise not of the public internet. */
+/** Returns whether an address is private, link-local, loopback or otherwise outside of the public internet. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return refused.check(address, 'ipv4');
   return family !== 6 || !global.check(address, 'ipv6') || refused.check(address, 'ipv6');
 }
 
-/** Returns the host of a URL if it is a private address. Undefined for a name, a public address and a text that is no URL. */
+/** Returns the host of a URL if it is a private address; undefined for a name, a public address or an invalid URL. */
 export function privateAddressIn(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');

@@ -1,7 +1,7 @@
-/** What wrappers and container engines end with when SIGKILL ended what they ran: 128 and the signal's number. */
+/** Exit code of wrappers and container engines after SIGKILL of their program: 128 and the number of the signal. */
 const KILLED = 137;
 
-/** How a process ended, in words that follow its name. A kernel tells nobody but by the signal that memory was why. */
+/** Describes how a process ended, after its name. The signal is the kernel's only sign of exhausted memory. */
 export function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
   const how = signal === null ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`;
   const isKilled = signal === 'SIGKILL' || code === KILLED;

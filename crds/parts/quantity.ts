@@ -17,7 +17,7 @@ const SUFFIXES: Record<string, number> = {
   Ei: 2 ** 60,
 };
 
-/** The number that a Kubernetes quantity stands for; undefined for what is none. */
+/** Returns the number of a Kubernetes quantity; undefined for an invalid one. */
 export function readQuantity(value: unknown): number | undefined {
   const parts = /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([A-Za-z]*)$/.exec(String(value));
   const factor = SUFFIXES[parts?.[2] ?? ''];

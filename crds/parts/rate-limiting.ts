@@ -36,7 +36,7 @@ const ToolBuckets = z.strictObject({
   perUser: Bucket.optional().describe('For each user.'),
 });
 
-/** How many requests are let through: rules, token buckets, or both. */
+/** Limits of requests: rules, token buckets, or both. */
 export const RateLimitingConfig = z.strictObject({
   rules: z
     .array(withRules(RateLimitRule, toolIsNamed))

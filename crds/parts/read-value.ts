@@ -2,13 +2,13 @@ import type { z } from 'zod';
 import { explainProblems } from './explain.ts';
 import { valueAt } from './rule.ts';
 
-/** What reads a value of unknown shape. */
+/** Parses a value of unknown shape. */
 export type Schema<T> = z.ZodType<T>;
 
-/** Problems that are explained: who has mended them is told of the next ones. */
+/** Most explained problems. The next ones appear after these are fixed. */
 const MOST = 20;
 
-/** Reads a value whose source has no lines. Each problem says where, what, what to do, and the nearest known name. */
+/** Parses a value without source lines. Each problem states the path, the fault, the remedy and the nearest known name. */
 export function readValue<T>(schema: Schema<T>, value: unknown): { data: T } | { problems: string[] } {
   const read = schema.safeParse(value);
   if (read.success) return { data: read.data };

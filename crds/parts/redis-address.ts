@@ -1,4 +1,4 @@
-/** Reads `host:port`, `host` or `[address]:port`. `port` is the default. Returns undefined for any other text. */
+/** Parses `host:port`, `host` or `[address]:port`. `port` is the default. Returns undefined for another text. */
 export function readRedisAddress(text: string, port: number): { host: string; port: number } | undefined {
   const parts = /^(?:\[(?<literal>[0-9a-fA-F:.%]+)\]|(?<name>[^:[\]\s/@]+))(?::(?<port>\d{1,5}))?$/.exec(text)?.groups;
   const host = parts?.literal ?? parts?.name;
@@ -6,5 +6,5 @@ export function readRedisAddress(text: string, port: number): { host: string; po
   return host === undefined || written < 1 || written > 65_535 ? undefined : { host, port: written };
 }
 
-/** Whether a text is the address of a Redis or a Sentinel. */
+/** Returns whether a text is the address of a Redis or a Sentinel. */
 export const isRedisAddress = (text: string) => readRedisAddress(text, 1) !== undefined;

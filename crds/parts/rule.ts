@@ -2,15 +2,15 @@ import type { z } from 'zod';
 
 type Path = readonly [string, ...string[]];
 
-/** A rule that spans fields: a refinement in zod and, where CEL can say it, a validation of the API server. */
+/** A rule across fields: a zod refinement and, if expressible, a CEL validation of the API server. */
 export interface Rule<T = unknown> {
-  /** The field that is reported, below the object that has the rule. */
+  /** The reported field, relative to the object with the rule. */
   at: readonly string[];
-  /** What is wrong; what to do. */
+  /** The fault and its remedy. */
   message: string;
-  /** True for what is allowed. Defaults are already there, on both sides. */
+  /** Returns whether a value is allowed. Defaults are set before, in zod and in the API server. */
   holds: (value: T) => boolean;
-  /** The same in CEL, about `self`. Absent where CEL cannot say it. */
+  /** The same rule in CEL, about `self`; absent if CEL cannot express it. */
   cel?: string;
 }
 
@@ -34,7 +34,7 @@ export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.outpu
   return refined.meta({ 'x-kubernetes-validations': [...earlier, ...validations] });
 }
 
-/** Two places for one value: both at once must say the same. */
+/** Returns a rule for a value with two paths: if both are set, they must agree. */
 export function agree(a: Path, b: Path, remedy: string): Rule {
   return {
     at: b,
@@ -44,7 +44,7 @@ export function agree(a: Path, b: Path, remedy: string): Rule {
   };
 }
 
-/** Two fields of which at most one may be written. The second is reported. */
+/** Returns a rule for two fields that exclude each other. It reports the second one. */
 export function notBoth(a: Path, b: Path, remedy = `keep one of ${a.join('.')} and ${b.join('.')}`): Rule {
   return {
     at: b,
@@ -54,7 +54,7 @@ export function notBoth(a: Path, b: Path, remedy = `keep one of ${a.join('.')} a
   };
 }
 
-/** Fields of one object of which exactly one must be written. */
+/** Returns a rule for fields of one object, of which exactly one must be set. */
 export function exactlyOne(...fields: [string, string, ...string[]]): Rule {
   const count = (value: unknown) => fields.filter((field) => has(value, [field])).length;
   return {
@@ -65,7 +65,7 @@ export function exactlyOne(...fields: [string, string, ...string[]]): Rule {
   };
 }
 
-/** A field that is of use only with another one. */
+/** Returns a rule for a field that requires another one. */
 export function needs(field: Path, other: Path): Rule {
   return {
     at: field,
@@ -75,22 +75,22 @@ export function needs(field: Path, other: Path): Rule {
   };
 }
 
-/** `self.a.b` in CEL, reserved words escaped as the API server wants them. `root` is another variable than self. */
+/** Returns `self.a.b` in CEL, with reserved words escaped for the API server. `root` replaces self. */
 export function celPath(path: readonly string[], root = 'self'): string {
   return [root, ...path.map((field) => (RESERVED.has(field) ? `__${field}__` : field))].join('.');
 }
 
-/** That a path is there, every step of it. */
+/** Returns a CEL test that every step of a path is set. */
 export function celHas(path: readonly string[], root = 'self'): string {
   return path.map((_, index) => `has(${celPath(path.slice(0, index + 1), root)})`).join(' && ');
 }
 
-/** A CEL string literal. */
+/** Returns a CEL string literal. */
 export function celString(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-/** The value at a path of an object; undefined where a step is missing. */
+/** Returns the value at a path of an object; undefined if a step is missing. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (at, field) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[field] : undefined),

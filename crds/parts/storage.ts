@@ -44,7 +44,7 @@ export function sentinelAddresses({ sentinelAddrs, sentinelService }: SentinelCo
   return [`${namespace === undefined ? name : `${name}.${namespace}.svc`}:${port}`];
 }
 
-/** A Redis: one address, or the master that Sentinels name. */
+/** A Redis: one address, or the master found through Sentinels. */
 export const Redis = withRules(
   z.strictObject({
     sentinelConfig: SentinelConfig.optional().describe('Find the master through Sentinels.'),
@@ -74,7 +74,7 @@ export const Redis = withRules(
 );
 export type Redis = z.infer<typeof Redis>;
 
-/** Where the authorization server keeps logins and tokens. */
+/** Storage of the authorization server's logins and tokens. */
 export const AuthServerStorage = oneBlockPerType(
   z.strictObject({
     type: z.enum(['memory', 'redis']).default('memory').describe('`memory` is lost at a restart.'),
@@ -109,7 +109,7 @@ const providerRule: Rule<z.infer<typeof Session>> = {
   cel: "self.provider == 'redis' ? has(self.address) != has(self.redis) : !has(self.address) && !has(self.redis)",
 };
 
-/** Where sessions are kept. */
+/** Storage of sessions. */
 export const SessionStorage = withRules(
   Session,
   providerRule,

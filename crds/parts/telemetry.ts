@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { mapOf } from './collections.ts';
 import { CaBundleRef, SecretKeyRef } from './references.ts';
 
-/** Traces and metrics. What a resource and a run configuration have in common. */
+/** Settings of traces and metrics that a resource and a run configuration share. */
 export const TelemetryConfig = z.strictObject({
   endpoint: z.string().max(2048).optional().describe('OTLP/HTTP endpoint for traces.'),
   serviceName: z.string().max(253).optional().describe('service.name; default the server name.'),
@@ -30,7 +30,7 @@ export const TelemetryConfig = z.strictObject({
 });
 export type TelemetryConfig = z.infer<typeof TelemetryConfig>;
 
-/** As a resource writes it: secrets are references. */
+/** The form of a resource, with references to secrets. */
 export const Telemetry = TelemetryConfig.extend({
   headersFromSecret: mapOf(z.string().max(256), SecretKeyRef, 64)
     .optional()
@@ -39,7 +39,7 @@ export const Telemetry = TelemetryConfig.extend({
 });
 export type Telemetry = z.infer<typeof Telemetry>;
 
-/** As the runtime reads it: secrets are files. */
+/** The form of the run configuration, with paths of secret files. */
 export const TelemetryRunConfig = TelemetryConfig.extend({
   header_files: mapOf(z.string().max(256), z.string().min(1).max(4096), 64)
     .default({})

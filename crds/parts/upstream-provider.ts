@@ -10,7 +10,7 @@ const TokenPath = text(512).regex(
   'not a dot-notation path; write for example data.access_token',
 );
 
-/** How a user is asked about at a provider. */
+/** How vmcp requests user information from a provider. */
 export const UserInfo = z.strictObject({
   endpointUrl: HttpUrl.describe('The user-info endpoint.'),
   httpMethod: z.enum(['GET', 'POST']).default('GET').describe('HTTP method of the call.'),

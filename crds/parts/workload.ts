@@ -27,7 +27,7 @@ export const EnvVars = listByKey(
 
 const AbsolutePath = z.string().max(4096).regex(/^\//, 'not an absolute path; write it from /');
 
-/** What a container engine would read as an option is no image. */
+/** Rejects names that a container engine would parse as an option. */
 export const Image = z
   .string()
   .max(1024)
@@ -62,7 +62,7 @@ const ADDRESS = `(${BYTE}(\\.${BYTE}){3}|\\[[0-9A-Fa-f:.]{2,45}\\])`;
 const PORT = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
 const PUBLISHED = new RegExp(`^(${ADDRESS}:)?(${PORT}:)?${PORT}(/(tcp|udp))?$`);
 
-/** Ports of a container, as engines write them: `[address:][port of the machine:]port of the container[/tcp|udp]`. */
+/** Published ports of a container in the form of engines: `[address:][host port:]container port[/tcp|udp]`. */
 export const PublishedPorts = z
   .array(
     z
@@ -105,7 +105,7 @@ const profileRule: Rule<z.infer<typeof Profile>> = {
   cel: "self.type == 'builtin' ? self.name in ['none', 'network'] && !has(self.key) : has(self.key)",
 };
 
-/** What a workload may reach, read and write. */
+/** Network targets and paths that a workload may access. */
 export const PermissionProfile = withRules(Profile, profileRule);
 
 const Texts = mapOf(text(317), z.string().max(8192), 64);

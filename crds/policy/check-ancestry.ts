@@ -1,13 +1,13 @@
 import { referencesOf, writeUid, type UserEntity } from './entities.ts';
 
 /**
- * Cedar walks from entities and from their types to parents by recursion, and keeps for each all that it comes to:
- * a long chain overflows its stack, and many wide layers take its memory.
+ * Cedar follows the parents of entities and of their types recursively, and stores all ancestors of each. A long chain overflows its stack,
+ * and many wide layers exhaust its memory.
  */
 const MAX_ANCESTORS = 20_000;
 const MAX_TYPES = 100;
 
-/** What is too much in the parents of entities for Cedar to read safely; undefined: nothing. */
+/** Describes an excess of ancestors that Cedar cannot read safely; undefined if there is none. */
 export function checkAncestry(entities: readonly UserEntity[]): string | undefined {
   const types = new Set(entities.flatMap((entity) => [...referencesOf(entity)].map(({ type }) => type)));
   if (types.size > MAX_TYPES) {

@@ -1,6 +1,6 @@
 /**
- * Cedar's parser and evaluator are recursive, and overflowing their stack breaks the WebAssembly instance for every later
- * caller. These bounds keep a wide margin (nesting breaks at 200, a chain of operators at 4,000).
+ * Cedar's parser and evaluator are recursive, and a stack overflow breaks the WebAssembly instance for all later calls. These limits keep a
+ * wide margin: nesting breaks at 200, a chain of operators at 4,000.
  */
 const MAX_NESTING = 48;
 const MAX_OPERATORS = 1_000;
@@ -9,7 +9,7 @@ const TOKENS = /"(?:\\[^]|[^"\\])*"|\/\/[^\n\r]*|[([{]|[)\]}]|\|\||&&|[-+*.!;]|\
 const OPENING = new Set(['(', '[', '{']);
 const CLOSING = new Set([')', ']', '}']);
 
-/** How many operators, brackets and conditions a text has, those of all its policies. Each policy counts as one. */
+/** Counts the operators, brackets and conditions of all policies in a text, plus one per policy. */
 export function countOperators(text: string): number {
   let operators = 0;
   for (const [token] of text.matchAll(TOKENS)) {
@@ -18,7 +18,7 @@ export function countOperators(text: string): number {
   return operators;
 }
 
-/** What is too deep or too long in policy text for Cedar to read safely; undefined: nothing. Reads the text once. */
+/** Describes nesting or length that Cedar cannot read safely; undefined if there is none. Reads the text once. */
 export function checkNesting(text: string): string | undefined {
   let depth = 0;
   let operators = 0;

@@ -3,22 +3,22 @@ import { z } from 'zod';
 
 export const Reference = z.strictObject({ type: z.string().min(1), id: z.string() });
 
-/** An entity of the user's with its uid and parents in one spelling. */
+/** A user's entity, with its uid and parents in a single form. */
 export type UserEntity = EntityJson & { readonly uid: TypeAndId; readonly parents: TypeAndId[] };
 
-/** The reference that a value is, if it is one. */
+/** Returns the entity reference in a value, if it is one. */
 export function entityReference(value: unknown): TypeAndId | undefined {
   if (typeof value !== 'object' || value === null || !('__entity' in value)) return undefined;
   const parsed = Reference.safeParse(value.__entity);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** How Cedar writes an entity's uid. */
+/** Returns an entity's uid in Cedar's syntax. */
 export function writeUid(uid: TypeAndId): string {
   return `${uid.type}::${JSON.stringify(uid.id)}`;
 }
 
-/** Every entity that one entity names: itself, its parents, and those in its attributes and tags. */
+/** Yields every entity that one entity names: itself, its parents, and those in its attributes and tags. */
 export function* referencesOf(entity: UserEntity): Generator<TypeAndId> {
   yield entity.uid;
   yield* entity.parents;

@@ -7,12 +7,12 @@ import { ARGUMENT, BACKEND, CLAIM, CLIENT, GROUP, isRequestAttribute, RESOURCE_T
 const OWNERS = ['principal', 'resource', 'context'] as const;
 type Owner = (typeof OWNERS)[number];
 
-/** What the principal, the resource and the context of a request can have besides claims and arguments. */
+/** Attributes of the principal, the resource and the context of a request, besides claims and arguments. */
 export type KnownAttributes = Readonly<
   Record<Owner, { readonly attributes: readonly string[]; readonly hasTags: boolean }>
 >;
 
-/** Returns the name that was probably meant by an attribute that no request has; undefined if no name is near. */
+/** Returns the known name nearest to an unknown attribute; undefined if none is similar. */
 function meantBy(owner: Owner, attribute: string, known: KnownAttributes): string | undefined {
   if (attribute.startsWith(ARGUMENT)) return `\`context.${attribute}\``;
   if (attribute.startsWith(CLAIM)) return `\`principal.${attribute}\``;
@@ -40,7 +40,7 @@ const UNKNOWN_TYPE = /unrecognized entity type `([^`]+)`/;
 const TYPES = [CLIENT, GROUP, BACKEND, ...Object.values(RESOURCE_TYPES)].join(', ');
 const TAG = new RegExp(`access to tag \`"([^"]+)"\` on entity type \`${CLIENT}\`( \\(.*\\))?`);
 
-/** Adds the name that was probably meant to a message about an unknown one. Cedar suggests the most similar name, however different. */
+/** Adds the nearest known name to a message about an unknown one. Cedar suggests the most similar name at any distance. */
 export function explainUnknown(problem: string, known: KnownAttributes): string {
   return explainType(problem) ?? explainTag(problem, known) ?? explainAttribute(problem, known) ?? problem;
 }
@@ -66,7 +66,7 @@ function explainAttribute(problem: string, known: KnownAttributes): string | und
   return problem.replace(HINT, '') + question(meantBy(owner, attribute, known));
 }
 
-/** Returns a warning for each `has` and `hasTag` of what no request has: Cedar accepts them, and they are never true. */
+/** Returns a warning for each `has` and `hasTag` of an unknown attribute: Cedar accepts them, and they are never true. */
 export function findImpossibleHas(policies: readonly ParsedPolicy[], known: KnownAttributes): string[] {
   const found = policies.flatMap((policy) =>
     policy.json.conditions.flatMap(({ body }) =>

@@ -1,6 +1,6 @@
 import type { CedarValueJson, Expr, PatternElem, Var } from '@cedar-policy/cedar-wasm/nodejs';
 
-/** What stands at the top of an expression, apart from its operands. */
+/** The operator of an expression, without its operands. */
 type Head =
   | { readonly kind: 'value'; readonly value: CedarValueJson }
   | { readonly kind: 'variable'; readonly name: Var }
@@ -12,7 +12,7 @@ type Head =
   | { readonly kind: 'is'; readonly entityType: string }
   | { readonly kind: 'operator'; readonly operator: string };
 
-/** One expression of a policy: its head, its operands in the order of evaluation, and how to put other operands in. */
+/** An expression of a policy: its operator, its operands in evaluation order, and a function to replace the operands. */
 export interface View {
   readonly head: Head;
   readonly operands: readonly Expr[];
@@ -89,7 +89,7 @@ function viewConditional(expr: Expr): View | undefined {
   return undefined;
 }
 
-/** Opens one expression of Cedar's JSON policy format (docs.cedarpolicy.com/policies/json-format.html). */
+/** Returns the view of an expression in Cedar's JSON policy format (docs.cedarpolicy.com/policies/json-format.html). */
 export function viewExpression(expr: Expr): View {
   const special = viewSpecial(expr);
   if (special !== undefined) return special;
@@ -108,7 +108,7 @@ export function viewExpression(expr: Expr): View {
   return { head, operands: [body.left, body.right], rebuild };
 }
 
-/** The compiler cannot see that an operator taken from an expression is one of `Expr`'s keys. */
+/** The compiler cannot infer that an operator of an expression is a key of `Expr`. */
 function operation(operator: string, body: { arg: Expr } | { left: Expr; right: Expr }): Expr {
   return { [operator]: body } as unknown as Expr;
 }

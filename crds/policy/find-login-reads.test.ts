@@ -10,7 +10,7 @@ describe('findLoginReads', () => {
     [when('context.claim_role == "a" && context has claim_team'), '`claim_role`, `claim_team`'],
     [when('principal == Client::"alice"'), '`Client::"alice"`'],
     ['permit(principal == Client::"alice", action, resource);', '`Client::"alice"`'],
-  ])('names what only a caller with a login has: %s', (policy, named) => {
+  ])('reports a condition that only an authenticated caller meets: %s', (policy, named) => {
     expect(readsOf('permit(principal, action, resource);', policy)).toEqual([
       `policies[1]: asks for ${named}, which no anonymous caller has or is`,
     ]);
@@ -20,7 +20,7 @@ describe('findLoginReads', () => {
     'permit(principal == Client::"anonymous", action, resource);',
     when('principal == Client::"anonymous"'),
     when('context.arg_city == "Bonn" && resource.name == "weather"'),
-  ])('says nothing of a policy that an anonymous caller can match: %s', (policy) => {
+  ])('accepts a policy that an anonymous caller can match: %s', (policy) => {
     expect(readsOf(policy)).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { findMentions } from './mentions.ts';
 import { nameOf, type ParsedPolicy } from './parse.ts';
 import { ANONYMOUS, CLAIM, CLIENT } from './vocabulary.ts';
 
-/** Returns a message for each policy that reads claims or names another `Client`, which no anonymous caller has or is. */
+/** Returns a message for each policy that reads claims or names another `Client`. No anonymous caller matches these. */
 export function findLoginReads(policies: readonly ParsedPolicy[]): string[] {
   return policies.flatMap((policy) => {
     const read = [...claimsOf(policy), ...clientsOf(policy)].map((name) => `\`${name}\``);

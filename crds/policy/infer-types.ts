@@ -4,18 +4,18 @@ import { nameOf, type ParsedPolicy } from './parse.ts';
 import type { ValueType } from './value-type.ts';
 import { isRequestAttribute } from './vocabulary.ts';
 
-/** A type while it is looked for. `open` may be bound to any; `other` is none that an attribute of a request has. */
+/** A type during inference. `open` may be bound to any type; `other` is a type that no request attribute has. */
 type Guess =
   { readonly kind: 'String' | 'Long' | 'Boolean' | 'other' } | { readonly kind: 'Set'; readonly element: Guess } | Open;
 
 interface Open {
   readonly kind: 'open';
-  /** The `claim_*` or `arg_*` that has this type. */
+  /** The `claim_*` or `arg_*` of this type. */
   readonly attribute?: string;
   bound?: { readonly guess: Guess; readonly by: string };
 }
 
-/** One way to read the policies' use of an attribute, and the first policy that asks for it. */
+/** One inferred type of an attribute, and the first policy that requires it. */
 export interface Reading {
   readonly type: ValueType;
   readonly by: string;
@@ -34,9 +34,8 @@ const MEMBERSHIP = new Set(['contains', 'containsAll', 'containsAny', 'isEmpty']
 const PREDICATES = new Set(['in', 'hasTag']);
 
 /**
- * Reads from its uses which types each mentioned claim and argument can have: one where the policies agree, several where
- * they do not. Cedar's validator has the last word.
- * @param known types of the attributes of entities
+ * Infers the possible types of each mentioned claim and argument from its uses: one if the policies agree, otherwise several. Cedar's
+ * validator makes the final decision. @param known types of the attributes of entities
  */
 export function inferTypes(
   policies: readonly ParsedPolicy[],
@@ -79,7 +78,7 @@ class Inference {
       case 'set':
         return { kind: 'Set', element: this.#unifyAll(operands, { kind: 'open' }) };
       case 'record':
-        // Such a record is compared with `context`.
+        // The record is compared with `context`.
         view.head.attributes.forEach((name, index) => {
           if (isRequestAttribute(name)) this.unify(this.#attribute(name), operands[index] ?? OTHER);
         });
@@ -103,7 +102,7 @@ class Inference {
       return BOOL;
     }
     if (ORDER.has(operator)) {
-      // Dates and durations are compared too, but never those of a request.
+      // Dates and durations are comparable, too, but no request has them.
       if (operands.every((operand) => resolve(operand).kind !== 'other')) this.#unifyAll(operands, LONG);
       return BOOL;
     }
@@ -153,7 +152,7 @@ class Inference {
     if (guess.kind !== 'other' && !contains(guess, open)) open.bound = { guess, by: this.policy };
   }
 
-  /** Remembers that each attribute on the way to a guess is used with another type here. */
+  /** Records for each attribute on the way to a guess that this use has another type. */
   #dispute(from: Guess, guess: Guess): void {
     for (let step: Guess | undefined = from; step?.kind === 'open'; step = step.bound?.guess) {
       if (step.attribute === undefined || guess.kind === 'other') continue;
@@ -201,7 +200,7 @@ function contains(guess: Guess, open: Open): boolean {
   return step === open || (step.kind === 'Set' && contains(step.element, open));
 }
 
-/** What was never narrowed down is a String, as any type would do. A request's sets hold no sets. */
+/** Returns String for a type that no use restricts, as any type would do. Sets in a request contain no sets. */
 function settle(guess: Guess): ValueType {
   const step = resolve(guess);
   if (step.kind === 'open' || step.kind === 'other') return { kind: 'String' };

@@ -9,8 +9,8 @@ function mentionsOf(policy: string, entities: unknown[] = []): Mentions {
 }
 const when = (condition: string) => mentionsOf(`permit(principal, action, resource) when { ${condition} };`);
 
-describe('what policies read of a request', () => {
-  it('is nothing for a policy without conditions', () => {
+describe('findMentions', () => {
+  it('returns nothing for a policy without conditions', () => {
     const nothing = { claims: [], args: [], resourceAttributes: [], wholeContext: false, principal: false };
     expect(mentionsOf('permit(principal, action, resource);')).toMatchObject(nothing);
     expect(
@@ -18,7 +18,7 @@ describe('what policies read of a request', () => {
     ).toMatchObject(nothing);
   });
 
-  it('is each attribute that is read or asked for, once, in order', () => {
+  it('returns each attribute that is read or tested, once, in order', () => {
     const read = when(
       'context.arg_b == "x" && context has arg_a && principal.claim_z == context.claim_y && resource.name like "a" && resource.readOnlyHint && context.arg_b like "y"',
     );
@@ -31,7 +31,7 @@ describe('what policies read of a request', () => {
     });
   });
 
-  it('is the whole context where it stands by itself', () => {
+  it('returns the whole context if it is used as a record', () => {
     expect(when('context == {arg_x: 1}').wholeContext).toBe(true);
     expect(when('[context].contains(context) && true').wholeContext).toBe(true);
   });
@@ -43,18 +43,18 @@ describe('what policies read of a request', () => {
     'Client::"a" in Group::"g"',
     'Client::"a".claim_x == "y"',
     '(if resource.readOnlyHint then principal else principal).claim_x == "y"',
-  ])('is the principal in %s', (condition) => {
+  ])('returns the principal for %s', (condition) => {
     expect(when(condition).principal).toBe(true);
   });
 
   it.each(['principal == Client::"a"', 'principal in Group::"g"', 'principal is Client in Group::"g"'])(
-    'is the principal in the scope %s',
+    'returns the principal for the scope %s',
     (scope) => {
       expect(mentionsOf(`permit(${scope}, action, resource);`).principal).toBe(true);
     },
   );
 
-  it('is the principal where the user’s entities lead to one', () => {
+  it("returns the principal if the user's entities lead to one", () => {
     const policy = 'permit(principal, action, resource in Group::"g");';
     const tool = { uid: { type: 'Tool', id: 't' }, parents: [{ type: 'Group', id: 'g' }] };
     const owned = { ...tool, parents: [{ type: 'Client', id: 'a' }] };

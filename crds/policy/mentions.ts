@@ -3,19 +3,19 @@ import { entityReference, referencesOf, type UserEntity } from './entities.ts';
 import { viewExpression } from './expression.ts';
 import { ANONYMOUS, ARGUMENT, CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES } from './vocabulary.ts';
 
-/** What policies can read of a request. A decision is a function of nothing else but the action and the resource's uid. */
+/** The parts of a request that policies can read. A decision depends only on these, the action, and the uid of the resource. */
 export interface Mentions {
   /** Names of claims, without `claim_`. Sorted. */
   readonly claims: readonly string[];
   /** Names of arguments, without `arg_`. Sorted. */
   readonly args: readonly string[];
-  /** Attributes of the resource that a request fills. Sorted. */
+  /** Attributes of the resource that requests set. Sorted. */
   readonly resourceAttributes: readonly string[];
-  /** `context` is used as a whole record: all claims and all arguments count. */
+  /** Whether `context` is used as a whole record, so that all claims and arguments count. */
   readonly wholeContext: boolean;
-  /** The principal may be used as an entity: its uid and parents count. False only where that is certain. */
+  /** Whether the principal may be used as an entity, so that its uid and parents count. False only if that is certain. */
   readonly principal: boolean;
-  /** Entities that conditions name. */
+  /** Entities in conditions. */
   readonly literals: readonly TypeAndId[];
 }
 
@@ -26,7 +26,7 @@ interface Found {
   principal: boolean;
 }
 
-/** What a set of policies reads. `entities` are the user's own, which may lead from anything to a principal. */
+/** Returns what a set of policies reads. The user's `entities` may lead from any entity to a principal. */
 export function findMentions(policies: readonly { json: PolicyJson }[], entities: readonly UserEntity[]): Mentions {
   const clients = entities.some((entity) => [...referencesOf(entity)].some(({ type }) => type === CLIENT));
   const found: Found = { attributes: new Set(), literals: [], wholeContext: false, principal: clients };
@@ -49,12 +49,12 @@ export function findMentions(policies: readonly { json: PolicyJson }[], entities
   };
 }
 
-/** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
+/** Returns whether a decision may depend on the caller: its uid, groups or claims. */
 export function readsCaller({ principal, claims, wholeContext }: Mentions): boolean {
   return principal || claims.length > 0 || wholeContext;
 }
 
-/** Whether policies or entities name `Client::"anonymous"`, the caller of an endpoint without logins. */
+/** Returns whether policies or entities name `Client::"anonymous"`, the caller of an endpoint without logins. */
 export function namesAnonymous(
   policies: readonly { json: PolicyJson }[],
   entities: readonly UserEntity[],
@@ -69,7 +69,7 @@ export function namesAnonymous(
   return [...scopes, ...literals, ...inEntities].some((one) => one?.type === CLIENT && one.id === ANONYMOUS);
 }
 
-/** Whether an expression reads an argument of the call, or a record that holds all of them. */
+/** Returns whether an expression reads an argument of the call, or a record that contains all of them. */
 export function readsArguments(expr: Expr): boolean {
   const found: Found = { attributes: new Set(), literals: [], wholeContext: false, principal: false };
   visit(expr, found);
@@ -80,7 +80,7 @@ function visitLiteral(value: unknown, found: Found): void {
   const reference = entityReference(value);
   if (reference === undefined) return;
   found.literals.push(reference);
-  // For some caller this is the principal.
+  // For one of the callers, this is the principal.
   if (reference.type === CLIENT) found.principal = true;
 }
 
@@ -98,7 +98,10 @@ function visit(expr: Expr, found: Found): void {
   }
 }
 
-/** An attribute straight of `principal`, `resource` or `context` is a value; of anything else it may be anybody's. */
+/**
+ * Records an attribute access. An attribute of `principal`, `resource` or `context` itself is a value; that of another expression may
+ * belong to any entity.
+ */
 function visitAttribute(attributes: readonly string[], operands: readonly Expr[], found: Found): void {
   for (const attribute of attributes) found.attributes.add(attribute);
   for (const operand of operands) {

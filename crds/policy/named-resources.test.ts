@@ -54,12 +54,12 @@ describe('findNamedResources', () => {
     expect(namesIn(policy)).toEqual(names);
   });
 
-  it('passes over a tool that stands for a group of tools, and finds the tools of the group', () => {
+  it('skips a tool that is the parent of other tools, and finds its members', () => {
     const entities = [{ uid: { type: 'Tool', id: 'a' }, attrs: {}, parents: [{ type: 'Tool', id: 'all' }] }];
     expect(namesIn('permit(principal, action, resource in Tool::"all");', entities)).toEqual([['Tool', 'a']]);
   });
 
-  it('names the policy', () => {
+  it('returns the policy that contains the name', () => {
     const result = validatePolicySet({ policies: ['@id("x") forbid(principal, action, resource == Tool::"a");'] });
     expect(result.ok && result.set.names).toEqual([{ type: 'Tool', id: 'a', policy: 'policy "x"' }]);
   });

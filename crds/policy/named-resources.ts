@@ -7,18 +7,18 @@ import { BACKEND, RESOURCE_TYPES } from './vocabulary.ts';
 
 /** A tool, prompt, resource or backend that a policy names. */
 export interface NamedResource {
-  /** `Tool`, `Prompt`, `Resource` or `Backend`; undefined in `resource.name == "…"`, which may mean each of them. */
+  /** `Tool`, `Prompt`, `Resource` or `Backend`; undefined for `resource.name == "…"`, which may be any of them. */
   readonly type: string | undefined;
   readonly id: string;
-  /** Whether the backend gives this name, as in `resource.original_name == "…"`. */
+  /** Whether it is the backend's own name, as in `resource.original_name == "…"`. */
   readonly isOriginal?: boolean;
-  /** The policy, or `entitiesJson`, as messages call it. */
+  /** Name of the policy in messages, or `entitiesJson`. */
   readonly policy: string;
 }
 
 const TYPES = new Set([...Object.values(RESOURCE_TYPES), BACKEND]);
 
-/** Returns the tools, prompts, resources and backends that policies and user entities name. A parent of user entities is a group. */
+/** Returns the tools, prompts, resources and backends in policies and user entities. A parent of user entities is a group. */
 export function findNamedResources(
   policies: readonly ParsedPolicy[],
   entities: readonly UserEntity[],

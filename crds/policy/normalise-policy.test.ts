@@ -17,7 +17,7 @@ function decide(policy: Policy): unknown {
   return { decision, errors: diagnostics.errors.map(({ error }) => error.message) };
 }
 
-describe('a normalised policy', () => {
+describe('normalisePolicy', () => {
   const atom = fc.constantFrom('context.yes', 'context.no', 'context.absent', 'context.number', 'context.number == 1');
   const { expression } = fc.letrec<{ expression: string }>((tie) => ({
     expression: fc.oneof(
@@ -30,7 +30,7 @@ describe('a normalised policy', () => {
     ),
   }));
 
-  it('decides and errs as the policy that was written', () => {
+  it('keeps the decisions and errors of the original policy', () => {
     fc.assert(
       fc.property(expression, (condition) => {
         const text = `permit(principal, action, resource) when { ${condition} };`;

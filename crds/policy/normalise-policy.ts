@@ -3,8 +3,8 @@ import { viewExpression } from './expression.ts';
 import { ACTION_ALIASES } from './vocabulary.ts';
 
 /**
- * Cedar reads its JSON form no deeper than 128 levels, two of which are one level of an expression, and evaluating
- * overflows its stack not far beyond.
+ * Cedar reads its JSON form up to 128 levels, two for each level of an expression. Slightly deeper expressions overflow the stack of the
+ * evaluator.
  */
 const MAX_DEPTH = 50;
 const MAX_CONDITIONS = 64;
@@ -12,9 +12,8 @@ const MAX_CONDITIONS = 64;
 class Refused extends Error {}
 
 /**
- * The policy with action aliases replaced by the actions and with balanced `&&` and `||`, which mean the same but need not
- * the depth of a chain.
- * @returns what is wrong with the policy, as a string that follows its name, where it cannot be used
+ * Replaces action aliases by the actions, and balances chains of `&&` and `||` to reduce the depth. @returns the policy; or its fault, as a
+ * string that follows its name
  */
 export function normalisePolicy(policy: PolicyJson): PolicyJson | string {
   if (policy.conditions.length > MAX_CONDITIONS) return `has more than ${MAX_CONDITIONS} conditions: split it`;
@@ -62,7 +61,7 @@ function normalise(expr: Expr, depth: number): Expr {
 }
 
 function normaliseValue(expr: Expr, value: unknown): Expr {
-  // JSON numbers of JavaScript lose digits beyond this; such an argument is unreadable for policies as well.
+  // JavaScript numbers lose digits beyond this limit. Policies cannot read such an argument either.
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
     throw new Refused(`compares with a number beyond ±${Number.MAX_SAFE_INTEGER}: use a smaller one`);
   }
@@ -77,7 +76,7 @@ function isTypeAndId(value: unknown): value is TypeAndId {
   return typeof value === 'object' && value !== null && 'type' in value && 'id' in value;
 }
 
-/** The links of a chain of one operator, left to right, without recursion: a chain may be long. */
+/** Returns the operands of a chain of one operator, left to right, without recursion, as a chain may be long. */
 export function flattenChain(expr: Expr, operator: '&&' | '||'): Expr[] {
   const links: Expr[] = [];
   const waiting: Expr[] = [expr];

@@ -3,11 +3,11 @@ import { cedar } from './cedar.ts';
 import { checkNesting } from './check-nesting.ts';
 import { normalisePolicy } from './normalise-policy.ts';
 
-/** One policy in Cedar's JSON form: actions by their one name, chains of `&&` and `||` flat. */
+/** One policy in Cedar's JSON form, with actions by their canonical name and flat chains of `&&` and `||`. */
 export interface ParsedPolicy {
-  /** Names the policy to Cedar; unique in its set. */
+  /** Name of the policy in Cedar, unique in its set. */
   readonly key: string;
-  /** Its `@id`, else its place (`policies[2]`). */
+  /** Its `@id`, or its position (`policies[2]`). */
   readonly id: string;
   readonly advice: string | undefined;
   readonly effect: Effect;
@@ -19,21 +19,20 @@ interface ParsedPolicies {
   readonly problems: readonly string[];
 }
 
-/** What Cedar says about a mistake, with its hint. */
+/** Returns Cedar's message about an error, with its hint. */
 export function describeError(error: DetailedError): string {
   const label = error.sourceLocations?.find((location) => location.label !== null)?.label;
   const hints = [label, error.help].filter((hint) => typeof hint === 'string');
   return hints.length === 0 ? error.message : `${error.message} (${hints.join('; ')})`;
 }
 
-/** Names a policy in problems, warnings and logs. */
+/** Returns the name of a policy in problems, warnings and logs. */
 export function nameOf(policy: { id: string }): string {
   return policy.id.startsWith('policies[') ? policy.id : `policy "${policy.id}"`;
 }
 
 /**
- * Parses policy texts; one text may hold several policies.
- * @returns the policies in their order, and problems that name each text or policy that cannot be used
+ * Parses policy texts, each with one or more policies. @returns the policies in their order, and a problem for each unusable text or policy
  */
 export function parsePolicies(texts: readonly string[]): ParsedPolicies {
   const policies: ParsedPolicy[] = [];
@@ -70,7 +69,7 @@ function splitText(text: string, place: string): { policies: readonly string[]; 
   return { policies: parts.policies, problems: [] };
 }
 
-/** Cedar counts bytes of UTF-8. */
+/** Cedar's positions are UTF-8 bytes. */
 function whereIn(text: string, { sourceLocations: [at] = [] }: DetailedError): string {
   if (at === undefined) return '';
   const before = Buffer.from(text).subarray(0, at.start).toString().split('\n');

@@ -2,13 +2,13 @@ import { findLoginReads } from './find-login-reads.ts';
 import { namesAnonymous, readsCaller } from './mentions.ts';
 import { type PolicySetSource, validatePolicySet } from './validate.ts';
 
-/** What a platform needs to know of a policy set. */
+/** The facts about a policy set that a platform uses. */
 export interface PolicyVerdict {
-  /** What is wrong; empty: nothing. */
+  /** Problems; empty for a valid set. */
   readonly problems: readonly string[];
   /** Policies and conditions that can never apply. */
   readonly warnings: readonly string[];
-  /** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
+  /** Whether a decision may depend on the caller: its uid, groups or claims. */
   readonly readsCaller: boolean;
   /** Whether policies or entities name `Client::"anonymous"`. */
   readonly namesAnonymous: boolean;

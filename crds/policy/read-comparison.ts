@@ -4,7 +4,7 @@ import { viewExpression } from './expression.ts';
 /** A value in a policy that is no entity, record, set or extension value. */
 export type Literal = string | number | boolean;
 
-/** An attribute that a policy reads straight from a variable. */
+/** A direct access to an attribute of a variable. */
 interface Access {
   readonly variable: Var;
   readonly attribute: string;
@@ -28,7 +28,7 @@ const OPERATORS: ReadonlySet<string> = new Set([
   'isEmpty',
 ]);
 
-/** Reads `resource.name == "…"`, `["…"].contains(resource.name)` and the like; undefined for any other expression. */
+/** Parses `resource.name == "…"`, `["…"].contains(resource.name)` and similar; returns undefined for any other expression. */
 export function readComparison(expr: Expr): Comparison | undefined {
   const { head, operands } = viewExpression(expr);
   if (head.kind !== 'operator' || !OPERATORS.has(head.operator)) return undefined;
@@ -40,7 +40,7 @@ export function readComparison(expr: Expr): Comparison | undefined {
   return { ...access, values: literals };
 }
 
-/** Reads `principal.claim_role` or `resource.name`; undefined for any other expression. */
+/** Parses `principal.claim_role` or `resource.name`; returns undefined for any other expression. */
 export function readAccess(expr: Expr): Access | undefined {
   const { head, operands } = viewExpression(expr);
   const [operand] = operands;

@@ -5,7 +5,7 @@ import { checkAncestry } from './check-ancestry.ts';
 import { cedar } from './cedar.ts';
 import { CLIENT, CLAIM, RESOURCE_TYPES, RESERVED_RESOURCE_ATTRIBUTES } from './vocabulary.ts';
 
-/** Cedar reads JSON no deeper than 128 levels. */
+/** Cedar reads JSON up to 128 levels. */
 const MAX_DEPTH = 32;
 
 const Uid = z.union([Reference, z.strictObject({ __entity: Reference }).transform((escape) => escape.__entity)], {
@@ -37,13 +37,13 @@ const Entity = z.strictObject({
 
 const Entities = z.array(Entity);
 
-/** The user's entities, or what is wrong with them. */
+/** The user's entities, or their problems. */
 interface ReadEntities {
   readonly entities: readonly UserEntity[];
   readonly problems: readonly string[];
 }
 
-/** Reads `entitiesJson`: Cedar's JSON list of entities, without actions and without what requests themselves fill in. */
+/** Parses `entitiesJson`: Cedar's JSON list of entities, without actions and without the entities that requests add. */
 export function readEntities(text: string): ReadEntities {
   const fail = (...problems: string[]): ReadEntities => ({ entities: [], problems });
   let json: unknown;

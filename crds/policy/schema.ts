@@ -3,19 +3,16 @@ import type { EntityShape, EntityShapes } from './entity-types.ts';
 import { toSchemaAttributes, toSchemaType, type ValueType } from './value-type.ts';
 import { ACTIONS, CLAIM, CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 
-/** What a schema is made of. */
+/** The input of a schema. */
 interface SchemaParts {
   readonly shapes: EntityShapes;
-  /** Type of each `claim_*` and `arg_*` that the policies mention. */
+  /** Type of each `claim_*` and `arg_*` in the policies. */
   readonly requestAttributes: ReadonlyMap<string, ValueType>;
-  /**
-   * Whether attributes count as always there, so that policies need no `has`. With false Cedar looks into both branches of
-   * each `has`.
-   */
+  /** Whether attributes are always present, so that policies need no `has`. With false, Cedar checks both branches of each `has`. */
   readonly required: boolean;
 }
 
-/** The Cedar schema of one policy set. It validates policies, never requests. */
+/** Returns the Cedar schema of one policy set. It validates policies, never requests. */
 export function buildSchema({ shapes, requestAttributes, required }: SchemaParts): SchemaJson<string> {
   const claims = new Map([...requestAttributes].filter(([name]) => name.startsWith(CLAIM)));
   const namespaces: Record<string, NamespaceDefinition<string>> = { '': { entityTypes: {}, actions: {} } };

@@ -9,8 +9,8 @@ function problemsOf(policies: string[], entities: unknown = []): readonly string
   return result.ok ? [] : result.problems;
 }
 
-describe('policies', () => {
-  it('accepts no policy, and several policies in one text', () => {
+describe('validatePolicySet', () => {
+  it('accepts an empty set, and several policies in one text', () => {
     expect(validatePolicySet({ policies: [] })).toMatchObject({ ok: true, warnings: [] });
     const result = validatePolicySet({ policies: [`@id("a") ${when('true')}\n// second\n${when('true')}`] });
     expect(result.ok && result.set.policies.map(({ key, id }) => [key, id])).toEqual([
@@ -24,7 +24,7 @@ describe('policies', () => {
     expect(result.ok && result.set.policies[0]).toMatchObject({ id: 'w', advice: 'ask the owner', effect: 'permit' });
   });
 
-  it('says line and column of a syntax error', () => {
+  it('reports line and column of a syntax error', () => {
     expect(problemsOf(['permit(principal, action resource);'])).toEqual([
       expect.stringMatching(/^policies\[0\]: line 1, column 26 of its text: unexpected token `resource`/),
     ]);
@@ -47,20 +47,20 @@ describe('policies', () => {
     );
   });
 
-  it('suggests where a claim, an argument or an attribute of the resource stands', () => {
+  it('suggests the path of a misplaced claim, argument or resource attribute', () => {
     const meant = (condition: string) => problemsOf([when(condition)])[0];
     expect(meant('principal.arg_path == "x"')).toContain('(did you mean `context.arg_path`?)');
     expect(meant('resource.claim_role == "x"')).toContain('(did you mean `principal.claim_role`?)');
     expect(meant('resource.nme == "x"')).toContain('(did you mean `name`?)');
   });
 
-  it('names the types of entities where none is near the one that a policy names', () => {
+  it('lists the entity types if none is similar to the one in a policy', () => {
     const [problem] = problemsOf(['permit(principal is User, action, resource);']);
     expect(problem).toContain('`User` (requests have Client, Group, Backend, Tool, Prompt, Resource)');
     expect(problemsOf(['permit(principal, action, resource == tool::"a");'])[0]).toContain('did you mean `Tool`?');
   });
 
-  it('keeps the suggestion of an attribute that a user entity has', () => {
+  it("keeps Cedar's suggestion of an attribute that a user entity has", () => {
     const entities = [{ uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] }];
     const [problem] = problemsOf([when('principal.teem == "red"')], entities);
     expect(problem).toContain('did you mean `team`?');
@@ -114,11 +114,11 @@ describe('policies', () => {
       when('context.arg_n == 9007199254740993'),
       'policies[0] compares with a number beyond ±9007199254740991: use a smaller one',
     ],
-  ])('refuses %s', (policy, problem) => {
+  ])('rejects %s', (policy, problem) => {
     expect(problemsOf([policy])).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('says of a policy the same each time, in the same order', () => {
+  it('returns the same messages in the same order each time', () => {
     const once = problemsOf([when('resource.sise > 1 && resource.colour == 1')]);
     expect(once.length).toBeGreaterThan(2);
     for (let times = 0; times < 5; times++) {
@@ -130,7 +130,7 @@ describe('policies', () => {
     ['operators', Array<string>(12).fill(when(Array<string>(400).fill('true').join(' || ')))],
     ['policies', Array<string>(20).fill('permit(principal,action,resource);'.repeat(200))],
     ['characters', Array<string>(10).fill(when(`resource.name == "${'a'.repeat(14_000)}"`))],
-  ])('refuses more %s in one set than can be validated in a moment', (what, policies) => {
+  ])('rejects more %s in one set than can be validated quickly', (what, policies) => {
     const startedAt = process.cpuUsage();
     expect(problemsOf(policies)).toEqual([
       expect.stringMatching(/^policies have \d+ \w+ together, at most \d+ are read/),
@@ -138,7 +138,7 @@ describe('policies', () => {
     expect([what, process.cpuUsage(startedAt).user < 1_000_000]).toEqual([what, true]);
   });
 
-  it('lists the problems of all policies in their order', () => {
+  it('lists the problems of all policies in order', () => {
     expect(problemsOf([when('1 > "a"'), when('true'), `@id("last") ${when('resource.colour == "red"')}`])).toEqual([
       'policies[0]: unexpected type: expected Long but saw String',
       expect.stringMatching(/^policy "last": attribute `colour` on entity type `(Tool|Prompt|Resource)` not found/),
@@ -157,7 +157,7 @@ describe('policies', () => {
     });
   });
 
-  it('takes the MCP methods for actions, in scopes and in conditions', () => {
+  it('accepts the MCP methods as actions, in scopes and in conditions', () => {
     const policies = [
       'permit(principal, action == Action::"tools/call", resource);',
       'permit(principal, action in [Action::"prompts/get", Action::"resources/read"], resource);',
@@ -168,7 +168,7 @@ describe('policies', () => {
   });
 });
 
-describe('types of claims and arguments', () => {
+describe('type inference in validatePolicySet', () => {
   it.each([
     'context.arg_x == "a" && context.arg_n > 3 && context.arg_b && !context.arg_c',
     'principal.claim_groups.contains("a") && context.claim_groups.containsAny([context.arg_x])',
@@ -182,36 +182,36 @@ describe('types of claims and arguments', () => {
     'context == {arg_x: 1}',
     'datetime("2024-01-01") < datetime("2025-01-01") && context.arg_x <= context.arg_y',
     'context has arg_x',
-  ])('finds the types under which %s validates, guarded by has or not', (condition) => {
+  ])('finds the types with which %s validates, with or without a has', (condition) => {
     expect(problemsOf([when(condition)])).toEqual([]);
   });
 
-  it('names both policies that use one attribute with two types', () => {
+  it('reports both policies that use one attribute with two types', () => {
     expect(problemsOf([`@id("limit") ${when('context.arg_n > 3')}`, when('context.arg_n like "a*"')])).toEqual([
       'arg_n is used as Long in policy "limit" and as String in policies[1]: an attribute has one type in all policies, change one of the two',
       'policies[1]: unexpected type: expected String but saw Long',
     ]);
   });
 
-  it('takes a claim of the principal and of the context for one', () => {
+  it('gives a claim of the principal and of the context the same type', () => {
     expect(problemsOf([when('principal.claim_x == "a" && context.claim_x > 1')])).toEqual([
       expect.stringMatching(/^claim_x is used as String in policies\[0\] and as Long in policies\[0\]: /),
       expect.stringMatching(/^policies\[0\]: /),
     ]);
   });
 
-  it('looks into the branch that an attribute leaves when it is absent', () => {
+  it('checks the branch for an absent attribute', () => {
     expect(problemsOf([when('if context has arg_x then true else 1 > "a"')])).toEqual([
       'policies[0]: unexpected type: expected Long but saw String',
     ]);
   });
 
-  it('lets Cedar decide where a use is never reached', () => {
+  it('leaves the decision about an unreachable use to Cedar', () => {
     expect(problemsOf([when('context.arg_n > 3'), when('false && context.arg_n like "a*"')])).toEqual([]);
   });
 });
 
-describe('depth', () => {
+describe('the depth limit of validatePolicySet', () => {
   it('accepts a chain of several hundred alternatives', () => {
     expect(problemsOf([when(Array.from({ length: 300 }, (_, i) => `context.arg_x == "v${i}"`).join(' || '))])).toEqual(
       [],
@@ -238,12 +238,12 @@ describe('depth', () => {
       `permit(principal, action, resource) ${'when { true }'.repeat(65)};`,
       'policies[0] has more than 64 conditions: split it',
     ],
-  ])('refuses too many %s before Cedar reads them', (_, policy, problem) => {
+  ])('rejects too many %s before Cedar reads them', (_, policy, problem) => {
     expect(problemsOf([policy])).toEqual([problem]);
     expect(problemsOf([when('true')])).toEqual([]);
   });
 
-  it('counts each policy of a text by itself, and nothing in strings and comments', () => {
+  it('counts each policy of a text separately, and ignores strings and comments', () => {
     const some = when(`true${' || true'.repeat(600)}`);
     expect(problemsOf([`${some}${some} // ${'('.repeat(100)}`])).toEqual([]);
     expect(problemsOf([when(`context.arg_x == "${'('.repeat(100)}\\""`)])).toEqual([]);
@@ -254,7 +254,7 @@ describe('entitiesJson', () => {
   const client = (attrs: object, parents: unknown[] = []) => [{ uid: { type: 'Client', id: 'a' }, attrs, parents }];
   const tool = (attrs: object, id = 'a') => ({ uid: { type: 'Tool', id }, attrs, parents: [] });
 
-  it('gives policies the attributes, parents and tags of the user’s entities', () => {
+  it("provides policies with the attributes, parents and tags of the user's entities", () => {
     const entities = [
       {
         uid: { __entity: { type: 'Client', id: 'a' } },
@@ -280,7 +280,7 @@ describe('entitiesJson', () => {
     ['a chain that Cedar’s stack has no room for', (at) => ['Group', at + 1], /parents of those, together/],
     ['a chain of types', (at) => [`T${at + 1}`, 'a'], /has \d+ types of entities/],
     ['a circle', (at) => ['Group', (at + 1) % 3000], /parents of those, together/],
-  ])('refuses %s, and reads on', (_what, parentOf, problem) => {
+  ])('rejects %s, and continues with the others', (_what, parentOf, problem) => {
     const entities = Array.from({ length: 3000 }, (_, at) => {
       const [type, id] = parentOf(at);
       const uid = type === 'Group' ? { type, id: `${at}` } : { type: `T${at}`, id: 'b' };
@@ -323,11 +323,11 @@ describe('entitiesJson', () => {
       'entitiesJson[0]: Tool::"a" has tags of different types: use one type for all tags of Tool',
     ],
     [`[${'['.repeat(40)}${']'.repeat(40)}]`, 'entitiesJson is nested deeper than 32 levels: flatten it'],
-  ])('refuses %j', (entities, problem) => {
+  ])('rejects %j', (entities, problem) => {
     expect(problemsOf([], entities)).toEqual([problem]);
   });
 
-  it('refuses what Cedar refuses: a circle of parents, a name that is none', () => {
+  it("reports Cedar's refusals: a circle of parents, an invalid name", () => {
     const group = (id: string, parent: string) => ({
       uid: { type: 'Group', id },
       parents: [{ type: 'Group', id: parent }],

@@ -14,11 +14,11 @@ import { buildSchema } from './schema.ts';
 import { writeType, type ValueType } from './value-type.ts';
 import { CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 
-/** How many ways to give types to disputed attributes are tried: fewer of a set that takes long to validate once. */
+/** Most combinations of types for ambiguous attributes; fewer for a set with a long validation. */
 const MAX_ASSIGNMENTS = 32;
 const LIGHT_SET = 250;
 
-/** A policy set as it is written. */
+/** A policy set as written. */
 export interface PolicySetSource {
   /** Policy texts; each may hold several policies. */
   readonly policies: readonly string[];
@@ -26,12 +26,12 @@ export interface PolicySetSource {
   readonly entitiesJson?: string | undefined;
 }
 
-/** A policy set that validates. */
+/** A valid policy set. */
 export interface PolicySet {
   readonly policies: readonly ParsedPolicy[];
   readonly entities: readonly UserEntity[];
   readonly mentions: Mentions;
-  /** Tools, prompts and resources that the policies name. */
+  /** Tools, prompts and resources in the policies. */
   readonly names: readonly NamedResource[];
 }
 
@@ -40,9 +40,8 @@ type PolicySetValidation =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /**
- * Reads and validates a policy set against the schema that its own use of claims and arguments gives. Pure.
- * @returns the set with warnings (policies and conditions that can never apply); or problems, each of which names the policy by
- *   its `@id` or its place, and says what to do
+ * Parses a policy set and validates it against a schema inferred from its use of claims and arguments. Pure. @returns the set with warnings
+ * about policies and conditions that can never apply; or problems, each with the `@id` or position of its policy and the remedy
  */
 export function validatePolicySet(source: PolicySetSource): PolicySetValidation {
   const tooMuch = checkWeight(source.policies);
@@ -87,7 +86,7 @@ function attemptsFor(policies: readonly string[]): number {
   return Math.max(1, Math.floor(MAX_ASSIGNMENTS / Math.max(1, operators / LIGHT_SET)));
 }
 
-/** Types by attribute name, where all entity types that have it agree. */
+/** Returns the types by attribute name on which all entity types agree. */
 function attributesOf(shapes: EntityShapes): ReadonlyMap<string, ValueType> {
   const types = new Map<string, Set<string>>();
   const known = new Map<string, ValueType>();
@@ -100,7 +99,7 @@ function attributesOf(shapes: EntityShapes): ReadonlyMap<string, ValueType> {
   return new Map([...known].filter(([name]) => types.get(name)?.size === 1));
 }
 
-/** Every choice of one reading for each attribute, first readings first. */
+/** Returns all combinations of one type per attribute, the most likely first. */
 function assignments(readings: ReadonlyMap<string, readonly Reading[]>): ReadonlyMap<string, ValueType>[] {
   let choices = [new Map<string, ValueType>()];
   for (const [name, options] of readings) {
@@ -120,7 +119,7 @@ function check(policies: readonly ParsedPolicy[], shapes: EntityShapes, types: R
   const known = knownAttributes(shapes);
   const always = runValidator(policies, build(true), known);
   const sometimes = runValidator(policies, build(false), known);
-  // Attributes need no guard, so what Cedar says about a missing guard is no problem. All else it finds is.
+  // Attributes need no guard, so Cedar's findings about missing guards are no problems. All others are.
   const guarded = sometimes.problems.filter((problem) => !/safety of access|same optionality/.test(problem));
   return { problems: [...new Set([...always.problems, ...guarded])], warnings: sometimes.warnings };
 }
@@ -131,7 +130,7 @@ function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<stri
   if (answer.type === 'failure') return { problems: answer.errors.map(describeError), warnings: [] };
   const names = new Map(policies.map((policy) => [policy.key, nameOf(policy)]));
   const order = [...names.keys()];
-  // Cedar tells what it finds in one policy in another order each time.
+  // Cedar returns the findings of one policy in a varying order.
   const describe = (findings: readonly ValidationError[]): string[] =>
     findings
       .map(({ policyId, error }) => ({
@@ -144,7 +143,7 @@ function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<stri
   return { problems: describe(answer.validationErrors), warnings: describe(impossible) };
 }
 
-/** Cedar's words without its names for policies and for its inner types, and once for all actions. */
+/** Removes Cedar's internal names of policies and types, and merges the messages of all actions. */
 function simplify(text: string): string {
   return text
     .replaceAll(/for policy `[^`]*`, /g, '')

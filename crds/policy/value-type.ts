@@ -1,7 +1,7 @@
 import type { CedarValueJson, Type } from '@cedar-policy/cedar-wasm/nodejs';
 import { entityReference } from './entities.ts';
 
-/** The type of an attribute. A set's element is absent while only empty sets were seen. */
+/** The type of an attribute. The element of a set is absent if all observed sets were empty. */
 export type ValueType =
   | { readonly kind: 'String' | 'Long' | 'Boolean' }
   | { readonly kind: 'Set'; readonly element: ValueType | undefined }
@@ -10,7 +10,7 @@ export type ValueType =
 
 const EXTENSIONS: Readonly<Record<string, string>> = { ip: 'ipaddr', offset: 'datetime' };
 
-/** The type of a value as policies see it; undefined for a list of values of different types. */
+/** Returns the type of a value in policies; undefined for a list of values of different types. */
 export function typeOfValue(value: CedarValueJson): ValueType | undefined {
   if (typeof value === 'string') return { kind: 'String' };
   if (typeof value === 'number') return { kind: 'Long' };
@@ -50,7 +50,7 @@ function typeOfRecord(entries: readonly [string, CedarValueJson][]): ValueType |
   return { kind: 'Record', attributes };
 }
 
-/** The one type of two values of an attribute; undefined where they have none. */
+/** Returns the common type of two values of an attribute; undefined if there is none. */
 export function mergeTypes(a: ValueType | undefined, b: ValueType): ValueType | undefined {
   if (a === undefined) return b;
   if (a.kind === 'Set' && b.kind === 'Set') {
@@ -66,7 +66,7 @@ export function mergeTypes(a: ValueType | undefined, b: ValueType): ValueType | 
   return a.kind === b.kind && nameOf(a) === nameOf(b) ? a : undefined;
 }
 
-/** Both attribute lists in one; the name of the first attribute that has two types where that cannot be. */
+/** Merges two attribute lists. Returns the name of the first attribute with conflicting types, if any. */
 export function mergeAttributes(
   a: ReadonlyMap<string, ValueType>,
   b: ReadonlyMap<string, ValueType>,
@@ -80,7 +80,7 @@ export function mergeAttributes(
   return merged;
 }
 
-/** The type in Cedar's JSON schema. `required` holds for the attributes of records. */
+/** Returns the type in Cedar's JSON schema. `required` applies to the attributes of records. */
 export function toSchemaType(type: ValueType, required: boolean): Type<string> {
   switch (type.kind) {
     case 'Set':
@@ -95,14 +95,14 @@ export function toSchemaType(type: ValueType, required: boolean): Type<string> {
   }
 }
 
-/** Attributes in Cedar's JSON schema, all required or all optional. */
+/** Returns attributes in Cedar's JSON schema, all required or all optional. */
 export function toSchemaAttributes(attributes: ReadonlyMap<string, ValueType>, required: boolean) {
   return Object.fromEntries(
     [...attributes].map(([name, type]) => [name, { ...toSchemaType(type, required), required }]),
   );
 }
 
-/** The type as a policy's author calls it. */
+/** Returns the type in the terms of a policy author. */
 export function writeType(type: ValueType): string {
   if (type.kind === 'Set') return `Set<${type.element === undefined ? 'String' : writeType(type.element)}>`;
   if (type.kind === 'Boolean') return 'Bool';

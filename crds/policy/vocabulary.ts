@@ -1,8 +1,8 @@
-/** The actions that requests have. Policies may also write the MCP method. */
+/** The actions of requests. Policies may also use the MCP methods. */
 export const ACTIONS = ['call_tool', 'get_prompt', 'read_resource'] as const;
 type ActionId = (typeof ACTIONS)[number];
 
-/** MCP methods that a policy may write for an action. */
+/** MCP methods that policies may use as actions. */
 export const ACTION_ALIASES: ReadonlyMap<string, ActionId> = new Map([
   ['tools/call', 'call_tool'],
   ['prompts/get', 'get_prompt'],
@@ -10,7 +10,7 @@ export const ACTION_ALIASES: ReadonlyMap<string, ActionId> = new Map([
 ]);
 
 export const CLIENT = 'Client';
-/** The id of the client that calls without a token. */
+/** The id of a client without a token. */
 export const ANONYMOUS = 'anonymous';
 export const GROUP = 'Group';
 export const BACKEND = 'Backend';
@@ -22,10 +22,10 @@ export const RESOURCE_TYPES: Readonly<Record<ActionId, string>> = {
   read_resource: 'Resource',
 };
 
-/** Attributes of a tool, prompt or resource that a request always has. */
+/** Attributes that every tool, prompt or resource in a request has. */
 export const NAME_ATTRIBUTES = ['name', 'backend', 'original_name'] as const;
 
-/** Annotation hints: attributes of a resource where its backend sent them. */
+/** Annotation hints: attributes of a resource if its backend sent them. */
 export const HINT_TYPES = {
   title: 'String',
   readOnlyHint: 'Boolean',
@@ -39,7 +39,7 @@ export const RESERVED_RESOURCE_ATTRIBUTES: readonly string[] = [...NAME_ATTRIBUT
 export const CLAIM = 'claim_';
 export const ARGUMENT = 'arg_';
 
-/** Whether an attribute name is that of a claim or an argument: its type follows from how policies use it. */
+/** Returns whether an attribute is a claim or an argument, whose type is inferred from its use in policies. */
 export function isRequestAttribute(name: string): boolean {
   return name.startsWith(CLAIM) || name.startsWith(ARGUMENT);
 }

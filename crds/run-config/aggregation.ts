@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConflictResolution, PrefixFormat, PrefixMode, ToolHints, ToolText } from '../parts/aggregation.ts';
 
-/** How the lists of all backends become one. */
+/** How the lists of all backends are merged. */
 export const Aggregation = z.strictObject({
   conflict_resolution: ConflictResolution,
   prefix_format: PrefixFormat,

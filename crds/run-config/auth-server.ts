@@ -11,7 +11,7 @@ const Url = z.url().max(2048);
 const Scopes = z.array(z.string().min(1).max(256)).max(64);
 const Names = z.array(z.string().min(1).max(256)).max(16);
 
-/** Longest reason for which a provider is out of service. */
+/** Most characters of the reason why a provider is out of service. */
 export const LONGEST_REASON = 4096;
 
 const wanted = UserInfoConfig.shape;
@@ -57,7 +57,7 @@ const client = {
   scopes: meaning(Oidc.shape.scopes, Scopes.default([])),
 };
 
-/** One upstream identity provider, in the order in which a login visits them. */
+/** One upstream identity provider. A login visits them in list order. */
 export const Upstream = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('oidc').describe('What the provider speaks.'),
@@ -105,7 +105,7 @@ export type Upstream = z.infer<typeof Upstream>;
 
 const config = AuthServerConfig.shape;
 
-/** The embedded authorization server, as its configuration inside a run configuration. */
+/** The embedded authorization server in a run configuration. */
 export const AuthServer = z.strictObject({
   schema_version: z.literal('v0.1.0').default('v0.1.0').describe('Version of this block.'),
   issuer: meaning(config.issuer, Url),
@@ -190,7 +190,7 @@ export const AuthServer = z.strictObject({
 });
 export type AuthServer = z.infer<typeof AuthServer>;
 
-/** The providers of a server, in a document as written or as read. */
+/** The providers of a server, in a document before or after parsing. */
 type Providers = Pick<z.input<typeof AuthServer>, 'upstreams' | 'primary_upstream_provider'>;
 
 /** Returns the primary provider: the named one, else the first required one. */

@@ -9,7 +9,7 @@ import { BackendAuth } from './outgoing.ts';
 const File = z.string().min(1).max(4096);
 const Env = z.record(z.string().max(256), z.string().max(32_768));
 
-/** A validating webhook: asked before each tools/call. */
+/** A validating webhook, called before each tools/call. */
 export const ValidatingWebhook = z.strictObject({
   name: z.string().max(63).describe('Name in logs and audit events.'),
   url: z.url().max(2048).describe('Where it is asked.'),
@@ -30,7 +30,7 @@ export const ValidatingWebhook = z.strictObject({
     .describe('TLS towards the webhook.'),
 });
 
-/** What every backend may have, whatever its transport. */
+/** Settings of every backend, for any transport. */
 const common = {
   name: z.string().min(1).max(63).describe('Name of the MCPServer.'),
   auth: BackendAuth.prefault({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
@@ -77,7 +77,7 @@ const StreamableHttpBackend = z.strictObject({
 });
 const SseBackend = z.strictObject({ transport: z.literal('sse'), ...http });
 
-/** A process of this machine that speaks MCP on its standard input and output. */
+/** A process on this machine that speaks MCP over standard input and output. */
 const StdioBackend = z.strictObject({
   transport: z.literal('stdio'),
   ...common,

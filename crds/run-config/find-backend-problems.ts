@@ -78,7 +78,7 @@ function httpOnly(what: string, transport: Backend['transport']): DocumentProble
   return [{ path: ['type'], message: `${what}; write another type for a backend of transport stdio` }];
 }
 
-/** Expressions (CEL) in a matcher are a common mistake: matchers are texts with wildcards. */
+/** CEL expressions in a matcher are a common mistake: matchers are texts with wildcards. */
 function matcherProblems(
   { claim, matcher }: AuthByType['aws_sts']['role_mappings'][number],
   index: number,
@@ -104,7 +104,7 @@ function headerProblems({ add_plaintext_headers: texts, add_header_files: files 
   return [...named(texts, 'add_plaintext_headers'), ...named(files, 'add_header_files'), ...values];
 }
 
-/** No process gets a text with a NUL character. */
+/** Rejects NUL characters, which no process accepts. */
 function processProblems(backend: Extract<Backend, { transport: 'stdio' }>): DocumentProblem[] {
   const { command, args, env, working_directory: folder } = backend;
   const texts: [DocumentProblem['path'], string | undefined][] = [
@@ -119,8 +119,8 @@ function processProblems(backend: Extract<Backend, { transport: 'stdio' }>): Doc
 }
 
 /**
- * Returns what one backend cannot be served with, apart from its policies and the content of its files. Paths begin at
- * the backend. `providers`: names of the upstream providers of the same document; undefined: it has no authorization server.
+ * Returns why the runtime cannot serve one backend, except for its policies and the content of its files. Paths are relative to the
+ * backend. `providers`: names of the document's upstream providers; undefined without an authorization server.
  */
 export function findBackendProblems(backend: Backend, providers: readonly string[] | undefined): DocumentProblem[] {
   const { auth, transport, webhooks } = backend;

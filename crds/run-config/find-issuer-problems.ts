@@ -7,18 +7,18 @@ import type { OidcIncoming } from './incoming.ts';
 const hasKeys = ({ embedded, jwks, jwks_file: file }: OidcIncoming) =>
   embedded || jwks !== undefined || file !== undefined;
 
-/** Boundary 1 calls these, unless its keys are at hand. */
+/** Returns the URLs that boundary 1 calls; none if its keys are local. */
 function calledUrls(incoming: OidcIncoming): ('jwks_url' | 'introspection_url')[] {
   return [...(hasKeys(incoming) ? [] : (['jwks_url'] as const)), 'introspection_url'];
 }
 
-/** Returns whether the runtime asks the issuer for URLs that the document leaves out. */
+/** Returns whether the runtime uses the issuer's discovery for URLs that the document omits. */
 function isDiscovered(incoming: OidcIncoming): boolean {
   const findsKeys = !hasKeys(incoming) && incoming.jwks_url === undefined;
   return findsKeys || (incoming.client_secret_file !== undefined && incoming.introspection_url === undefined);
 }
 
-/** Checks addresses that the document writes. The runtime checks the addresses of a name when it connects. */
+/** Rejects private addresses in the document. The runtime checks the addresses of host names when it connects. */
 function findPrivateAddresses(incoming: OidcIncoming): DocumentProblem[] {
   if (incoming.jwks_allow_private_ip) return [];
   const called = [...(isDiscovered(incoming) ? (['issuer'] as const) : []), ...calledUrls(incoming)];
@@ -30,7 +30,7 @@ function findPrivateAddresses(incoming: OidcIncoming): DocumentProblem[] {
   });
 }
 
-/** Returns why boundary 1 could let no token in. Paths begin at `incoming`. `authServer`: that of the same document. */
+/** Returns why boundary 1 would reject every token. Paths are relative to `incoming`. `authServer`: that of the same document. */
 export function findIssuerProblems(incoming: OidcIncoming, authServer: AuthServer | undefined): DocumentProblem[] {
   const { insecure_allow_http: allowHttp } = incoming;
   return [

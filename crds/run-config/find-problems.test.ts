@@ -256,7 +256,7 @@ describe('findProblems', () => {
       ['telemetry_config.headers.x-a: cannot stand in a request; write a header name, and a value without line breaks'],
     ],
     ['a resource over another scheme', { resource_url: 'ftp://a.example' }, [`resource_url: ${URL_FORM}`]],
-  ])('refuses %s', (_case, document, problems) => {
+  ])('rejects %s', (_case, document, problems) => {
     expect(found(document)).toEqual(problems);
   });
 });
@@ -270,7 +270,7 @@ describe('concernsAll', () => {
     ['two providers of one name', upstreams([oidc({}), oidc({})]), true],
     ['two backends of one name', { backends: [...backend({}).backends!, ...backend({}).backends!] }, true],
     ['providers without a primary one', upstreams([{ ...oidc({}), required: false }]), true],
-  ])('tells whether a problem of %s stops the whole', (_case, document, expected) => {
+  ])('returns whether a problem of %s stops the whole runtime', (_case, document, expected) => {
     expect(problemsOf(document).map(concernsAll)).toEqual([expected]);
   });
 });

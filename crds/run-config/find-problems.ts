@@ -13,7 +13,7 @@ function under(path: DocumentProblem['path'], problems: DocumentProblem[]): Docu
   return problems.map((problem) => ({ ...problem, path: [...path, ...problem.path] }));
 }
 
-/** Two entries of one name would share tokens, policies and sessions. */
+/** Reports duplicate names: such entries would share tokens, policies and sessions. */
 function sameNames(entries: readonly { name: string }[], path: DocumentProblem['path']): DocumentProblem[] {
   const seen = new Set<string>();
   return entries.flatMap(({ name }, index) => {
@@ -51,7 +51,7 @@ function authServerProblems(config: AuthServer | undefined): DocumentProblem[] {
   );
 }
 
-/** Returns why spans cannot be sent as the document says. */
+/** Returns why spans cannot be sent with these settings. */
 export function findTracingProblems(settings: RunConfig['telemetry_config']): DocumentProblem[] {
   if (!settings.tracingEnabled) return [];
   const place = readTracesUrl(settings);
@@ -77,8 +77,8 @@ function sealingProblems({ session_storage: storage, sealing_secret_files: files
 }
 
 /**
- * Returns what in a document of the right form cannot be served, apart from policies and the content of files. The
- * planner refuses all of it; the runtime sees `concernsAll`.
+ * Returns why the runtime cannot serve a valid document, except for policies and the content of files. The planner rejects all these
+ * problems; for the runtime see `concernsAll`.
  */
 export function findProblems(config: RunConfig): DocumentProblem[] {
   const { backends, incoming, embedded_auth_server_config: authServer } = config;
@@ -94,7 +94,7 @@ export function findProblems(config: RunConfig): DocumentProblem[] {
   ];
 }
 
-/** Whether a problem stops the whole runtime. A backend or a provider is out of service by itself, and spans are not sent. */
+/** Returns whether a problem stops the whole runtime. A backend or provider fails alone, and faulty tracing sends no spans. */
 export function concernsAll({ path }: DocumentProblem): boolean {
   const [first, second, third, fourth] = path;
   if (first === 'backends') return third === 'name';

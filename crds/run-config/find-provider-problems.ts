@@ -3,7 +3,7 @@ import { HEADER_VALUE, HeaderName } from '../parts/primitives.ts';
 import type { Upstream } from './auth-server.ts';
 import { type DocumentProblem, httpProblems } from './document-problem.ts';
 
-/** Secrets and tokens go to these URLs. */
+/** Rejects insecure URLs, as secrets and tokens are sent to them. */
 function urlProblems(url: string | undefined, path: DocumentProblem['path'], allowHttp: boolean): DocumentProblem[] {
   const problems = httpProblems(url, path);
   if (problems.length > 0 || url === undefined || allowHttp || urlIsSecure.holds(url)) return problems;
@@ -23,7 +23,7 @@ function userInfoProblems(info: UserInfo, path: DocumentProblem['path'], allowHt
   return [...urlProblems(info.endpoint_url, [...path, 'endpoint_url'], allowHttp), ...headers];
 }
 
-/** Returns what one upstream provider cannot be served with, apart from the content of its files. Paths begin at it. */
+/** Returns why one upstream provider cannot be used, except for the content of its files. Paths are relative to the provider. */
 export function findProviderProblems(upstream: Upstream, allowHttp: boolean): DocumentProblem[] {
   if (upstream.type === 'oidc') {
     const { issuer_url: issuer, userinfo_override: override } = upstream.oidc_config;

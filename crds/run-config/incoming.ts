@@ -4,12 +4,12 @@ import { AuthzConfig, InlineAuthz } from '../parts/authz-config.ts';
 const Url = z.url().max(2048);
 const TYPE = 'How callers are authenticated; `anonymous` asks for no credentials: development only.';
 
-/** Boundary 1 without credentials: development only. */
+/** Boundary 1 without credentials, for development only. */
 const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe(TYPE) });
 
 /**
- * Boundary 1 with bearer tokens of one issuer. Where keys come from, first that is there: `embedded` (the authorization
- * server in this process), `jwks` (a key set in the document), `jwks_file`, `jwks_url`, else the issuer's discovery.
+ * Boundary 1 with bearer tokens of one issuer. The first source of keys wins: `embedded` (the authorization server in this process), `jwks`
+ * (a key set in the document), `jwks_file`, `jwks_url`, the issuer's discovery.
  */
 export const OidcIncoming = z.strictObject({
   type: z.literal('oidc').describe(TYPE),
@@ -56,7 +56,7 @@ export const Incoming = z.discriminatedUnion('type', [AnonymousIncoming, OidcInc
 export type Incoming = z.infer<typeof Incoming>;
 export type OidcIncoming = z.infer<typeof OidcIncoming>;
 
-/** The Cedar policies of one boundary or one backend. Absent: every authenticated caller; an empty list: nobody. */
+/** The Cedar policies of one boundary or one backend. Absent: every authenticated caller is permitted. An empty list permits no caller. */
 export const Authz = z.strictObject({
   type: z.literal('cedarv1').default('cedarv1').describe('Language of the policies.'),
   version: z.literal('1.0').default('1.0').describe('Version of this block.'),

@@ -9,7 +9,7 @@ const failure = FailureHandling.shape;
 const breaker = CircuitBreaker.shape;
 const concurrency = Concurrency.shape;
 
-/** Deadlines, health and load of the backends. All durations are milliseconds after parsing. */
+/** Deadlines, health checks and load limits of the backends. Durations are milliseconds after parsing. */
 export const Operational = z.strictObject({
   log_level: OperationalConfig.shape.logLevel,
   timeouts: z
@@ -51,7 +51,7 @@ export type Operational = z.infer<typeof Operational>;
 
 const limits = LimitsConfig.shape;
 
-/** Bounds. Durations are milliseconds after parsing, sizes bytes. */
+/** Limits. Durations are milliseconds after parsing, sizes are bytes. */
 export const Limits = z.strictObject({
   session_idle: meaning(limits.sessionIdle, Milliseconds.prefault(DEFAULTS.sessionIdle)),
   sessions_per_principal: limits.sessionsPerPrincipal,

@@ -18,7 +18,7 @@ const BearerToken = z.strictObject({
   token_file: File.describe('File with the token.'),
 });
 
-/** RFC 8693. The subject token is the caller's own JWT, or with `subject_provider_name` that provider's stored token. */
+/** RFC 8693. The subject token is the caller's own JWT, or the stored token of `subject_provider_name`. */
 export const TokenExchange = z.strictObject({
   type: Type('token_exchange'),
   token_url: Url.describe('Token endpoint that exchanges (RFC 8693).'),
@@ -90,7 +90,7 @@ const AwsSts = z.strictObject({
   session_name_claim: z.string().max(256).optional().describe('Claim that names the session; default sub.'),
 });
 
-/** vmcp logs in at the authorization server of a remote server; the token is one identity for all callers. */
+/** vmcp's login at the authorization server of a remote server. All callers share the token's identity. */
 export const RemoteAuth = z.strictObject({
   type: Type('remote_auth'),
   issuer: Url.optional().describe('Issuer; absent: the challenge of the server says it.'),

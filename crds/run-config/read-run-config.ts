@@ -4,13 +4,13 @@ import { findBackendProblems } from './find-backend-problems.ts';
 import { concernsAll, findProblems } from './find-problems.ts';
 import { RunConfig } from './run-config.ts';
 
-/** What a document comes to: `config` where its form is right. Each problem says whether it stops all that is served. */
+/** The result of reading a document: `config` if its form is valid. Each problem states whether it stops the whole runtime. */
 export interface ReadRunConfig {
   readonly config?: RunConfig;
   readonly problems: readonly (Problem & { readonly concernsAll: boolean })[];
 }
 
-/** Reads a document as the runtime does at its start: form, then rules between its fields. */
+/** Reads a document like the runtime at its start: the form, then the rules across fields. */
 export function readRunConfig(value: unknown, source: Pick<Source, 'file' | 'lineOf'>): ReadRunConfig {
   const { data, error } = RunConfig.safeParse(value);
   if (error) {

@@ -1,6 +1,6 @@
 import type { RemoteAuth } from './outgoing.ts';
 
-/** All that decides to whom the tokens of a login at a remote server are sent, and from whom they come. */
+/** The settings that determine the recipients and the issuer of a remote login's tokens. */
 export type RemoteLogin = Partial<
   Pick<RemoteAuth, 'issuer' | 'authorize_url' | 'token_url' | 'client_id' | 'resource'>
 > & {
@@ -8,12 +8,12 @@ export type RemoteLogin = Partial<
   url: string;
 };
 
-/** Names of the records that are kept of such a login. After a change of any of it nobody finds the former ones. */
+/** Names of the stored records of a remote login. A change of any setting gives other names, so the former records are not found. */
 export interface RemoteRecords {
   tokens: string;
-  /** As what vmcp is registered. */
+  /** The record of vmcp's client registration. */
   client: string;
-  /** To which client the tokens were given. */
+  /** The record of the client that received the tokens. */
   holder: string;
 }
 

@@ -4,7 +4,7 @@ import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
 
-/** Run configurations that stay as they were rendered, each with the names of its backends. */
+/** Returns the stored run configurations of an earlier schema, with the names of their backends. */
 function documentsOf(schema: string): [string, RunConfigDocument][] {
   const text = readFileSync(new URL(`testdata/${schema}.yaml`, import.meta.url), 'utf8');
   return parseAllDocuments(text).map((document) => {
@@ -93,32 +93,32 @@ const everything: RunConfigDocument = {
   status_token_file: '/t',
 };
 
-describe('the run configuration', () => {
+describe('RunConfig', () => {
   it.each([
     ['the smallest', smallest],
     ['one with everything', everything],
-  ])('means the same after it was written as YAML and read again: %s', (_, document) => {
+  ])('keeps its meaning after a round trip through YAML: %s', (_, document) => {
     expect(RunConfig.parse(parse(stringify(document)))).toEqual(RunConfig.parse(document));
   });
 
   it.each([
     ['the smallest', smallest],
     ['one with everything', everything],
-  ])('means the same after what was parsed is written as a document again: %s', (_, document) => {
+  ])('keeps its meaning after parsing and encoding: %s', (_, document) => {
     const parsed = RunConfig.parse(document);
     const again = z.encode(RunConfig, parsed);
     expect(typeof again.limits?.session_idle).toBe('string');
     expect(RunConfig.parse(parse(stringify(again)))).toEqual(parsed);
   });
 
-  it('is in milliseconds once it is parsed', () => {
+  it('parses durations to milliseconds', () => {
     const { operational, limits, backends } = RunConfig.parse(everything);
     expect(operational.timeouts).toEqual({ default: 90_000, per_workload: { a: 250 }, maximum: 3_600_000 });
     expect(limits).toMatchObject({ session_idle: 604_800_000, jwks_cooldown: 10_000, connect_timeout: 3_000 });
     expect(backends[0]?.webhooks[0]?.timeout).toBe(3_000);
   });
 
-  it('has the decided limits where nothing else is written', () => {
+  it('has the documented default limits', () => {
     expect(RunConfig.parse(smallest).limits).toEqual({
       session_idle: 1_800_000,
       sessions_per_replica: 10_000,
@@ -159,16 +159,16 @@ describe('the run configuration', () => {
       { ...smallest, incoming: { type: 'oidc', issuer: 'https://a.example', client_secret: 's' } },
       'incoming',
     ],
-  ])('refuses %s', (_, document, path) => {
+  ])('rejects %s', (_, document, path) => {
     const { error } = RunConfig.safeParse(document);
     expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
   });
 
-  it.each(documentsOf('v0.1.0'))('is read as an operator of that schema rendered it: %s', (_name, document) => {
+  it.each(documentsOf('v0.1.0'))('parses a document of an earlier operator: %s', (_name, document) => {
     expect(RunConfig.safeParse(document).error?.issues).toBeUndefined();
   });
 
-  it('has a JSON schema that knows its fields, and no others', () => {
+  it('has a JSON schema with exactly its fields', () => {
     const text = readFileSync(new URL('../run-config.schema.json', import.meta.url), 'utf8');
     const schema = JSON.parse(text) as { properties: object; required: string[]; additionalProperties: boolean };
     expect(Object.keys(schema.properties).sort()).toEqual(Object.keys(RunConfig.shape).sort());

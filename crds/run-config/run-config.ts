@@ -15,8 +15,8 @@ const File = z.string().min(1).max(4096);
 const AddressRange = z.string().max(64).refine(isAddressRange, 'not an address range; write one like 10.0.0.0/8');
 
 /**
- * What one runtime serves: rendered by the operator, read by the runtime, the only thing that the two share at run time.
- * It names files, never secret values. On the way in durations are strings; after parsing they are milliseconds.
+ * The document of one runtime: the operator renders it and the runtime reads it. The two share nothing else at run time. It contains paths
+ * of secret files, never secret values. Durations are strings before parsing and milliseconds afterwards.
  */
 export const RunConfig = z.strictObject({
   schema_version: z.literal(RUN_CONFIG_VERSION).describe('Version of this document; another one is refused.'),
@@ -99,5 +99,5 @@ export const RunConfig = z.strictObject({
 });
 /** The parsed document, as the runtime uses it. */
 export type RunConfig = z.infer<typeof RunConfig>;
-/** The document as it is written: durations are strings, defaults may be left out. */
+/** The document as written: durations are strings, and defaults may be omitted. */
 export type RunConfigDocument = z.input<typeof RunConfig>;

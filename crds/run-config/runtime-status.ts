@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-// A runtime that somebody broke into says what it likes. What is kept of it has a bound, and what is beyond is left out: a runtime
-// that has more to say is served all the same.
+// A compromised runtime may report anything, so these limits apply. Data beyond them is dropped, and the runtime is served all the same.
 const MOST_BACKENDS = 1000;
 const MOST_WARNINGS = 100;
 const MOST_KEYS = 100;
@@ -23,16 +22,16 @@ const recordOf = <Value extends z.ZodType>(value: Value, most: number) =>
     .transform((said) => Object.fromEntries(Object.entries(said).slice(0, most)))
     .pipe(z.record(word, value));
 
-/** One backend as a runtime sees it now. */
+/** The current state of one backend, from the runtime. */
 const BackendStatus = z.object({
   name: z.string().max(253),
-  /** ready: answers; degraded: answers, but not as it should; unavailable: does not answer; unknown: not asked yet. */
+  /** ready: answers; degraded: answers with faults; unavailable: does not answer; unknown: not probed yet. */
   phase: z.enum(['ready', 'degraded', 'unavailable', 'unknown']),
-  /** Number of tools; null until somebody listed (per-user backends). */
+  /** Number of tools; null before the first list (per-user backends). */
   tools: z.int().nullable(),
-  /** What is wrong and what to do, without secrets. */
+  /** The fault and its remedy, without secrets. */
   message: text(4096).default(''),
-  /** Where a person who runs this logs in there; null: no login is needed, or it is not done here. */
+  /** URL where the administrator of this runtime logs in at the backend; null if no login is needed, or if it happens elsewhere. */
   login_url: z
     .string()
     .nullable()
@@ -40,7 +39,7 @@ const BackendStatus = z.object({
     .transform((url) => (url !== null && url.length > LONGEST_URL ? null : url)),
 });
 
-/** The embedded authorization server: which keys and secrets are in force, and what still needs them. */
+/** The embedded authorization server: its active keys and secrets, and the data that still needs them. */
 const AuthServerStatus = z.object({
   storage: z.enum(['memory', 'sqlite', 'redis']),
   signing_keys: z.object({
@@ -49,29 +48,31 @@ const AuthServerStatus = z.object({
     ephemeral: z.boolean(),
   }),
   secrets: z.object({ kids: listOf(word, MOST_KEYS), making: word, ephemeral: z.boolean() }),
-  /** Sessions and links that need a secret, by its kid: one that is not named can go. Null while the storage does not answer. */
+  /**
+   * Sessions and links that need a secret, by its kid. A secret that is not listed can be removed. Null while the storage does not answer.
+   */
   secrets_in_use: recordOf(z.int(), MOST_KEYS).nullable(),
-  /** How many rows there were, at most 30 s ago. Null while the storage does not answer. */
+  /** Number of rows, at most 30 s old. Null while the storage does not answer. */
   sizes: z.object({ clients: z.int(), logins: z.int(), sessions: z.int(), links: z.int() }).nullable().default(null),
-  /** Operations whose replication was not acknowledged in time, since the start. */
+  /** Operations without a timely acknowledgement of their replication, since the start. */
   unacknowledged: z.int(),
-  /** What to register at each upstream provider. */
+  /** The redirect URI to register at each upstream provider. */
   redirect_uris: recordOf(word, MOST_KEYS),
 });
 
-/** What a runtime answers at `/status` on its private port, as far as the operator reads it. */
+/** The answer of a runtime at `/status` on its private port, with the fields that the operator reads. */
 export const RuntimeStatus = z.object({
-  /** SHA-256 (hex) of the run configuration file that is in force. */
+  /** SHA-256 (hex) of the active run configuration file. */
   config_digest: word.optional(),
-  /** A newer document that the runtime does not take over, and why. */
+  /** Why the runtime rejects a newer document. */
   config_refused: z.object({ message: text(16_384) }).nullish(),
   ready: z.boolean().default(true),
   backends: listOf(BackendStatus, MOST_BACKENDS).default([]),
   /** Number of tools after aggregation; null while unknown. */
   tools: z.int().nullable().default(null),
-  /** Names dropped by conflicts, and other things that an administrator should know. */
+  /** Names dropped by conflicts, and other warnings for the administrator. */
   warnings: listOf(text(4096), MOST_WARNINGS).default([]),
-  /** Null where there is none. */
+  /** Null without an authorization server. */
   auth_server: AuthServerStatus.nullable().default(null),
 });
 export type RuntimeStatus = z.infer<typeof RuntimeStatus>;

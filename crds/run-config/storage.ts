@@ -46,7 +46,7 @@ export const Redis = withRules(
   exactlyOne('addr', 'sentinel_config'),
 );
 
-/** Where sessions and logins are kept. `sqlite` is one file, for one machine. */
+/** Storage of sessions and logins. `sqlite` is one file, for one machine. */
 export const Storage = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('memory').describe('Where it is kept.') }),
   z.strictObject({ type: z.literal('sqlite'), file: File.describe('The database file, with type sqlite.') }),

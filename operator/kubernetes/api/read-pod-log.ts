@@ -16,7 +16,7 @@ export interface LogSelection {
 const LONGEST_SILENCE = 24 * 3_600_000;
 
 /**
- * Yields the log of a container in chunks: its last lines, and with `follow` new ones until the container ends or `signal`.
+ * Yields the log of a container in chunks: its last lines. With `follow`, it adds new lines until the container ends or `signal`.
  * @throws ApiError if refused or cut off
  */
 export async function* readPodLog(

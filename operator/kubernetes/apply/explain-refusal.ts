@@ -30,7 +30,7 @@ const isTerminating = ({ causes, message }: ApiError) =>
   causes.some(({ reason }) => reason === 'NamespaceTerminating') || /\bis being (terminated|deleted)\b/.test(message);
 
 /**
- * Maps a refused write of a child to its owner: the owner's writer must fix an invalid one, an administrator a forbidden one.
+ * Maps a refused write of a child to its owner. The owner's writer must fix an invalid child, and an administrator a forbidden one.
  * @throws any other problem unchanged, for a retry
  */
 export function explainRefusal(problem: unknown, what: string): unknown {

@@ -8,7 +8,7 @@ const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(
 export type ClusterIssuer = Required<Pick<ClusterFacts, 'issuer' | 'keySet'>>;
 
 /**
- * Reads the issuer and keys of the service account tokens from the operator's own API server only, so no other server receives the
+ * Reads the issuer and keys of the service account tokens. It calls only the operator's own API server, so no other server receives the
  * operator's token. @throws ApiError, or ZodError for an invalid document
  */
 export async function readClusterIssuer(api: KubeApi): Promise<ClusterIssuer> {

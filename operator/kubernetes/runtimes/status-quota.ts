@@ -12,7 +12,7 @@ export function weightOf({ status, secretFiles }: PodStatus): number {
   return JSON.stringify(status).length + JSON.stringify(secretFiles).length + ENTRY * entries;
 }
 
-/** Limits the statuses of pods that are kept: a tenant can start many pods that pose as runtimes, and each status has up to 1 MB. */
+/** Limits the cached statuses of pods. A tenant can start many pods that pose as runtimes, and each status has up to 1 MB. */
 export class StatusQuota {
   readonly #quota = new Quota({ total: ofAll, perKey: ofNamespace, guaranteed: sure });
   /** By the UID of the pod. */
