@@ -9,7 +9,7 @@ import { until } from '../cluster/kit/processes.ts';
 import { runProgram } from '../cluster/run-program.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 
-/** etcd and an API server, and nothing that acts on what they hold: no controllers, no nodes, no pods. */
+/** etcd and an API server without controllers, nodes and pods. */
 export interface ControlPlane {
   kubeconfig: string;
   apiServer: number;
@@ -52,7 +52,7 @@ const apiServerFlags = ({ certificates }: Places, etcd: number, port: number) =>
   '--authorization-mode=RBAC',
 ];
 
-/** Starts both on ports of their own, in a folder that goes with them. */
+/** Starts etcd and the API server on free ports, with a temporary folder that is removed with them. */
 export async function startControlPlane(tell: (line: string) => void): Promise<ControlPlane> {
   await prepare(usualPlaces(), tell);
   const base = mkdtempSync(join(tmpdir(), 'vmcp-bench-operator-'));

@@ -1,4 +1,4 @@
-/** Does one thing for each item, so many at once. */
+/** Processes the items with limited concurrency. */
 export async function inParallel<T>(
   items: readonly T[],
   atOnce: number,
@@ -11,7 +11,7 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: atOnce }, work));
 }
 
-/** Value below which so much of a sorted list lies. */
+/** Returns the given quantile of a sorted list. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;

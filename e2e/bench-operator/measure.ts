@@ -18,7 +18,7 @@ import {
   sharedSecret,
 } from './resources.ts';
 
-/** Requests at once of the plain script, as many as the operator has workers. */
+/** Concurrent requests of the plain script: as many as the operator has workers. */
 const AT_ONCE = 4;
 
 export interface Edits {
@@ -28,7 +28,7 @@ export interface Edits {
   requests: Requests;
 }
 
-/** Seconds that creating so many resources takes. */
+/** Creates the resources of so many groups. Returns the seconds that it took. */
 export async function fill(api: KubeApi, groups: number): Promise<{ seconds: number; count: number }> {
   const { namespaces, entries } = makeResources(groups);
   await createAll(api, namespaces);
@@ -41,7 +41,7 @@ async function createAll(api: KubeApi, entries: Entry[]): Promise<void> {
   await inParallel(entries, 16, ({ resource, object }) => api.create(resource, object));
 }
 
-/** Edits one server after the other, and waits each time until its ConfigMap says so. */
+/** Edits one server after the other, and waits each time until its ConfigMap contains the edit. */
 export async function measureEdits(
   api: KubeApi,
   operator: MeasuredOperator,
@@ -68,7 +68,7 @@ export async function measureEdits(
 
 type Awaited = (server: string, text: string) => Promise<number>;
 
-/** Tells when the document of a server has a text in it. */
+/** Watches for a text in the document of a server. */
 async function watchConfigMaps(api: KubeApi, namespace: string, signal: AbortSignal): Promise<Awaited> {
   const waiting = new Map<string, { text: string; resolve: (at: number) => void }>();
   const { resourceVersion } = await api.list(CONFIG_MAPS, { namespace }, { limit: 1 });
@@ -90,7 +90,9 @@ async function watchConfigMaps(api: KubeApi, namespace: string, signal: AbortSig
     });
 }
 
-/** Changes the one Secret that half of the servers are given. Seconds until all have it, and what it took. */
+/**
+ * Changes the one Secret that half of the servers use. Returns the seconds until all have the new value, and the cost.
+ */
 export async function rotateShared(api: KubeApi, operator: MeasuredOperator) {
   const [before, cpu, since] = [await operator.requests(), operator.cpuSeconds(), performance.now()];
   await api.patch(SECRETS, { namespace: BIG, name: 'shared' }, { data: sharedSecret('second').data });
@@ -112,7 +114,7 @@ const CHILDREN: [string, string, string][] = [
 ];
 const LABEL = 'app.kubernetes.io/managed-by=vmcp-operator';
 
-/** All that the operator wrote: children, and statuses of its resources. */
+/** Reads everything that the operator wrote: children, and statuses of its resources. */
 async function readWritten(api: KubeApi, groups: number): Promise<{ children: Entry[]; statuses: Entry[] }> {
   const children: Entry[] = [];
   for (const [group, version, plural] of CHILDREN) {
@@ -139,7 +141,9 @@ async function listAll(api: KubeApi, resource: Resource, labelSelector?: string)
   return found;
 }
 
-/** A script that makes the same objects and statuses once more, in namespaces of its own, and knows all beforehand. */
+/**
+ * Writes the same objects and statuses again, in separate namespaces, with a script that knows all of them beforehand.
+ */
 export async function writePlainly(api: KubeApi, groups: number, { apiServer }: ControlPlane) {
   const { children, statuses } = await readWritten(api, groups);
   const names = new Set([...children, ...statuses].map(({ object }) => object.metadata.namespace ?? ''));
@@ -148,13 +152,13 @@ export async function writePlainly(api: KubeApi, groups: number, { apiServer }: 
     await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: `plain-${name}` } });
   }
   const copies = statuses.map(({ resource, object }) => ({ resource, object: target(object) }));
-  // The status of a new object is ignored.
+  // The API server ignores the status of a new object.
   await inParallel(copies, 16, ({ resource, object }) => api.create(resource, object));
 
   const [startedAt, apiCpu, ownCpu] = [performance.now(), cpuMicros(apiServer), process.cpuUsage()];
   await inParallel(children, AT_ONCE, ({ resource, object }) => {
     const copy = target(object);
-    // An address is given to one Service only.
+    // Two Services cannot share an address.
     const { clusterIP, clusterIPs, ...spec } = (copy.spec ?? {}) as Record<string, unknown>;
     const headless = clusterIP === 'None' ? { clusterIP, clusterIPs } : {};
     const applied = resource.plural === 'services' ? { ...copy, spec: { ...spec, ...headless } } : copy;

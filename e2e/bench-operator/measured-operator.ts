@@ -7,13 +7,13 @@ import { type Program, startProgram } from '../gateway/start-program.ts';
 
 export const PROGRAM = join(import.meta.dirname, '../../dist/operator.js');
 const LOOK_MS = 100;
-/** So long nothing may be written before it counts as settled. */
+/** The operator counts as settled after so many milliseconds without a write. */
 const SETTLED_MS = 1500;
 const NEVER_MS = 900_000;
 
 const WRITES = new Set(['create', 'apply', 'patch', 'update', 'delete']);
 
-/** Requests by verb and resource, without those of its Lease. */
+/** Requests by verb and resource, without those for the Lease. */
 export type Requests = Record<string, number>;
 
 export function countWrites(requests: Requests): number {
@@ -35,7 +35,7 @@ interface How {
   env?: NodeJS.ProcessEnv;
 }
 
-/** An operator for all namespaces of a control plane, and what it costs. */
+/** An operator that watches all namespaces of a control plane, with measurements of its cost. */
 export class MeasuredOperator {
   readonly program: Program;
   readonly startedAt = performance.now();
@@ -56,7 +56,7 @@ export class MeasuredOperator {
     return counted;
   }
 
-  /** Milliseconds from `since` until the last thing that it did, once it does nothing more. */
+  /** Waits until the operator is idle. Returns the milliseconds from `since` until its last action. */
   async settled(since: number, atLeast = 1): Promise<number> {
     await portOf(this.program, 'metricsPort');
     let [last, lastAt] = ['', performance.now()];
@@ -71,7 +71,7 @@ export class MeasuredOperator {
     throw new Error(`the operator does not settle: ${this.program.output()}`);
   }
 
-  /** Bytes of its heap in use, and of what lies outside of it. */
+  /** Returns the bytes of the heap in use, and of memory outside of the heap. */
   async heap(): Promise<{ used: number; total: number; external: number }> {
     const read = (name: string) => sumOf(this.program, `nodejs_${name}_bytes`);
     return {

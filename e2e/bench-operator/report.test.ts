@@ -16,8 +16,8 @@ function findings(p50: number, peak: number, writes: number, atRest = 90e6): Fin
   };
 }
 
-describe('the targets of the operator', () => {
-  it('name each one that is missed: memory at rest at the smallest size, the others at the largest', () => {
+describe('missedTargets', () => {
+  it('names each missed target: memory at rest at the smallest size, the others at the largest', () => {
     const sizes = [findings(10, 90e6, 0, 106e6), findings(151, 360e6, 3)];
     expect(missedTargets(sizes)).toEqual([
       'missed: edit to applied child, p50: 151 ms, and the target is < 150 ms',
@@ -28,7 +28,7 @@ describe('the targets of the operator', () => {
     expect(renderReport(sizes, '').match(/\*\*missed\*\*/g)).toHaveLength(4);
   });
 
-  it('do not name one that is met', () => {
+  it('does not report a target that is met', () => {
     const sizes = [findings(200, 90e6, 0, 104e6), findings(149, 349e6, 0, 300e6)];
     expect(missedTargets(sizes)).toEqual([]);
     expect(renderReport(sizes, '')).toContain('| edit to applied child, p50 | < 150 ms | 149 ms | met |');

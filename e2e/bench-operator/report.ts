@@ -7,7 +7,7 @@ interface Usage {
   peak: number;
 }
 
-/** What one run at one size found. Times are seconds unless their name says otherwise, memory is bytes. */
+/** Findings of one run at one size. Times are seconds unless their name says otherwise, memory is bytes. */
 export interface Findings {
   servers: number;
   backends: number;
@@ -70,7 +70,7 @@ interface Figure {
   met: boolean;
 }
 
-/** Memory at rest is that of the smallest size, as of an operator that has little to look after; the rest is of the largest. */
+/** Takes memory at rest from the smallest size, where the operator has few resources, and the rest from the largest. */
 function targets(sizes: readonly Findings[]): Figure[] {
   const [smallest, largest] = [sizes[0], sizes.at(-1)];
   return smallest && largest ? [...targetsOfLargest(largest), targetAtRest(smallest)] : [];
@@ -109,7 +109,7 @@ function targetsOfLargest({ edits, cold, warm }: Findings): Figure[] {
   ];
 }
 
-/** A line for each target that was missed. */
+/** Returns a line for each missed target. */
 export function missedTargets(sizes: readonly Findings[]): string[] {
   const missed = targets(sizes).filter(({ met }) => !met);
   return missed.map(({ what, target, measured }) => `missed: ${what}: ${measured}, and the target is ${target}`);
@@ -117,7 +117,7 @@ export function missedTargets(sizes: readonly Findings[]): string[] {
 
 const title = ({ servers, backends, groups }: Findings) => `${servers} servers, ${backends} backends, ${groups} groups`;
 
-/** The page of the figures, from the smallest size to the largest. */
+/** Renders the page of the figures, from the smallest size to the largest. */
 export function renderReport(sizes: Findings[], preface: string): string {
   const largest = sizes.at(-1);
   if (!largest) return preface;

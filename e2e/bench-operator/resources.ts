@@ -12,7 +12,7 @@ export const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets', 
 export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 export const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
 
-/** Half of everything is in this one namespace, where all servers share one Secret; the rest is spread over ten. */
+/** One namespace holds half of all resources, and its servers share one Secret. Ten namespaces hold the rest. */
 export const BIG = 'bench-big';
 const SMALL = 10;
 
@@ -47,7 +47,7 @@ function namespaceOf(name: string): Entry {
   return { resource: NAMESPACES, object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } };
 }
 
-/** The one Secret that all servers of the big namespace are given, by way of one MCPExternalAuthConfig. */
+/** Returns the Secret that all servers of the big namespace use through one MCPExternalAuthConfig. */
 export function sharedSecret(value: string): KubeObject {
   return {
     apiVersion: 'v1',
@@ -57,7 +57,9 @@ export function sharedSecret(value: string): KubeObject {
   };
 }
 
-/** So many groups, with 25 MCPServers and 5 VirtualMCPServers each: namespaces first, then all that is in them. */
+/**
+ * Returns so many groups with 25 MCPServers and 5 VirtualMCPServers each: first the namespaces, then their resources.
+ */
 export function makeResources(groups: number): { namespaces: Entry[]; entries: Entry[] } {
   const half = Math.ceil(groups / 2);
   const auth = { type: 'externalAuthConfigRef', externalAuthConfigRef: { name: 'shared' } };
@@ -74,7 +76,7 @@ export function makeResources(groups: number): { namespaces: Entry[]; entries: E
   };
 }
 
-/** The same object in another namespace, without what the API server adds and without its owner. */
+/** Copies the object to another namespace, without its owner and without the fields that the API server adds. */
 export function moved({ metadata, status, ...object }: KubeObject, namespace: string): KubeObject {
   const { name, labels, annotations } = metadata;
   const kept = { ...(labels && { labels }), ...(annotations && { annotations }) };

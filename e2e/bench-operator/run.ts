@@ -14,7 +14,7 @@ import { type Findings, missedTargets, renderReport } from './report.ts';
 const PAGE = join(import.meta.dirname, '../../docs/internals/benchmarks-operator.md');
 const CRDS = 'crds/manifests';
 const DOCKERFILE = readFileSync(join(import.meta.dirname, '../../operator/Dockerfile'), 'utf8');
-/** Options of Node, and variables of glibc, as in the image. */
+/** Flags of Node and variables of glibc, as in the image. */
 const NODE_FLAGS = [...(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '').matchAll(/"(--[^"]+)"/g)].map(
   ([, flag = '']) => flag,
 );
@@ -22,7 +22,7 @@ const MALLOC = Object.fromEntries(
   [...DOCKERFILE.matchAll(/^ENV (MALLOC_\w+)=(\d+)$/gm)].map(([, name, value]) => [name, value]),
 );
 const IDLE_MS = 20_000;
-/** The operator collects garbage after 20 s of idleness, as it finds when it looks every 20 s. */
+/** The operator checks every 20 s whether it was idle for 20 s, and then collects garbage. */
 const REST_MS = 30_000;
 
 const PREFACE = `# Benchmarks of the operator
@@ -75,7 +75,7 @@ async function measureIdle(operator: MeasuredOperator): Promise<Findings['idle']
   return { cpu, memory: operator.memory() };
 }
 
-/** A start where everything stands as it should. */
+/** Starts an operator when all objects are already up to date. */
 async function measureWarm(plane: ControlPlane): Promise<{ operator: MeasuredOperator; warm: Findings['warm'] }> {
   const operator = new MeasuredOperator(plane.kubeconfig, how);
   const settled = (await operator.settled(operator.startedAt, 0)) / 1000;
@@ -89,7 +89,7 @@ async function measure(groups: number): Promise<Findings> {
   try {
     await plane.kubectl(['apply', '--server-side', '-f', CRDS]);
     await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
-    // Until then lists of the new kinds are refused with 429.
+    // Until then the API server refuses lists of the new kinds with 429.
     await sleep(2000);
     const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: plane.kubeconfig })));
     const created = await fill(api, groups);
@@ -117,7 +117,7 @@ async function measure(groups: number): Promise<Findings> {
   }
 }
 
-// What was started goes with this process.
+// All child processes end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 const found: Findings[] = [];

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 
-// The least that an OAuth token endpoint on express does: a form is read, JSON is answered.
+// Minimum of an OAuth token endpoint on express: it reads a form and answers JSON.
 const app = express();
 app.disable('x-powered-by');
 app.post('/oauth/token', express.urlencoded({ extended: false }), (request, response) => {

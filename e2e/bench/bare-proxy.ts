@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 
-// The least that a reverse proxy on node:http and undici does: bodies are streamed both ways, nothing is looked at.
+// Minimum of a reverse proxy on node:http and undici: it streams bodies both ways and parses nothing.
 const [origin = ''] = process.argv.slice(2);
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host']);
 const pool = new Pool(origin, { connections: 64, bodyTimeout: 0 });

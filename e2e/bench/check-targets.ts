@@ -20,12 +20,12 @@ const SLOPE_SECONDS = 120;
 const find = (comparisons: Comparison[], title: string, name: string): Row | undefined =>
   comparisons.find((comparison) => comparison.title === title)?.rows.find((row) => row.name === name);
 
-/** A figure that has to reach its target. */
+/** Returns a figure that must reach its target. */
 function atLeast(what: string, value: number, limit: number): Figure {
   return { what, target: `≥ ${limit} ×`, measured: `${value.toFixed(2)} ×`, met: value >= limit };
 }
 
-/** A figure that has to stay at or below its target. */
+/** Returns a figure that must not exceed its target. */
 function atMost(what: string, value: number, limit: number, unit: string, digits = 2): Figure {
   return { what, target: `≤ ${limit} ${unit}`, measured: `${value.toFixed(digits)} ${unit}`, met: value <= limit };
 }
@@ -50,14 +50,14 @@ function callFigures(servers: Comparison[]): Figure[] {
   ];
 }
 
-/** A short run shows a heap that is still finding its size: no verdict. */
+/** In a short run V8 is still sizing the heap, so there is no verdict. */
 function growth({ warmUp, seconds, bytesPerMinute }: Slope): Figure {
   const what = `growth of resident memory over ${seconds} s of load, after ${warmUp} s of it`;
   const figure = atMost(what, bytesPerMinute / MIB, NO_SLOPE / MIB, 'MiB a minute');
   return seconds < SLOPE_SECONDS ? { ...figure, target: '' } : figure;
 }
 
-/** Two minutes pass before an idle gateway gives memory back. */
+/** An idle gateway returns memory to the system after two minutes. */
 function idleFigures(idle: IdleMemory | undefined): Figure[] {
   if (!idle) return [];
   const what = `resident memory ${idle.idle} s after ${idle.load} s of load, over that before`;
@@ -106,14 +106,14 @@ const figuresOf = ({ servers, tokens, lists, gateway }: Findings): Figure[] => [
   ...(gateway ? gatewayFigures(gateway) : []),
 ];
 
-/** A line for each target that was missed. A run without the gateway has none. */
+/** Returns a line for each missed target; none for a run without the gateway. */
 export function missedTargets(findings: Findings): string[] {
   if (!findings.gateway) return [];
   const missed = figuresOf(findings).filter(({ target, met }) => target !== '' && !met);
   return missed.map(({ what, target, measured }) => `missed: ${what}: ${measured}, and the target is ${target}`);
 }
 
-/** The table of targets beside what was measured. */
+/** Renders the table of targets and measured values. */
 export function renderTargets(findings: Findings, table: (header: string[], rows: string[][]) => string): string {
   const verdict = ({ target, met }: Figure) => (target === '' ? '' : met ? 'met' : '**missed**');
   const rows = figuresOf(findings).map((figure) => [figure.what, figure.target, figure.measured, verdict(figure)]);

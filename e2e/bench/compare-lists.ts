@@ -4,7 +4,9 @@ import { listTools, openSession } from './mcp-client.ts';
 import { median } from './side-by-side.ts';
 import { startBackends, startListing, type Target } from './targets.ts';
 
-/** CPU of the server for one `tools/list`, in microseconds. Ratios are taken within each round, then the median of these. */
+/**
+ * CPU time of the server for one `tools/list`, in microseconds. Each ratio is the median of the ratios of the rounds.
+ */
 interface ListRow {
   readonly name: string;
   readonly plain: number;
@@ -31,7 +33,7 @@ interface Costs {
 
 const TOOLS = 2_000;
 
-/** Measures the first list of each of several principals over 2,000 tools, without policies and with ten, in new processes. */
+/** Measures the first list of several principals over 2,000 tools, without and with ten policies, in new processes. */
 export async function compareLists({ rounds, principals }: ListPace): Promise<ListFindings> {
   const backends = await startBackends(2, TOOLS / 2);
   const identity = await serveIdentityProvider({ audiences: ['backend'] });

@@ -5,7 +5,7 @@ import { median } from './side-by-side.ts';
 import { startBareExpress, startTokenServer, type TokenTarget } from './targets.ts';
 import { tokenClients, type Grant, type Prepared } from './token-job.ts';
 
-/** Calls of a token endpoint over those of a bare POST on express, on the same core in the same run. */
+/** Calls of a token endpoint relative to those of a bare POST on express, on the same core in the same run. */
 interface TokenRow {
   readonly grant: Grant;
   readonly storage: 'memory' | 'redis';
@@ -20,7 +20,7 @@ interface TokenRow {
 
 export interface TokenFindings {
   readonly rows: readonly TokenRow[];
-  /** Bytes of heap for each of them, in memory storage. */
+  /** Bytes of heap for each session, in memory storage. */
   readonly perSession: number;
   readonly perClient: number;
 }
@@ -35,10 +35,10 @@ export interface TokenPace {
 const CONNECTIONS = 32;
 /** More than a connection can use up in a round. */
 const GRANTS_A_MS = 0.34;
-/** The memory of one process keeps 10,000 codes, so that their rounds are shorter. */
+/** The in-memory storage keeps 10,000 codes, so their rounds are shorter. */
 const SHARE_OF_ROUND: Record<Grant, number> = { refresh_token: 1, authorization_code: 0.5 };
 
-/** Measures refresh and code exchange with memory and Redis as storage, in turn with the bare POST. */
+/** Measures refresh and code exchange, with storage in memory and in Redis, alternating with the bare POST. */
 export async function compareTokens(load: LoadGenerator, pace: TokenPace): Promise<TokenFindings> {
   const redis: RedisServer = await startRedis();
   const targets = {
@@ -90,7 +90,7 @@ async function compareGrant(load: LoadGenerator, of: Comparing): Promise<TokenRo
   // The first round warms up.
   for (let round = 0; round <= pace.rounds; round += 1) {
     const prepared = await target.ask<Prepared>(`/${what}?count=${CONNECTIONS}&gens=${gens}&from=${from}`);
-    // The next round begins with generations that are ahead of the last one used, which counts as one rotation.
+    // The next round starts at generations after the last one used, which counts as one rotation.
     from += gens;
     const own = await run(target, prepared);
     const beside = await run(bare, { ...prepared, all: prepared.all.map((grants) => grants.slice(0, 50)) });

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 const TICKS_PER_SECOND = 100;
 
 /**
- * CPU time of a process so far, in microseconds, user and system. Read from the scheduler's account of each thread
- * (nanoseconds); where the kernel does not keep it, from /proc/<pid>/stat (hundredths of a second).
+ * Returns the CPU time of a process, user and system, in microseconds. It reads the scheduler's record of each thread
+ * (nanoseconds). A kernel without that record has /proc/<pid>/stat (hundredths of a second).
  */
 export function cpuMicros(pid: number): number {
   try {
@@ -19,17 +19,17 @@ export function cpuMicros(pid: number): number {
   }
 }
 
-/** Resident memory of a process in bytes. */
+/** Returns the resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   return memoryOf(pid, 'VmRSS');
 }
 
-/** The most resident memory that a process had since `resetPeak`, in bytes. */
+/** Returns the peak of a process's resident memory since `resetPeak`, in bytes. */
 export function peakBytes(pid: number): number {
   return memoryOf(pid, 'VmHWM');
 }
 
-/** Begins to measure the peak anew (proc(5), clear_refs). */
+/** Resets the peak (proc(5), clear_refs). */
 export function resetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

@@ -3,7 +3,7 @@ import type { TokenFindings } from './compare-tokens.ts';
 import type { ListFindings } from './compare-lists.ts';
 import type { SessionCost, Slope, IdleMemory } from './measure-memory.ts';
 
-/** Everything that one run found. */
+/** All findings of one run. */
 export interface Findings {
   servers: Comparison[];
   tokens: TokenFindings | undefined;
@@ -12,7 +12,7 @@ export interface Findings {
   busy: number;
   gateway:
     | {
-        /** Numbers of backends and tools, beside one bare proxy. */
+        /** Numbers of backends and tools, compared with one bare proxy. */
         grid: Comparison;
         starts: { readyMs: number[]; resident: number[] };
         sessions: SessionCost;

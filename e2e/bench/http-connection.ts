@@ -5,13 +5,13 @@ const CHUNKED_END = Buffer.from('0\r\n\r\n');
 
 export interface HttpAnswer {
   status: number;
-  /** Header and body as received; only kept when asked for. */
+  /** Header and body as received; undefined unless the caller asked to keep them. */
   raw: Buffer | undefined;
 }
 
 /**
- * One keep-alive connection that sends prepared bytes and finds the end of each answer, and does no more: a load
- * generator has to be much cheaper than what it measures.
+ * A keep-alive connection that only sends prepared bytes and finds the end of each answer. The load generator must be
+ * much cheaper than the server under test.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -45,7 +45,7 @@ export class HttpConnection {
     return new HttpConnection(socket);
   }
 
-  /** Sends one request. Nothing else may be under way on this connection. */
+  /** Sends one request. The connection must have no other request in flight. */
   send(bytes: Buffer, keep: boolean, done: (answer: HttpAnswer) => void, fail: (error: Error) => void): void {
     this.#done = done;
     this.#fail = fail;
@@ -56,7 +56,7 @@ export class HttpConnection {
     else this.#socket.write(bytes);
   }
 
-  /** Gives up on the answer under way, which fails. */
+  /** Aborts the request in flight, which fails. */
   abandon(): void {
     this.#socket.destroy(new Error(`no answer; so far: ${String(this.#status)} ${String(this.#remaining)}`));
   }
@@ -114,7 +114,7 @@ export class HttpConnection {
   }
 }
 
-/** The JSON body of an answer that was kept, plain, chunked, or the last event of a stream. */
+/** Parses the JSON body of a kept answer: plain, chunked, or the last event of a stream. */
 export function readJson(raw: Buffer): unknown {
   const end = raw.indexOf(HEADER_END);
   const head = raw.toString('latin1', 0, end).toLowerCase();

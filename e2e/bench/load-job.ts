@@ -1,4 +1,4 @@
-/** What a client of the load generator sends: one session, one token, a list of calls that it repeats. */
+/** A client of the load generator: one session, one token, and a list of calls that it repeats. */
 export interface LoadClient {
   headers: Record<string, string>;
   /** JSON bodies; each holds ID_PLACEHOLDER once, where the request's id goes. */
@@ -13,13 +13,13 @@ export interface LoadJob {
   path: string;
   /** One connection each. */
   clients: LoadClient[];
-  /** What is looked at in one answer of many: a tool's result (the default), or a member that the JSON has to have. */
+  /** Member that a sampled answer must have. Absent: the answer must be the result of a tool. */
   member?: string;
   warmUpMs: number;
   measureMs: number;
-  /** Calls a second, spread evenly; absent: each connection sends its next call when it has its answer. */
+  /** Calls a second, spread evenly. Absent: each connection sends its next call when it has its answer. */
   rate?: number;
-  /** Processes whose CPU time is wanted, by name. */
+  /** Process ids to measure the CPU time of, by name. */
   pids: Record<string, number>;
 }
 

@@ -12,7 +12,7 @@ interface Lane {
   turn: number;
 }
 
-/** What one measurement counts. */
+/** Counts calls, errors and latencies of one measurement. */
 class Tally {
   readonly latencies = new Float64Array(MAX_SAMPLES);
   calls = 0;
@@ -59,7 +59,7 @@ const tally = new Tally();
 let nextId = ID_PLACEHOLDER;
 let member: string | undefined;
 
-/** Sends the lane's next call; `from` is when its latency begins, in milliseconds. */
+/** Sends the lane's next call. `from`: start of its latency, in milliseconds. */
 function call(lane: Lane, from: number, then: () => void): void {
   const request = lane.requests[lane.turn % lane.requests.length];
   lane.turn += 1;
@@ -102,7 +102,10 @@ async function closedLoop(lanes: Lane[], until: number): Promise<void> {
   await Promise.all(lanes.map(run));
 }
 
-/** Calls start by the clock, whether or not earlier ones are answered; a call that has to wait counts its waiting. */
+/**
+ * Starts calls by the clock, whether or not earlier ones are answered. The latency of a delayed call includes its
+ * delay.
+ */
 async function openLoop(lanes: Lane[], until: number, rate: number): Promise<void> {
   const free = [...lanes];
   const waiting: number[] = [];

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { LoadJob, LoadResult } from './load-job.ts';
 
-/** The load generator, in a process of its own on the core of the clients. */
+/** The load generator, in a separate process on the core of the clients. */
 export interface LoadGenerator {
   run(job: LoadJob): Promise<LoadResult>;
   stop(): Promise<void>;

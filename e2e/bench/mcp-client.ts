@@ -35,7 +35,7 @@ async function post(url: string, headers: Record<string, string>, message: objec
   return { headers: response.headers, result: answer.result ?? {} };
 }
 
-/** Opens a session of 2025-11-25 and gives the headers that its requests carry. */
+/** Opens a session of 2025-11-25 and returns the headers that its requests carry. */
 export async function openSession(url: string, token?: string): Promise<Record<string, string>> {
   const headers: Record<string, string> = {
     ...ACCEPT,
@@ -50,7 +50,7 @@ export async function openSession(url: string, token?: string): Promise<Record<s
   return headers;
 }
 
-/** Names of all tools, over all pages. */
+/** Returns the names of all tools, over all pages. */
 export async function listTools(url: string, headers: Record<string, string>): Promise<string[]> {
   const names: string[] = [];
   let cursor: unknown;
@@ -63,7 +63,7 @@ export async function listTools(url: string, headers: Record<string, string>): P
   return names;
 }
 
-/** One call by which a gateway opens what it opens late. */
+/** Makes one call, so that the gateway opens its lazy connections. */
 export async function callOnce(url: string, headers: Record<string, string>, name: string): Promise<void> {
   const params = { name, arguments: { text: 'x' } };
   await post(url, headers, { jsonrpc: '2.0', id: 3, method: 'tools/call', params });
@@ -74,9 +74,9 @@ export interface ClientsOptions {
   count: number;
   /** Bytes of the argument and of the result. */
   payload: number;
-  /** Bearer tokens, used in turn. */
+  /** Bearer tokens; the clients use them in turn. */
   tokens?: string[];
-  /** How many different tools the clients call, spread over the list. */
+  /** Number of different tools that the clients call, spread over the list. */
   spread?: number;
 }
 

@@ -18,7 +18,7 @@ export interface SessionCost {
 const PROBE = join(import.meta.dirname, 'report-memory.ts');
 const PARALLEL = 16;
 
-/** The live heap after a collection, and resident memory, in bytes. */
+/** Returns the live heap after a collection, and resident memory, in bytes. */
 async function probe(gateway: Gateway, file: string): Promise<{ heap: number; resident: number }> {
   await rm(file, { force: true });
   process.kill(gateway.pid, 'SIGUSR2');
@@ -43,7 +43,7 @@ async function openMany(url: string, tool: string, count: number): Promise<void>
   await Promise.all(Array.from({ length: PARALLEL }, worker));
 }
 
-/** What an idle session costs: one backend, one call made, no stream open. The first 500 sessions warm up. */
+/** Measures the cost of an idle session: one backend, one call made, no stream open. The first 500 sessions warm up. */
 export async function measureSessions(backend: string, sessions: number): Promise<SessionCost> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
   const file = join(folder, 'memory.json');
@@ -68,7 +68,10 @@ export async function measureSessions(backend: string, sessions: number): Promis
   }
 }
 
-/** Time from start to ready, over several starts, and resident memory just after, in milliseconds and bytes. */
+/**
+ * Measures the time from start to ready and the resident memory at that time. Returns milliseconds and bytes of several
+ * starts.
+ */
 export async function measureStarts(
   backend: string,
   times: number,
@@ -85,7 +88,7 @@ export async function measureStarts(
   return { readyMs, resident };
 }
 
-/** Seconds under load before the first sample, in which V8's heap gets its size, and seconds that are sampled. */
+/** Seconds under load before the first sample, while V8 sizes its heap, and seconds of sampling. */
 export interface SlopePace {
   warmUp: number;
   seconds: number;
@@ -98,7 +101,7 @@ export interface Slope extends SlopePace {
   endBytes: number;
 }
 
-/** How resident memory grows under load at 32 connections. */
+/** Measures the growth of resident memory under load at 32 connections. */
 export async function measureSlope(
   load: LoadGenerator,
   backend: string,
@@ -130,7 +133,7 @@ export async function measureSlope(
   }
 }
 
-/** Seconds of load, and seconds without any after it. */
+/** Seconds of load, and seconds of idleness after it. */
 export interface IdlePace {
   load: number;
   idle: number;
@@ -143,7 +146,7 @@ export interface IdleMemory extends IdlePace {
   idleBytes: number;
 }
 
-/** Resident memory before load at 32 connections, after it, and when the gateway has had nothing to do for a while. */
+/** Measures resident memory before load at 32 connections, after it, and after idleness. */
 export async function measureIdle(load: LoadGenerator, backend: string, pace: IdlePace): Promise<IdleMemory> {
   const gateway = await startAnonymousGateway([backend]);
   try {

@@ -1,6 +1,6 @@
 const CALL = 'action == Action::"call_tool"';
 
-/** Ten policies of the kinds that people write: groups, claims, single tools, one that reads an argument. */
+/** Ten typical policies: groups, claims, single tools, one that reads an argument. */
 export const BENCH_POLICIES = [
   `permit(principal in Group::"engineering", ${CALL}, resource in Backend::"b0");`,
   `permit(principal in Group::"support", ${CALL}, resource == Tool::"b0_tool_1");`,

@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 
-// Loaded before the server under test: on SIGUSR2 it collects garbage and writes what is left.
+// Node loads this module before the server under test. On SIGUSR2 it collects garbage and writes the remaining memory.
 const file = process.env.BENCH_MEMORY_FILE ?? '';
 process.on('SIGUSR2', () => {
   for (let turn = 0; turn < 3; turn += 1) globalThis.gc?.();

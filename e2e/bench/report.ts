@@ -103,7 +103,7 @@ function machine(busy: number): string {
   return `Measured on ${date}: virtual machine, ${cores} cores (${arch()}), ${gigabytes} GB, ${platform()}, Node ${process.version}, load average before the run ${busy.toFixed(1)}.`;
 }
 
-/** The page with these findings; what people wrote into the one at `path` stays. */
+/** Renders the page with these findings. Text that people wrote into the page at `path` stays. */
 export async function renderReport(path: string, findings: Findings): Promise<string> {
   const old = await readFile(path, 'utf8').catch(() => '');
   const after = old.includes(END) ? old.slice(old.indexOf(END) + END.length) : '\n';

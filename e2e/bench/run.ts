@@ -30,7 +30,7 @@ import {
 
 const REPORT = join(import.meta.dirname, '..', '..', 'docs', 'internals', 'benchmarks.md');
 
-/** Load average above which somebody else is at work on the machine. */
+/** A higher load average means that other programs use the machine. */
 const BUSY = 0.7;
 
 interface Plan {
@@ -48,7 +48,7 @@ interface Plan {
 }
 
 const FULL: Plan = {
-  // Many short rounds: neighbours on the same hardware come and go within seconds.
+  // Load on shared hardware changes within seconds, so there are many short rounds.
   pace: { rounds: 31, warmUpMs: 100, measureMs: 350, primeMs: 2_000 },
   openLoop: { rounds: 7, warmUpMs: 200, measureMs: 1_500, primeMs: 1_000 },
   grid: { rounds: 21, warmUpMs: 100, measureMs: 350, primeMs: 4_000 },
@@ -92,7 +92,7 @@ const OPEN_LOOP: Shape = {
   rate: 500,
 };
 
-/** What was opened and has to be closed, last first. */
+/** Functions that close opened resources; they run in reverse order. */
 type Closers = (() => Promise<void>)[];
 
 async function closing<T>(work: (closers: Closers) => Promise<T>): Promise<T> {
@@ -138,7 +138,7 @@ async function compareServers(load: LoadGenerator, plan: Plan, withGateway: bool
     const comparisons: Comparison[] = [];
     for (const [index, shape] of [...SHAPES, OPEN_LOOP].entries()) {
       const usual = shape.rate === undefined ? plan.pace : plan.openLoop;
-      // The servers are new at the first one.
+      // The servers are new in the first comparison.
       const pace = index === 0 ? { ...usual, primeMs: usual.primeMs * 4 } : usual;
       const comparison = await compare(load, targets, backends.pid, shape, pace);
       say(comparison);
@@ -148,7 +148,7 @@ async function compareServers(load: LoadGenerator, plan: Plan, withGateway: bool
   });
 }
 
-/** Every number of backends and tools beside the others, round after round. */
+/** Compares all numbers of backends and tools, round after round. */
 async function compareGrid(load: LoadGenerator, plan: Plan): Promise<Comparison> {
   const comparison = await closing(async (closers) => {
     const targets: Target[] = [];
@@ -214,7 +214,7 @@ async function bench(): Promise<boolean> {
     options: {
       quick: { type: 'boolean', default: false },
       'without-gateway': { type: 'boolean', default: false },
-      /** Only the lists under policies, on the terminal alone. */
+      /** Measures only the lists under policies, and prints them to the terminal only. */
       lists: { type: 'boolean', default: false },
       'slope-seconds': { type: 'string' },
       write: { type: 'boolean', default: false },

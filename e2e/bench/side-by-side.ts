@@ -5,12 +5,12 @@ import type { Target } from './targets.ts';
 
 export const BARE = 'bare proxy';
 
-/** How long and how often each server is measured. */
+/** Duration and number of the measurements of each server. */
 export interface Pace {
   rounds: number;
   warmUpMs: number;
   measureMs: number;
-  /** Load on each server before the first round, so that its code is compiled. */
+  /** Load on each server before the first round, so that V8 compiles its code. */
   primeMs: number;
 }
 
@@ -30,11 +30,11 @@ export interface Row {
   rps: number;
   p50: number;
   p99: number;
-  /** CPU a call of the server under test. */
+  /** CPU time of the server under test for each call. */
   cpu: number;
   loadCpu: number;
   backendCpu: number;
-  /** Each round's value over that of the bare proxy in the same round, then the median; absent without a bare proxy. */
+  /** Median of each round's value relative to that of the bare proxy in the same round; absent without a bare proxy. */
   rpsRatio?: number;
   cpuRatio?: number;
   errors: number;
@@ -51,7 +51,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
-/** Measures the servers in turn, round after round, so that whatever disturbs the machine disturbs all of them. */
+/** Measures the servers alternately, round after round, so that a disturbance of the machine affects all of them. */
 export async function compare(
   load: LoadGenerator,
   targets: Target[],

@@ -40,21 +40,21 @@ async function run(
   return { program, said: await program.firstJson(START_MS) };
 }
 
-/** Starts plain backends, `tools` each. */
+/** Starts plain backends with `tools` tools each. */
 export async function startBackends(count: number, tools: number, core = CLIENT_CORE): Promise<Backends> {
   const args = ['--count', String(count), '--tools', String(tools)];
   const { program, said } = await run(core, '../fakes/backend/main.ts', args);
   return { pid: program.pid, urls: said.urls as string[], stop: () => program.stop() };
 }
 
-/** The backend itself as the server under test. */
+/** Starts a backend that is itself the server under test. */
 export async function startDirect(tools: number): Promise<Target> {
   const { pid, urls, stop } = await startBackends(1, tools, SERVER_CORE);
   const url = urls[0] ?? '';
   return { name: 'direct', url, port: Number(new URL(url).port), pid, stop };
 }
 
-/** The bare reverse proxy in front of one backend. */
+/** Starts the bare reverse proxy in front of one backend. */
 export async function startBareProxy(backend: string): Promise<Target> {
   const { program, said } = await run(SERVER_CORE, 'bare-proxy.ts', [new URL(backend).origin]);
   const port = Number(said.port);
@@ -85,7 +85,7 @@ const asTarget = (name: string, gateway: Gateway, tokens?: string[]): Target => 
   stop: () => gateway.stop(),
 });
 
-/** The gateway without authentication, pinned to the server's core. */
+/** Starts the gateway without authentication, pinned to the server's core. */
 export function startAnonymousGateway(urls: string[], options: GatewayOptions = {}): Promise<Gateway> {
   const config: GatewayConfig = { incoming: { type: 'anonymous' }, backends: backendNames(urls), limits: LIMITS };
   return startGateway(config, { prefix: SERVER_CORE, ...options });
@@ -116,7 +116,10 @@ function signTokens(
   return Promise.all(users.map((user) => identity.sign({ ...user, aud: 'bench', scope: 'mcp', ...claims })));
 }
 
-/** JWT only, or with ten policies that show every tool to these principals, the last `own` of whom have a claim of their own. */
+/**
+ * Starts a gateway with JWT, alone or with ten policies that show every tool to these principals. The last `own`
+ * principals have a unique claim.
+ */
 export async function startListing(
   urls: string[],
   identity: IdentityProvider,
@@ -134,7 +137,10 @@ export async function startListing(
   return asTarget('vmcp lists', await startGateway(config, { prefix: SERVER_CORE }), tokens);
 }
 
-/** Both boundaries: JWT, ten policies, exchanged tokens; with the audit log on or off. */
+/**
+ * Starts a gateway with authentication on both sides: JWT, ten policies, exchanged tokens; with the audit log on or
+ * off.
+ */
 export async function startBothBoundaries(
   urls: string[],
   identity: IdentityProvider,
@@ -169,7 +175,7 @@ export async function startBothBoundaries(
   };
 }
 
-/** Logins at the embedded authorization server; what their providers gave is sent to the backends. */
+/** Starts a gateway with logins at the embedded authorization server. Backends receive the providers' tokens. */
 export async function startOwnLogins(urls: string[]): Promise<Target> {
   const auth = { type: 'upstream_inject' as const, provider_name: 'okta' };
   const place = await arrange({
@@ -179,7 +185,7 @@ export async function startOwnLogins(urls: string[]): Promise<Target> {
       audit_config: { enabled: false },
     },
   });
-  // The same again, as a process on the server's core.
+  // Starts it again as a process on the server's core.
   await place.gateway.close();
   const { origin } = place;
   const listen = { port: Number(new URL(origin).port), private_port: 0 };
@@ -202,17 +208,17 @@ export async function startOwnLogins(urls: string[]): Promise<Target> {
 export interface TokenTarget {
   readonly port: number;
   readonly pid: number;
-  /** Makes what the load needs. */
+  /** Requests the sessions, codes or clients that the load needs. */
   ask<Answer>(path: string): Promise<Answer>;
   stop(): Promise<void>;
 }
 
-/** The endpoints of the authorization server, with this storage of a run configuration. */
+/** Starts the endpoints of the authorization server with this storage of a run configuration. */
 export function startTokenServer(storage: object): Promise<TokenTarget> {
   return startTokens('token-server.ts', [JSON.stringify(storage)]);
 }
 
-/** A POST of a form on express that answers JSON. */
+/** Starts a POST endpoint on express that reads a form and answers JSON. */
 export function startBareExpress(): Promise<TokenTarget> {
   return startTokens('bare-express.ts', []);
 }

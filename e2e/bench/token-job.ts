@@ -12,7 +12,7 @@ export const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 
 export type Grant = 'refresh_token' | 'authorization_code';
 
-/** What each connection sends: each grant once. */
+/** Returns the requests of each connection: each grant once. */
 export function tokenClients(grant: Grant, { clientId, redirectUri, all }: Prepared): LoadClient[] {
   const rest: Record<string, string> =
     grant === 'refresh_token' ? {} : { redirect_uri: redirectUri, code_verifier: CODE_VERIFIER };

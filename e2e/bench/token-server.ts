@@ -16,8 +16,8 @@ import { createUserTokens } from '#runtime/authserver/upstream-tokens/create-use
 import { createListener } from '#runtime/http/listener';
 import { CODE_VERIFIER, type Prepared } from './token-job.ts';
 
-// The authorization server's own endpoints on a real port, with logins that are made here instead of by people. What makes them
-// listens on a port of its own: `POST /sessions?count=&from=&gens=`, `/codes?count=`, `/clients?count=`, `/memory`.
+// Serves the authorization server's own endpoints on a real port. A second port makes logins without users:
+// `POST /sessions?count=&from=&gens=`, `/codes?count=`, `/clients?count=`, `/memory`.
 
 const RESOURCE = 'http://127.0.0.1/mcp';
 const REDIRECT = 'http://127.0.0.1:1/callback';
@@ -90,7 +90,7 @@ function userOf(name: string): UserProfile {
   };
 }
 
-/** A login as it is when its chain has ended. @returns the id of its code */
+/** Stores a login that has completed all its login steps. @returns the id of its code */
 async function finishLogin(user: UserProfile): Promise<string> {
   const link: LinkRow = {
     account: user,
@@ -135,7 +135,7 @@ async function makeSession(index: number): Promise<string> {
 }
 
 const control: Record<string, (query: URLSearchParams) => Promise<Prepared | { heap: number }>> = {
-  /** The refresh tokens of the generations from `from` on, for each of `count` sessions. */
+  /** Returns the refresh tokens of the generations from `from` on, for each of `count` sessions. */
   async '/sessions'(query) {
     const [count, from, gens] = ['count', 'from', 'gens'].map((name) => Number(query.get(name)));
     const all: string[][] = [];

@@ -4,19 +4,19 @@ import type { Outcomes } from './outcomes.ts';
 
 export interface FaultOptions {
   killEveryMs: number;
-  /** The hanging member hangs for so long. */
+  /** Duration of the hang. */
   hangMs: number;
-  /** When it begins to hang. */
+  /** Start of the hang. */
   hangAfterMs: number;
 }
 
-/** Faults under way. */
+/** Active faults. */
 export interface Faults {
-  /** Begins no other fault, and resolves when those under way are over. Rejects where a member did not come back. */
+  /** Starts no other fault, and resolves when the active ones are over. Rejects if a member did not return. */
   stop(): Promise<void>;
 }
 
-/** Kills one of the members to be killed after the other, and lets the hanging one hang once. */
+/** Kills the members in turn, and lets the hanging one hang once. */
 export function startFaults(members: readonly Member[], outcomes: Outcomes, options: FaultOptions): Faults {
   const stopped = new AbortController();
   const kills = killInTurn(

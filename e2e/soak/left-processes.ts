@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { until } from '../gateway/until.ts';
 import type { Checks } from './report.ts';
 
-/** Checks that the stdio members have ended with their gateways, and ends those that have not. */
+/** Verifies that the stdio members have ended with their gateways, and ends the others. */
 export async function checkLeftProcesses(checks: Checks, part: string, folder: string): Promise<void> {
   await until('the end of all stdio members', () => processesOf(folder).length === 0).catch(() => undefined);
   const left = processesOf(folder);
@@ -10,7 +10,7 @@ export async function checkLeftProcesses(checks: Checks, part: string, folder: s
   checks.check(`${part}: no stdio process is left`, left.length > 0 ? `${left.length} are left` : undefined);
 }
 
-/** Ids of the processes whose arguments name this folder. A stdio member has its pid file there. */
+/** Returns the ids of processes whose arguments contain this folder. A stdio member has its pid file there. */
 function processesOf(folder: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && argumentsOf(name).includes(`${folder}/`))
@@ -21,7 +21,7 @@ function argumentsOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
-    // It has ended.
+    // The process has ended.
     return '';
   }
 }

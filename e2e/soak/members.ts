@@ -6,7 +6,7 @@ import { until } from '../gateway/until.ts';
 import { PYTHON_INSTALLED } from '../sdk-servers/python-sdk.ts';
 import { sdkServerCommand, startSdkServer, type Sdk, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
 
-/** `killed`: killed again and again. `hanging`: stopped once, and continued. */
+/** `killed`: killed repeatedly. `hanging`: stopped once, and continued. */
 export type Role = 'steady' | 'killed' | 'hanging';
 
 type Transport = 'http' | 'sse' | 'stdio';
@@ -14,10 +14,10 @@ type Transport = 'http' | 'sse' | 'stdio';
 export interface Member {
   name: string;
   role: Role;
-  /** A shared stdio process has one client for all sessions: it cannot ask the client of a call. */
+  /** A shared stdio process has one client for all sessions, so it cannot ask the client of a call. */
   asksClient: boolean;
   backend: RunConfigDocument['backends'][number];
-  /** Kills it, and resolves when it serves again. */
+  /** Kills the member, and resolves when it serves again. */
   killAndRestart(): Promise<void>;
   stop(): Promise<void>;
   /** Sends a signal to the process. */
@@ -39,7 +39,7 @@ const SPECS: readonly Spec[] = [
   ['killed-stdio', 'new', 'stdio', 'killed'],
   ['hanging-http', 'new', 'http', 'hanging'],
 ];
-/** The gateway speaks 2026-07-28 over HTTP alone. */
+/** The gateway uses 2026-07-28 over HTTP only. */
 const MODERN_SPECS: readonly Spec[] = [
   ['new-http', 'new', 'http', 'steady'],
   ['new-http-2', 'new', 'http', 'steady'],
@@ -48,10 +48,10 @@ const MODERN_SPECS: readonly Spec[] = [
 ];
 const PYTHON_SPECS: readonly Spec[] = [['python-http', 'python', 'http', 'steady']];
 
-/** `sessions`: each SDK and transport. `modern`: only what speaks 2026-07-28, so that the gateway offers it. */
+/** `sessions`: each SDK and transport. `modern`: only members with 2026-07-28, so that the gateway offers it. */
 export type Group = 'sessions' | 'modern';
 
-/** Starts the backends of these roles. The gateway starts those that speak stdio. */
+/** Starts the backends of these roles. The gateway starts those with stdio. */
 export async function startMembers(group: Group, folder: string, roles: readonly Role[]): Promise<Member[]> {
   const withPython = existsSync(PYTHON_INSTALLED) ? [...SPECS, ...PYTHON_SPECS] : SPECS;
   const specs = group === 'modern' ? MODERN_SPECS : withPython;
@@ -97,7 +97,7 @@ function stdioMember(name: string, sdk: Sdk, role: Role, folder: string): Member
       process.kill(killed, 'SIGKILL');
       await until(`another process of ${name}`, () => pid() !== killed && pid() !== 0);
     },
-    // It ends with the gateway.
+    // The member ends with the gateway.
     stop: () => Promise.resolve(),
     signal: (signal) => void process.kill(pid(), signal),
   };

@@ -34,11 +34,11 @@ export const CANCELS_PER_SECOND = 4;
 export const KILL_EVERY_MS = 20_000;
 const HANG_MS = 100_000;
 const WARM_UP_MS = 20_000;
-/** Longer than a minute, in which no session is evicted for another. */
+/** Longer than a minute, in which the gateway evicts no session for another. */
 const SESSION_IDLE_MS = 90_000;
 /**
- * Fewer sessions than are abandoned within SESSION_IDLE_MS, so that some are evicted. Fewer places than calls are
- * cancelled at a member in some minutes, so that a place that is lost is missed.
+ * Fewer sessions than are abandoned within SESSION_IDLE_MS, so that some are evicted. A lower concurrency limit than
+ * the calls cancelled at a member in some minutes, so that leaked slots show.
  */
 export const LIMITS = {
   limits: { session_idle: `${SESSION_IDLE_MS / 1000}s`, sessions_per_principal: 40 },
@@ -51,10 +51,10 @@ export const LASTING: readonly ClientKind[] = [
 ];
 const LASTING_MODERN = Array<ClientKind>(8).fill('modern');
 const SETTLE_MS = SESSION_IDLE_MS + 60_000;
-/** Half of the deadline that each new session once waited for a hanging member. */
+/** Half of the deadline for a hanging member that each new session used up before a fix. */
 const OPENING_MORE_MS = 2_500;
 
-/** One gateway: members are killed, and one of them hangs. */
+/** Runs one gateway while members are killed, and one of them hangs. */
 export async function soakOneGateway(checks: Checks, group: Group, options: SoakOptions): Promise<void> {
   const { durationMs, rate, idleMs } = options;
   const part = group === 'modern' ? 'a gateway of 2026-07-28' : 'a gateway with sessions';
@@ -84,7 +84,7 @@ export async function soakOneGateway(checks: Checks, group: Group, options: Soak
     const warmUp = await traffic(false);
     await sleep(Math.min(WARM_UP_MS, durationMs / 6));
     await warmUp.stop();
-    // Code is compiled and caches are filled by now; connections of the warm-up are no part of the start.
+    // The warm-up has compiled code and filled caches. The start state excludes its connections.
     const start = { ...(await settled(gateway, inspector, undefined)), descriptors };
     const running = await traffic(true);
     const hangMs = Math.min(HANG_MS, durationMs / 3);
@@ -132,7 +132,7 @@ export async function untilAllAnswer(
   await client.end();
 }
 
-/** Waits until the gateway holds no more than at the start, as long as its sessions may last. */
+/** Waits, at most for the lifetime of its sessions, until the gateway holds no more than at the start. */
 async function settled(gateway: Gateway, inspector: Inspector, start: ProcessState | undefined): Promise<ProcessState> {
   const deadline = performance.now() + SETTLE_MS;
   for (;;) {
@@ -145,7 +145,7 @@ async function settled(gateway: Gateway, inspector: Inspector, start: ProcessSta
   }
 }
 
-/** Compares new sessions while a member hangs with the others, so that the pace of the machine does not matter. */
+/** Compares the new sessions during a hang with the others, so that the speed of the machine does not matter. */
 function checkOpenings(
   checks: Checks,
   part: string,
@@ -163,7 +163,7 @@ function checkOpenings(
   checks.check(`${part}: new sessions do not wait for a member that hangs (${times})`, problem);
 }
 
-/** Describes the resident memory after some time without traffic, beside that before all traffic. */
+/** Describes the resident memory after some time without traffic, and that before all traffic. */
 async function describeIdle({ pid }: Gateway, before: number, idleMs: number): Promise<string> {
   const loaded = residentBytes(pid);
   await sleep(idleMs);

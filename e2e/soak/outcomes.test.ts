@@ -24,7 +24,7 @@ describe('Outcomes', () => {
     expect(outcomes.unexplained()).toHaveLength(3);
   });
 
-  it('does not explain a failure of a call that was under way for long before the outage', () => {
+  it('does not explain a failure of a call that ran for long before the outage', () => {
     const outcomes = new Outcomes();
     outcomes.beginOutage(ANY, 50_000)(50_000);
     fail(outcomes, 'one', 50_000 - LONGEST_MS, 60_000);

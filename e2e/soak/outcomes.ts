@@ -1,17 +1,17 @@
 /** Milliseconds after the end of an outage in which a call of the member may still fail. */
 export const GRACE_MS = 2_000;
-/** Milliseconds. A call that was under way for longer when an outage began, and then timed out, had failed before it. */
+/** Milliseconds. A call that ran longer before an outage, and then timed out, had failed before it. */
 export const LONGEST_MS = 10_000;
 const TIMED_OUT = /in time|timed out/i;
-/** Milliseconds without a turn of the event loop. */
+/** Milliseconds without an iteration of the event loop. */
 const STALL_MS = 2_000;
 const MOST_FAILURES = 100_000;
 
 /** Times are milliseconds of the monotonic clock. */
 export interface Call {
-  /** Name of the backend; ANY for what concerns the gateway itself. */
+  /** Name of the backend; ANY for the gateway itself. */
   member: string;
-  /** What was done, e.g. `echo`. */
+  /** Kind of the call, e.g. `echo`. */
   kind: string;
   began: number;
   ended: number;
@@ -29,13 +29,13 @@ interface Outage {
 
 export const ANY = '*';
 
-/** Keeps how the calls of a soak ended, and which of their failures an outage explains. */
+/** Stores the outcomes of a soak's calls, and matches failures with outages. */
 export class Outcomes {
   readonly #outages = new Map<string, Outage[]>();
   readonly #failures: Failure[] = [];
   readonly #calls = new Map<string, number>();
 
-  /** An outage begins now. Returns what ends it. An outage of ANY explains failures at all members. */
+  /** Begins an outage. Returns a function that ends it. An outage of ANY explains failures at all members. */
   beginOutage(member: string, now = performance.now()): (now?: number) => void {
     const outage: Outage = { from: now, to: Infinity };
     this.#outages.set(member, [...(this.#outages.get(member) ?? []), outage]);
@@ -44,15 +44,15 @@ export class Outcomes {
     };
   }
 
-  /** Counts a call. `problem` says why it failed. */
+  /** Counts a call. `problem`: the reason of its failure. */
   note(call: Call, problem?: string): void {
     this.#calls.set(call.member, (this.#calls.get(call.member) ?? 0) + 1);
     if (problem !== undefined && this.#failures.length < MOST_FAILURES) this.#failures.push({ ...call, problem });
   }
 
   /**
-   * Explains failures at all members while this process itself stands still, as on a machine without idle processors:
-   * then connections and calls end at their deadlines whatever the gateway does. Returns what stops it.
+   * Explains failures at all members while this process itself stalls, as on a machine without idle processors.
+   * Connections and calls then time out independent of the gateway. Returns a function that stops it.
    */
   watchStalls(): () => number {
     let [last, stalled] = [performance.now(), 0];
@@ -70,7 +70,7 @@ export class Outcomes {
     };
   }
 
-  /** Counts a rejection that the SDK of a client leaves to the process. */
+  /** Counts a rejection that a client's SDK leaves unhandled. */
   noteUnhandled(reason: unknown): void {
     const now = performance.now();
     this.note({ member: ANY, kind: 'unhandled rejection', began: now, ended: now }, String(reason));
@@ -96,7 +96,7 @@ export class Outcomes {
     return [...this.#calls.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Whether an outage of the member was under way. */
+  /** Returns whether the member had an outage at that time. */
   wasDown(member: string, at: number): boolean {
     return (this.#outages.get(member) ?? []).some(({ from, to }) => at >= from && at <= to);
   }
@@ -105,7 +105,7 @@ export class Outcomes {
     return (this.#outages.get(member) ?? []).map(({ from, to }) => to - from);
   }
 
-  /** The failures that no outage explains. They are final when all outages have ended. */
+  /** Returns the failures that no outage explains. They are final when all outages have ended. */
   unexplained(): Failure[] {
     return this.#failures.filter((failure) => !this.#isExplained(failure));
   }
@@ -118,14 +118,14 @@ export class Outcomes {
     const outages = [...(this.#outages.get(member) ?? []), ...(this.#outages.get(ANY) ?? [])];
     return outages.some(({ from, to }) => {
       if (ended < from || began > to + GRACE_MS) return false;
-      // A slow machine takes longer for a call that the outage then cuts.
+      // On a slow machine, a call takes longer before the outage cuts it.
       const isCut = ended <= to + GRACE_MS && !TIMED_OUT.test(problem);
       return isCut || began >= from - LONGEST_MS;
     });
   }
 }
 
-/** `fetch failed` alone does not tell a refused connection from one that broke. */
+/** `fetch failed` alone does not distinguish a refused connection from a broken one. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -3,10 +3,10 @@ import type { Gateway } from '../gateway/start-gateway.ts';
 
 const DEADLINE_MS = 30_000;
 
-/** What a gateway holds. */
+/** Resources that a gateway holds. */
 export interface ProcessState {
   sessions: number;
-  /** Requests under way and calls that hold or wait for a place, by metric. */
+  /** Requests in flight, and calls that hold or wait for a slot, by metric. */
   places: Record<string, number>;
   descriptors: number;
   /** Bytes after a garbage collection. */
@@ -60,7 +60,7 @@ export async function connectInspector(port: number): Promise<Inspector> {
   };
 }
 
-/** Metrics that count requests and calls under way, whatever their labels. */
+/** Metrics that count requests and calls in flight, with any labels. */
 const PLACES = /^(vmcp_\w*(?:running|in_flight|inflight|queued|waiting)\w*)(?:\{[^}]*\})? (\S+)$/gm;
 
 async function readMetrics(privateUrl: string): Promise<Pick<ProcessState, 'sessions' | 'places'>> {
@@ -71,7 +71,7 @@ async function readMetrics(privateUrl: string): Promise<Pick<ProcessState, 'sess
   return { sessions: Number(/^vmcp_sessions (\S+)$/m.exec(text)?.[1]), places };
 }
 
-/** Reads what a gateway holds now. */
+/** Reads the resources that a gateway holds now. */
 export async function readProcessState(gateway: Gateway, inspector: Inspector): Promise<ProcessState> {
   const { pid, privateUrl } = gateway;
   const rssPages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
@@ -86,10 +86,10 @@ export async function readProcessState(gateway: Gateway, inspector: Inspector): 
 const MB = 1024 * 1024;
 /** Sockets of idle connections that a pool keeps for seconds. */
 const DESCRIPTORS_MORE = 20;
-/** Caches that are filled, and code that is compiled under load only. */
+/** Caches, and code that V8 compiles only under load. */
 const HEAP_MORE = 12 * MB;
 
-/** Says what the gateway still holds that it did not hold at the start. */
+/** Describes the resources that the gateway holds in addition to those of the start. */
 export function compareStates(start: ProcessState, end: ProcessState): Record<string, string | undefined> {
   const held = Object.entries(end.places).filter(([, value]) => value > 0);
   return {

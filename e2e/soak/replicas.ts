@@ -22,12 +22,12 @@ interface Replica {
   stop(): Promise<void>;
 }
 
-/** Two replicas with a Redis behind a proxy: one after the other is killed, and its sessions go on at the other. */
+/** Runs two replicas with a Redis behind a proxy. Each is killed in turn, and its sessions continue at the other. */
 export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOptions): Promise<void> {
   const part = 'two replicas';
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-soak-'));
   const redis = await startRedis();
-  // A stdio member has one process at each replica: what kills a replica kills that process.
+  // A stdio member has one process at each replica, which a kill of the replica ends, too.
   const members = await startMembers('sessions', folder, ['steady']);
   const ports = await Promise.all(Array.from({ length: REPLICAS }, () => findFreePort()));
   const proxy = await serveRoundRobin(ports);
@@ -36,7 +36,7 @@ export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOpt
   try {
     await untilAllAnswer(proxy, members, 'old');
     const url = new URL(proxy.url);
-    // A stream of 2024-11-05 belongs to one replica: a proxy has to send its messages there.
+    // A stream of 2024-11-05 belongs to one replica, and the proxy must route its messages there.
     const lasting = LASTING.filter((kind) => kind !== 'old-sse');
     const traffic = await startTraffic({
       ...{ url, members, outcomes, rate, abandons: true },
@@ -46,7 +46,7 @@ export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOpt
     const end = performance.now() + durationMs;
     for (let turn = 0; performance.now() + KILL_EVERY_MS < end; turn += 1) {
       await sleep(KILL_EVERY_MS);
-      // A kill is an outage of an instant: later calls go to the other replica.
+      // The outage of a kill ends at once: later calls go to the other replica.
       outcomes.beginOutage(ANY)();
       await replicas[turn % REPLICAS]?.killAndRestart();
     }
@@ -79,7 +79,7 @@ async function startReplicas(
       backends: members.map(({ backend }) => backend),
       proxy_mode: 'sse',
       ...LIMITS,
-      // A restarted replica opens all sessions anew at the SSE backend, at once; no member hangs here.
+      // A restarted replica reopens all sessions at the SSE backend at the same time; no member hangs here.
       limits: { ...LIMITS.limits, list_deadline: '30s' },
       session_storage: { type: 'redis', redis: { addr, key_prefix: 'vmcp:soak/gateway:' } },
       sealing_secret_files: [sealing],

@@ -3,19 +3,19 @@ import { ANY, type Failure, type Outcomes } from './outcomes.ts';
 
 const SHOWN = 8;
 
-/** What a soak checks; each check counts as a test. */
+/** Checks of a soak; each counts as a test. */
 export class Checks {
   passed = 0;
   failed = 0;
 
-  /** `problem` is undefined where the check holds. */
+  /** `problem`: undefined if the check succeeds. */
   check(name: string, problem: string | undefined): void {
     this[problem === undefined ? 'passed' : 'failed'] += 1;
     console.log(`${problem === undefined ? '✓' : '✗'} ${name}${problem === undefined ? '' : `: ${problem}`}`);
   }
 }
 
-/** Checks the calls of each member, and those that concern the gateway itself. */
+/** Checks the calls of each member, and those of the gateway itself. */
 export function checkCalls(checks: Checks, part: string, members: readonly Member[], outcomes: Outcomes): void {
   const unexplained = Map.groupBy(outcomes.unexplained(), ({ member }) => member);
   for (const { name, role } of members) {
@@ -36,7 +36,7 @@ function describeFailures(failures: readonly Failure[] | undefined): string | un
   return `${failures.length} failed${lines.join('')}`;
 }
 
-/** Seconds of the monotonic clock at which the first ones began, and how long they took. */
+/** Returns the start times of the first failures, in seconds of the monotonic clock, and their durations. */
 function timesOf(failures: readonly Failure[]): string {
   const shown = failures.slice(0, 3);
   return shown.map(({ began, ended }) => `${at(began)} for ${((ended - began) / 1000).toFixed(1)} s`).join('; ');

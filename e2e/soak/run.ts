@@ -1,13 +1,13 @@
-// Runs gateways in front of servers made with the official SDKs, under load and faults, for a bounded time:
-// node e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|replicas] [--idle-minutes 0]; ends with one line that
-// counts.
+// Runs gateways in front of servers of the official SDKs, under load and faults, for a bounded time: node
+// e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|replicas] [--idle-minutes 0]. The last line of
+// the output has the counts.
 import { parseArgs } from 'node:util';
 import { isInstalled } from '../redis/is-installed.ts';
 import { soakOneGateway, type SoakOptions } from './one-gateway.ts';
 import { soakReplicas } from './replicas.ts';
 import { Checks } from './report.ts';
 
-/** Of the whole time. */
+/** Shares of the total time. */
 const SHARES = { sessions: 0.5, modern: 0.2, replicas: 0.3 };
 
 const { values } = parseArgs({
@@ -24,7 +24,7 @@ const idleMs = Number(values['idle-minutes']) * 60_000;
 if (!(durationMs > 0) || !(rate > 0)) throw new Error('--minutes and --rate take numbers above 0');
 if (values.part !== undefined && !(values.part in SHARES)) throw new Error(`no part is called ${values.part}`);
 
-/** undefined: this part does not run. */
+/** Undefined: this part does not run. */
 function optionsOf(part: keyof typeof SHARES): SoakOptions | undefined {
   if (values.part !== undefined) return values.part === part ? { durationMs, rate, idleMs } : undefined;
   return { durationMs: durationMs * SHARES[part], rate, idleMs };

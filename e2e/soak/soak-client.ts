@@ -2,7 +2,7 @@ import { StreamableHTTPClientTransport as NewHttpTransport } from '@modelcontext
 import { StreamableHTTPClientTransport as OldHttpTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ANSWERS, connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 
-/** `modern` speaks 2026-07-28, which has no sessions; `old-sse` the transport of 2024-11-05. */
+/** `modern` uses 2026-07-28, which has no sessions; `old-sse` the transport of 2024-11-05. */
 export type ClientKind = 'old' | 'new' | 'old-sse' | 'modern';
 
 interface ToolResult {
@@ -22,7 +22,7 @@ export interface SoakClient {
   abandon(): Promise<void>;
 }
 
-/** A fetch whose GET requests can be cut from outside. */
+/** Returns a fetch, and a function that cuts its GET requests. */
 function droppableFetch(): { fetch: typeof fetch; drop: () => void } {
   const streams = new Set<AbortController>();
   return {

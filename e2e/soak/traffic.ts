@@ -12,11 +12,14 @@ export interface TrafficOptions {
   cancelsPerSecond: number;
   /** The sessions that last as long as the traffic. */
   lasting: readonly ClientKind[];
-  /** Whether sessions are opened and left as well. */
+  /** Whether it opens and abandons sessions as well. */
   abandons: boolean;
 }
 
-/** Calls under way at a member that is down, or on a slow machine: more than its places, less than a client has descriptors for. */
+/**
+ * Limit of calls in flight at a member that is down, or on a slow machine: above the member's concurrency limit, below
+ * a client's descriptors.
+ */
 const MOST_AT_MEMBER = 300;
 /** Longer than the soak: only a cancel ends such a call. */
 const SLOW_MS = 3_600_000;
@@ -33,7 +36,7 @@ const pick: Random = (all) => {
   return one;
 };
 
-/** Throws where the answer is not the one that belongs to the call. */
+/** Makes one call. Throws if the answer does not belong to the call. */
 type Kind = (client: SoakClient, member: Member) => Promise<void>;
 
 const textOf = (result: Awaited<ReturnType<SoakClient['call']>>) => result.content[0]?.text ?? '';
@@ -62,21 +65,21 @@ const KINDS: Record<string, Kind> = {
     if (!text.includes('Ada')) throw new Error(`wrong answer: ${text.slice(0, 200)}`);
   },
 };
-/** How often each kind is called among 100 calls. */
+/** Calls of each kind among 100. */
 const SHARES = Object.entries({ echo: 91, progress: 3, fail: 2, big: 2, elicit: 2 });
 const BY_SHARE = SHARES.flatMap(([kind, share]) => Array<string>(share).fill(kind));
 
-/** Milliseconds of the monotonic clock at the begin, and milliseconds. */
+/** Start in milliseconds of the monotonic clock, and duration in milliseconds. */
 export interface Opening {
   began: number;
   took: number;
 }
 
-/** The traffic of a soak: it runs until it is stopped, and its outcomes tell what failed. */
+/** The traffic of a soak: it runs until it is stopped, and records failures in its outcomes. */
 export interface Traffic {
-  /** Stops it, waits for the calls under way, and ends the lasting sessions. */
+  /** Stops the traffic, waits for the calls in flight, and ends the lasting sessions. */
   stop(): Promise<void>;
-  /** How long each new session needed until it had a list and an answer. */
+  /** Duration of each new session's opening, until it had a list and an answer. */
   readonly openings: Opening[];
   readonly cancelled: () => number;
 }
@@ -129,7 +132,7 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   };
 }
 
-/** Runs something at a fixed rate, whatever its runs take. After a delay it catches up. */
+/** Calls `run` at a fixed rate, without waiting for its result. After a delay it catches up. */
 async function repeat(pauseMs: number, going: () => boolean, run: () => void): Promise<void> {
   const begun = performance.now();
   for (let done = 0; going();) {
@@ -169,7 +172,7 @@ function expectTools(names: readonly string[], steady: readonly Member[]): void 
   if (missing.length > 0) throw new Error(`the list lacks ${missing.join(', ')}`);
 }
 
-/** Opens a session, uses it, and goes without a word; each second one leaves a call under way. */
+/** Opens a session, uses it, and abandons it without a DELETE; about half of them leave a call in flight. */
 async function abandonOne(
   { url, outcomes, lasting }: TrafficOptions,
   steady: Member[],
