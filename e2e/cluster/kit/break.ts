@@ -4,19 +4,22 @@ import { nodesOf, type Places, usualPlaces } from './places.ts';
 import { halt } from './processes.ts';
 import { startNode } from './start-node.ts';
 
-/** Ways to break the cluster of this machine, and to mend it. */
+/** Injects faults into the cluster of this machine, and repairs them. */
 export interface Breakable {
-  /** Kills a process of the control plane, and starts it again after so many milliseconds. Returns when the API server is ready. */
+  /**
+   * Kills a process of the control plane, and restarts it after so many milliseconds. Returns when the API server is
+   * ready.
+   */
   restart(name: ControlPlaneProcess, away?: number): Promise<void>;
-  /** Kills the processes of the containers of a pod, without a word to the cluster. @throws where none runs */
+  /** Kills the processes of a pod's containers without notice to the cluster. @throws if none runs */
   killPod(name: string): void;
-  /** Pulls the plug of a node: all its processes die at once. */
+  /** Kills all processes of a node at once, as a power failure does. */
   killNode(name: string): Promise<void>;
-  /** Starts a node that was killed; its pods are gone. */
+  /** Starts a killed node; its pods are gone. */
   startNode(name: string): void;
 }
 
-/** Undefined where the kubeconfig is that of another cluster. */
+/** Returns undefined if the kubeconfig is that of another cluster. */
 export function breakable(kubeconfig: string, places: Places = usualPlaces()): Breakable | undefined {
   if (kubeconfig !== places.kubeconfig) return undefined;
   return {
@@ -38,7 +41,7 @@ export function breakable(kubeconfig: string, places: Places = usualPlaces()): B
   };
 }
 
-/** Containers have the name of their pod as HOSTNAME; the process that holds a pod's network has not. */
+/** Containers have the name of their pod as HOSTNAME; the pause process has not. */
 function containerProcesses(pod: string): number[] {
   const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
   return pids.filter((pid) => environmentOf(pid).includes(`HOSTNAME=${pod}`)).map(Number);
@@ -48,7 +51,7 @@ function environmentOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   } catch {
-    // It has ended meanwhile.
+    // The process has just ended.
     return [];
   }
 }

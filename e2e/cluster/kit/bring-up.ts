@@ -23,7 +23,7 @@ import { halt, processOf, until } from './processes.ts';
 import { removeControlGroups, runInNode, startNode } from './start-node.ts';
 import { USUAL } from './versions.ts';
 
-/** The kubelet sets these for the whole machine; they are put back. */
+/** The kubelet sets these for the whole machine, and `takeDown` restores them. */
 const SYSCTLS = [
   'vm.overcommit_memory',
   'vm.panic_on_oom',
@@ -34,7 +34,7 @@ const SYSCTLS = [
 ];
 const CONTROL_GROUPS_MS = 10_000;
 
-/** What a run was started with. */
+/** Options of the cluster that runs. */
 const Started = z.object({ nodes: z.int().nonnegative(), kubernetes: z.string().default(USUAL) });
 
 function startedWith({ run: folder }: Places): z.infer<typeof Started> | undefined {
@@ -42,18 +42,18 @@ function startedWith({ run: folder }: Places): z.infer<typeof Started> | undefin
   return existsSync(file) ? Started.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined;
 }
 
-/** What runs already is not changed to something else. */
+/** Throws if the running cluster has other options than the wanted ones. */
 function checkSame(runs: z.infer<typeof Started>, wanted: z.infer<typeof Started>): void {
   if (runs.nodes === wanted.nodes && runs.kubernetes === wanted.kubernetes) return;
   throw new Error(`it runs Kubernetes ${runs.kubernetes} with ${runs.nodes} nodes: take it down first`);
 }
 
-/** Whether the API server of this cluster runs. */
+/** Returns whether the API server of this cluster runs. */
 export function isUp(places: Places): boolean {
   return processOf(places, 'apiserver') !== undefined;
 }
 
-/** Installs and builds what is missing; with nothing to do it takes no time. */
+/** Installs and builds missing programs; returns at once if there are none. */
 export async function prepare(places: Places, tell: Tell): Promise<void> {
   mkdirSync(places.images, { recursive: true });
   await installPackages(places, tell);
@@ -61,7 +61,7 @@ export async function prepare(places: Places, tell: Tell): Promise<void> {
   packPause(places);
 }
 
-/** The container that holds the namespaces of a pod. */
+/** Packs the image of the container that holds the namespaces of a pod. */
 function packPause({ sharedBin, images }: Places): void {
   const archive = join(images, 'pause.tar');
   if (existsSync(archive)) return;
@@ -76,10 +76,10 @@ function packPause({ sharedBin, images }: Places): void {
   }
 }
 
-/** Brings a cluster up with so many real nodes, 0 for an API server alone; what runs of it already stays. */
+/** Starts a cluster with so many real nodes, 0 for an API server alone. Processes that already run stay. */
 export async function bringUp(places: Places, nodes: number, tell: Tell): Promise<void> {
   const started = startedWith(places);
-  // What a run left that was not taken down, or that the machine lost by a restart, is begun anew.
+  // Removes the remains of a run that was not taken down, or that a restart of the machine interrupted.
   if (!isUp(places)) await takeDown(places);
   else if (started) checkSame(started, { nodes, kubernetes: places.kubernetes.name });
   await prepare(places, tell);
@@ -114,17 +114,17 @@ async function keepSysctls({ run: folder }: Places): Promise<void> {
   writeFileSync(file, stdout);
 }
 
-/** Imports an archive of images into all nodes that run. */
+/** Imports an archive of images into all running nodes. */
 export async function importImages(places: Places, archive: string): Promise<void> {
   const nodes = startedWith(places)?.nodes ?? 0;
   const command = ['ctr', '-n', 'k8s.io', 'images', 'import', '--digests=false', archive];
   await Promise.all(nodesOf(nodes).map((node) => runInNode(places, node, command)));
 }
 
-/** Ends all that `bringUp` started, and takes away what it made; programs and images stay. */
+/** Ends all processes that `bringUp` started, and deletes their state; programs and images stay. */
 export async function takeDown(places: Places): Promise<void> {
   const nodes = readdirIfThere(places.processes).filter((name) => /^n\d+$/.test(name));
-  // Nothing of it is kept, so nothing has to end well.
+  // All state is deleted, so no process needs a clean exit.
   await halt(places, [...nodes, ...CONTROL_PLANE], 'SIGKILL');
   for (const label of nodeNamespaces()) await untilControlGroupsGo(label);
   await removeNetwork();

@@ -21,14 +21,14 @@ import { chooseVersion, type KubernetesVersion, moduleVersion, USUAL } from './v
 
 const SOURCES = ['go.mod', 'go.sum', 'main.go'];
 const sourcesOf = (name: string) => (name === USUAL ? [...SOURCES, 'pause/main.go'] : SOURCES);
-/** Go of the module proxy, where the one that is installed is too old to fetch it by itself. */
+/** Go as a module of the proxy, for installed releases that are too old to fetch it. */
 const TOOLCHAIN = 'v0.0.1-go1.26.7';
 const MINUTES = 60_000;
 const TELL_EVERY_MS = 15_000;
 
 export type Tell = (line: string) => void;
 
-/** Installs what is missing of Debian's packages, and Go where something is to be built. Services that they bring stay off. */
+/** Installs missing Debian packages, and Go if programs must be built. Services of the packages stay off. */
 export async function installPackages(places: Places, tell: Tell): Promise<void> {
   const packages = [
     ...missingPackages(),
@@ -49,7 +49,10 @@ export async function installPackages(places: Places, tell: Tell): Promise<void>
   }
 }
 
-/** The Go to build with: from 1.21 on it fetches the version that go.mod asks for, an older one has it fetched as a module. */
+/**
+ * Returns the path of Go. From 1.21 on, Go fetches the version in go.mod itself; for an older one, Go is fetched as a
+ * module.
+ */
 export async function findGo(): Promise<string> {
   const { stdout } = await runProgram('go', ['env', 'GOVERSION'], { deadline: 10_000 });
   const [, minor = '0'] = /^go1\.(\d+)/.exec(stdout) ?? [];
@@ -65,7 +68,7 @@ export async function findGo(): Promise<string> {
   return join(Dir, 'bin/go');
 }
 
-/** What programs say of their own versions. */
+/** Returns the flags that set the version of the programs. */
 function linkerFlags({ release, source, name }: KubernetesVersion): string {
   const [major = '', minor = ''] = release.slice(1).split('.');
   const base = 'k8s.io/component-base/version';
@@ -78,7 +81,7 @@ function linkerFlags({ release, source, name }: KubernetesVersion): string {
   return ['-s -w', ...Object.entries(values).map(([variable, value]) => `-X ${variable}=${value}`)].join(' ');
 }
 
-/** Runs `go build`, which names each package that it compiles, and tells now and then how far it is. */
+/** Runs `go build`, which prints each package that it compiles, and reports progress now and then. */
 async function goBuild(go: string, cwd: string, args: readonly string[], tell: Tell): Promise<void> {
   const env = { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
   const child = spawn(go, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 40 * MINUTES });
@@ -106,19 +109,19 @@ function hashOfSources({ source, name }: KubernetesVersion): string {
 /** A release, and the folder of its programs. */
 type Build = readonly [version: KubernetesVersion, bin: string];
 
-/** What a release needs: its own programs, and first those that all share. */
+/** Returns the builds of a release: first the shared programs, then its own. */
 function buildsOf({ kubernetes, bin, sharedBin }: Places): Build[] {
   const usual: Build = [chooseVersion(undefined), sharedBin];
   return kubernetes.name === USUAL ? [usual] : [usual, [kubernetes, bin]];
 }
 
-/** Whether the programs are there, as go.mod and the sources say them now. */
+/** Returns whether the programs exist and match the current go.mod and sources. */
 function isBuilt([version, bin]: Build): boolean {
   const stamp = join(bin, 'stamp');
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === hashOfSources(version);
 }
 
-/** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they are there. */
+/** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they exist. */
 export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
   for (const build of buildsOf(places)) if (!isBuilt(build)) await buildRelease(build, places, tell);
 }
@@ -128,7 +131,7 @@ async function buildRelease([version, bin]: Build, { sharedBin }: Places, tell: 
   const go = await findGo();
   tell(`building Kubernetes ${version.release}: with empty caches that takes ten minutes`);
   const flags = ['-v', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(version)];
-  // Of one package alone the program would be called by its folder.
+  // Go names the program of a single package after its folder.
   const [to, packages] = version.name === USUAL ? [`${bin}/`, ['.', './pause', 'tool']] : [join(bin, 'kube'), ['.']];
   await goBuild(go, version.source, ['build', ...flags, '-o', to, ...packages], tell);
   link('kube', join(bin, 'kubectl'));

@@ -8,11 +8,11 @@ import { renderDns, writeCorefile } from './render-dns.ts';
 const ETCD = 'http://127.0.0.1:2379';
 const ISSUER = `https://kubernetes.default.svc.${DOMAIN}`;
 
-/** Processes of the control plane in the order in which they end. */
+/** Processes of the control plane, in the order of their shutdown. */
 export const CONTROL_PLANE = ['coredns', 'scheduler', 'controller-manager', 'apiserver', 'etcd'] as const;
 export type ControlPlaneProcess = (typeof CONTROL_PLANE)[number];
 
-/** Flags as one writes them, `true` for those without a value. */
+/** Formats flags; `true` stands for a flag without a value. */
 const flags = (values: Record<string, string | true>) =>
   Object.entries(values).map(([name, value]) => (value === true ? `--${name}` : `--${name}=${value}`));
 
@@ -97,7 +97,7 @@ export function launchControlPlane(places: Places, name: ControlPlaneProcess): v
   launch(places, name, [join(programs, 'kube'), ...COMMANDS[name](places)]);
 }
 
-/** kubectl as the administrator. */
+/** Runs kubectl as the administrator. */
 export async function kubectl(places: Places, args: readonly string[], input?: string) {
   return runProgram(join(places.bin, 'kubectl'), ['--kubeconfig', places.kubeconfig, ...args], {
     deadline: 30_000,
@@ -109,7 +109,7 @@ export async function awaitApiServer(places: Places): Promise<void> {
   await until('kube-apiserver', 120, async () => (await kubectl(places, ['get', '--raw', '/readyz'])).code === 0);
 }
 
-/** Brings up etcd, the API server, the controllers, the scheduler and DNS; returns when the API server is ready. */
+/** Starts etcd, the API server, the controllers, the scheduler and DNS; returns when the API server is ready. */
 export async function startControlPlane(places: Places): Promise<void> {
   launchControlPlane(places, 'etcd');
   await until('etcd', 60, async () => (await fetch(`${ETCD}/health`, { signal: AbortSignal.timeout(1000) })).ok);

@@ -5,7 +5,7 @@ import { findGo } from './build-programs.ts';
 const MINUTES = 60_000;
 const Module = z.object({ Dir: z.string() });
 
-/** The folder with the files of a Go module, `path@version`, which the module proxy has; Go keeps it from run to run. */
+/** Returns the folder of a Go module, `path@version`, from the module proxy. Go caches it between runs. */
 export async function fetchModule(module: string): Promise<string> {
   const go = await findGo();
   const { stdout, stderr } = await runProgram(go, ['mod', 'download', '-json', module], { deadline: 5 * MINUTES });

@@ -15,7 +15,7 @@ const API_NAMES = [
   `IP:${API_ADDRESS}`,
 ];
 
-/** Who is who: the subject of each client certificate, by file. */
+/** The subject of each client certificate, by file. */
 const CLIENTS: Record<string, string> = {
   'apiserver-kubelet': '/O=system:masters/CN=apiserver-kubelet-client',
   'front-proxy': '/CN=front-proxy-client',
@@ -66,13 +66,13 @@ async function issue({ certificates }: Places, { file, subject, names }: Wanted)
   ]);
 }
 
-/** The key that signs the tokens of service accounts. */
+/** Creates the key that signs the tokens of service accounts. */
 async function makeTokenKey({ certificates }: Places): Promise<void> {
   const file = join(certificates, 'tokens.key');
   if (!existsSync(file)) await run('openssl', ['genrsa', '-out', file, '2048']);
 }
 
-/** Certificates of the control plane and of each node. Those that are there stay. */
+/** Issues certificates for the control plane and for each node. Existing certificates stay. */
 export async function issueCertificates(places: Places, nodes: number): Promise<void> {
   await makeAuthority(places);
   await Promise.all([
@@ -93,7 +93,7 @@ export async function issueCertificates(places: Places, nodes: number): Promise<
   }
 }
 
-/** `<client>.kubeconfig`, with all that it needs inside. */
+/** Writes a self-contained `<client>.kubeconfig`. */
 function writeKubeconfig(places: Places, client: string, server: string): void {
   const base64 = (file: string) => readFileSync(join(places.certificates, file)).toString('base64');
   const kubeconfig = {

@@ -7,13 +7,13 @@ import { openKind } from './open-kind.ts';
 const { PATH = '' } = process.env;
 let folder: string;
 
-/** A program that notes how it was called, and then does what a script says. */
+/** Writes a program that logs its arguments, and then runs a script. */
 function program(name: string, script = 'exit 0'): void {
   writeFileSync(join(folder, name), `#!/bin/sh\nprintf '%s\\n' "${name} $*" >>${folder}/calls\n${script}\n`, {
     mode: 0o755,
   });
 }
-/** One by one, without the folder of the run, which has another name each time. */
+/** Returns the calls one by one, without the folder of the run, whose name changes. */
 const calls = () =>
   readFileSync(join(folder, 'calls'), 'utf8')
     .trim()
@@ -67,8 +67,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a cluster by kind', () => {
-  it('is made with the images in its node and its addresses led there, and goes with all that it brought', async () => {
+describe('openKind', () => {
+  it('creates a cluster with the images in its node and routes to its addresses, and removes all of them at the end', async () => {
     program('kind', `[ $1 = create ] && cp "$6" ${folder}/config; exit 0`);
     const before = leftFolders();
     const cluster = await open();
@@ -83,14 +83,14 @@ describe('a cluster by kind', () => {
     expect(leftFolders()).toEqual(before);
   });
 
-  it('has the node of an image that is asked for', async () => {
+  it('uses the given image for the node', async () => {
     const cluster = await open({ image: 'mirror.example/node:v1' });
     if ('missing' in cluster) throw new Error(cluster.missing);
     await cluster.close();
     expect(calls()[3]).toBe(CREATED.replace(' --name', ' --image mirror.example/node:v1 --name'));
   });
 
-  it('is made by somebody who is not root with sudo', async () => {
+  it('uses sudo for the routes if the user is not root', async () => {
     program('sudo');
     const cluster = await open({ uid: 1000 });
     if ('missing' in cluster) throw new Error(cluster.missing);
@@ -107,7 +107,7 @@ describe('a cluster by kind', () => {
     ['kubectl', '--kubeconfig', [PACKED, CREATED, LOADED, WAITED]],
     ['ip', 'route', [PACKED, CREATED, LOADED, WAITED, ASKED, 'ip route replace 10.244.0.0/24 via 172.18.0.3']],
   ])(
-    'of which %s %s fails says why, whatever comes of taking it away, and leaves nothing',
+    'reports a failure of %s %s, also after a failed deletion, and leaves nothing',
     async (name, step, done) => {
       const before = leftFolders();
       const fails = 'echo "no room to $1" >&2; exit 1';
@@ -118,20 +118,20 @@ describe('a cluster by kind', () => {
     },
   );
 
-  it('is not made, and none is taken away, where there is one of that name', async () => {
+  it('refuses to create or delete a cluster if kind has one of that name', async () => {
     program('kind', '[ $1 = get ] && printf "other\\nvmcp-e2e\\n"; exit 0');
     await expect(open()).rejects.toThrow('kind has a cluster vmcp-e2e: another run uses it, or left it');
     expect(calls()).toEqual(['docker info', LISTED]);
   });
 
-  it('is missing where one of its programs is, by name', async () => {
+  it('names each missing program', async () => {
     process.env.PATH = folder;
     rmSync(join(folder, 'helm'));
     rmSync(join(folder, 'kind'));
     expect(await open()).toEqual({ missing: 'E2E_CLUSTER=kind needs kind, helm' });
   });
 
-  it('is missing where Docker is a client without a daemon, and nothing is begun', async () => {
+  it('reports a Docker client without a daemon, and starts nothing', async () => {
     program('docker', 'exit 1');
     expect(await open()).toEqual({
       missing: 'E2E_CLUSTER=kind needs Docker, and no daemon answers docker info: start it',
@@ -139,14 +139,14 @@ describe('a cluster by kind', () => {
     expect(calls()).toEqual(['docker info']);
   });
 
-  it('is missing for somebody who may lead no addresses there, and nothing is begun', async () => {
+  it('reports a user who may not add routes, and starts nothing', async () => {
     program('sudo', 'exit 1');
     const missing = expect.stringContaining('E2E_CLUSTER=kind needs root, or sudo without a password') as unknown;
     expect(await open({ uid: 1000 })).toEqual({ missing });
     expect(calls()).toEqual(['docker info', 'sudo -n true']);
   });
 
-  it('is missing elsewhere than on Linux', async () => {
+  it('reports a system other than Linux', async () => {
     const missing = expect.stringContaining('E2E_CLUSTER=kind needs Linux') as unknown;
     expect(await open({ platform: 'darwin' })).toEqual({ missing });
   });

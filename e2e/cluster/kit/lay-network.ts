@@ -9,8 +9,8 @@ async function isThere(command: string): Promise<boolean> {
 }
 
 /**
- * Every node is a network namespace on one bridge, with no way out of the machine. The host reaches pods and Services too;
- * where no node answers for them, the unreachable routes keep that traffic off the real network.
+ * Connects the nodes, each a network namespace, by one bridge without a route out of the machine. The host reaches pods
+ * and Services, too. Unreachable routes keep traffic without a node off the real network.
  */
 export async function layNetwork(count: number): Promise<void> {
   if (await isThere(`link show ${BRIDGE}`)) return;
@@ -32,7 +32,7 @@ async function connectNode(node: ClusterNode, nodes: readonly ClusterNode[]): Pr
   await ip(`-n ${label} link set lo up`);
   await ip(`-n ${label} link set eth0 up`);
   await ip(`-n ${label} addr add ${address}/24 dev eth0`);
-  // A packet to a Service needs a route before kube-proxy gets to rewrite it.
+  // A packet to a Service needs a route before kube-proxy can rewrite it.
   await ip(`-n ${label} route add ${SERVICE_RANGE} via ${HOST}`);
   for (const other of nodes) {
     if (other !== node) await ip(`-n ${label} route add ${other.pods} via ${other.address}`);
@@ -40,7 +40,7 @@ async function connectNode(node: ClusterNode, nodes: readonly ClusterNode[]): Pr
   await ip(`route add ${pods} via ${address}`);
 }
 
-/** Names of the network namespaces of nodes, those that a crashed run left included. */
+/** Returns the names of the nodes' network namespaces, including those of a crashed run. */
 export function nodeNamespaces(): string[] {
   try {
     return readdirSync('/run/netns').filter((name) => /^vmcp-n\d+$/.test(name));
@@ -53,10 +53,10 @@ function nodeLinks(): string[] {
   return readdirSync('/sys/class/net').filter((name) => /^vmcp-n\d+$/.test(name));
 }
 
-/** Takes away all that `layNetwork` laid; what is not there is no error. */
+/** Removes all networks of `layNetwork`; a missing one is no error. */
 export async function removeNetwork(): Promise<void> {
   const away = (command: string) => runProgram('ip', command.split(' '), { deadline: 10_000 });
-  // A container of somebody else that began meanwhile may keep a namespace, and with it its link.
+  // A foreign container that was started later may keep a namespace, and with it its link.
   for (const name of nodeLinks()) await away(`link del ${name}`);
   for (const name of nodeNamespaces()) await away(`netns del ${name}`);
   await away(`link del ${BRIDGE}`);

@@ -16,7 +16,7 @@ beforeEach(() => {
   for (const name of [...DEBIAN, 'busybox', 'go', 'apt-get']) program(name);
   mkdirSync(join(folder, 'cgroup/memory'), { recursive: true });
   writeFileSync(join(folder, 'cgroup/memory/cgroup.procs'), '');
-  // Of root in a container that is privileged: all of them.
+  // The capabilities of root in a privileged container: all of them.
   const capabilities = (1n << 41n) - 1n;
   machine = { platform: 'linux', uid: 0, capabilities, controlGroups: join(folder, 'cgroup') };
   process.env.PATH = join(folder, 'bin');
@@ -26,8 +26,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a machine without what a cluster needs is told so, with what to do', () => {
-  it('and one that has all of it can have one', () => {
+describe('whyNoCluster', () => {
+  it('accepts a machine that has everything', () => {
     expect(whyNoCluster(machine)).toBeUndefined();
   });
 
@@ -44,11 +44,11 @@ describe('a machine without what a cluster needs is told so, with what to do', (
       () => ({ controlGroups: join(folder, 'none') }),
       'needs control groups that can be written, and FOLDER/none has none: start the container with --privileged',
     ],
-  ])('%s', (_, change, why) => {
+  ])('names the problem and the remedy: %s', (_, change, why) => {
     expect(whyNoCluster({ ...machine, ...change() })).toBe(why.replace('FOLDER', folder));
   });
 
-  it('no Go, and nothing that installs it: by the names of the packages', () => {
+  it('lists the missing packages on a machine without Go and without apt-get', () => {
     for (const name of ['go', 'runc', 'apt-get']) rmSync(join(folder, 'bin', name));
     const why = whyNoCluster(machine) ?? '';
     expect(why).toMatch(
@@ -57,12 +57,12 @@ describe('a machine without what a cluster needs is told so, with what to do', (
     expect(why).not.toContain('containerd,');
   });
 
-  it('no Go, which apt-get installs then', () => {
+  it('accepts a machine without Go, as apt-get can install it', () => {
     for (const name of ['go', 'runc']) rmSync(join(folder, 'bin', name));
     expect(whyNoCluster(machine)).toBeUndefined();
   });
 
-  it('control groups of version 2 are some, too', () => {
+  it('accepts control groups of version 2', () => {
     rmSync(join(folder, 'cgroup/memory'), { recursive: true });
     expect(whyNoCluster(machine)).toContain('needs control groups');
     writeFileSync(join(folder, 'cgroup/cgroup.controllers'), 'cpu memory');

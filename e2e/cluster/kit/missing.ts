@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isInstalled } from '../../redis/is-installed.ts';
 
-/** A program, or a file, and the package of Debian that has it. */
+/** A program or a file, and its Debian package. */
 const PACKAGES: Record<string, string> = {
   openssl: 'openssl',
   sysctl: 'procps',
@@ -19,17 +19,17 @@ const PACKAGES: Record<string, string> = {
   '/usr/lib/cni/bridge': 'containernetworking-plugins',
 };
 
-// capabilities(7): what namespaces, mounts and interfaces need.
+// capabilities(7): namespaces, mounts and interfaces need these.
 const CAPABILITIES = { CAP_NET_ADMIN: 12, CAP_SYS_ADMIN: 21 };
 
 const isThere = (program: string) => (program.startsWith('/') ? existsSync(program) : isInstalled(program));
 
-/** Packages of Debian that are still to be installed. */
+/** Returns the Debian packages that are still missing. */
 export function missingPackages(): string[] {
   return Object.entries(PACKAGES).flatMap(([program, name]) => (isThere(program) ? [] : [name]));
 }
 
-/** What of a machine matters to a cluster of its processes. */
+/** The properties of a machine that a cluster of its processes needs. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   /** User id of this process. */
@@ -56,13 +56,13 @@ const canWrite = (folder: string) => {
   }
 };
 
-/** Of version 2, or the memory of version 1. */
+/** Returns whether there are control groups of version 2, or the memory controller of version 1. */
 const hasControlGroups = (folder: string) =>
   ['cgroup.controllers', 'memory/cgroup.procs'].some(
     (file) => canWrite(dirname(join(folder, file))) && existsSync(join(folder, file)),
   );
 
-/** Why no cluster can be brought up on this machine, and what to do; undefined: one can be. */
+/** Returns the reason why this machine cannot run a cluster, with the remedy; undefined if it can. */
 export function whyNoCluster(machine: Machine = thisMachine()): string | undefined {
   const { platform, uid, capabilities, controlGroups } = machine;
   if (platform !== 'linux') return 'needs Linux: its nodes are namespaces of this machine';

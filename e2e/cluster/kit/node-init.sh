@@ -4,7 +4,7 @@
 set -eu
 name=$1 address=$2 logs=$3 bin=$4 images=$5 dir=$6 kubeconfig=$7
 
-mount --make-rshared / # so that volumes get from the kubelet to containerd
+mount --make-rshared / # so that volumes of the kubelet reach containerd
 mount --bind "$dir/var" /var
 mount --bind "$dir/run" /run
 hostname "$name"

@@ -14,17 +14,17 @@ const READY_S = 120;
 const CONFIG = {
   kind: 'Cluster',
   apiVersion: 'kind.x-k8s.io/v1alpha4',
-  // Each node takes itself for the whole machine, and the control plane asks for a processor: where a machine has two, one node
-  // has no room for the pods of the suites that run at the same time.
+  // Each node reports all processors of the machine, and the control plane requests one. On a machine with two, a
+  // single node has no capacity for the pods of concurrent suites.
   nodes: [{ role: 'control-plane' }, { role: 'worker' }, { role: 'worker' }],
   networking: { podSubnet: POD_RANGE, serviceSubnet: SERVICE_RANGE },
 };
 
 interface KindOptions {
-  /** Makes the archive of the images of the tests at a path. */
+  /** Writes the archive of the test images to a path. */
   readonly pack: (archive: string) => Promise<void>;
   readonly tell: Tell;
-  /** Image of the node. Absent: the one that this kind names, from a registry. */
+  /** Image of the node. Absent: the default of this kind, from a registry. */
   readonly image?: string | undefined;
   readonly platform: NodeJS.Platform;
   /** User id of this process. */
@@ -36,7 +36,7 @@ export interface KindCluster {
   close(): Promise<void>;
 }
 
-/** What is missing for a cluster by kind, and what to do; undefined: nothing. */
+/** Returns the missing requirements of a kind cluster, with the remedy; undefined: none. */
 async function whyNoKind({ platform, uid }: KindOptions): Promise<string | undefined> {
   if (platform !== 'linux')
     return 'needs Linux: elsewhere Docker runs in a machine whose pods are not reached from here';
@@ -50,15 +50,15 @@ async function whyNoKind({ platform, uid }: KindOptions): Promise<string | undef
 }
 
 /**
- * Makes a cluster of two nodes and one for the control plane by kind, with the images of the tests in them. Suites reach pods and
- * Services by their addresses, as on the cluster of this machine.
+ * Creates a kind cluster of a control plane and two nodes, with the test images in them. Suites reach pods and Services
+ * by their addresses, as on the cluster of this machine.
  */
 export async function openKind(options: KindOptions): Promise<KindCluster | { missing: string }> {
   const { pack, tell, image, uid } = options;
   const missing = await whyNoKind(options);
   if (missing !== undefined) return { missing: `E2E_CLUSTER=kind ${missing}` };
   const clusters = await run('kind', ['get', 'clusters'], { deadline: ASK_MS });
-  // What goes wrong from here on takes the cluster away, which would be that of somebody else.
+  // Later failures delete the cluster, which must not hit a cluster of another run.
   if (clusters.split('\n').includes(NAME))
     throw new Error(`kind has a cluster ${NAME}: another run uses it, or left it: kind delete cluster --name ${NAME}`);
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-kind-'));
@@ -89,18 +89,18 @@ export async function openKind(options: KindOptions): Promise<KindCluster | { mi
       routes.push(range);
     }
   } catch (problem) {
-    // What went wrong first is what has to be mended.
+    // The first failure is the one to report.
     await close().catch(() => undefined);
     throw problem;
   }
   return { kubeconfig, close };
 }
 
-/** Which node leads to which addresses: each to those of its pods, any to those of Services. */
+/** Returns the routes of each node: one to its pods, and one to Services through any node. */
 async function rangesOf(kubeconfig: string): Promise<{ range: string; address: string }[]> {
   const kubectl = (...args: string[]) =>
     run('kubectl', ['--kubeconfig', kubeconfig, ...args], { deadline: (READY_S + 10) * 1000 });
-  // kind itself waits for the control plane alone, and a node that is not ready may have no range yet.
+  // kind itself waits for the control plane only, and a node that is not ready may have no range yet.
   await kubectl('wait', 'node', '--all', '--for=condition=Ready', `--timeout=${READY_S}s`);
   const columns = '{.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}';
   const answer = await kubectl('get', 'nodes', '-o', `jsonpath={range .items[*]}${columns}{"\\n"}{end}`);

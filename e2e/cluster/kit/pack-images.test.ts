@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Two layers of the same files, written anew each time. */
+/** Packs two layers of the same files, which it writes anew each time. */
 function pack(name: string): string {
   const [base, app] = [join(folder, `${name}-base`), join(folder, `${name}-app`)];
   for (const at of [base, app]) mkdirSync(at);
@@ -41,13 +41,13 @@ interface Descriptor {
   annotations?: Record<string, string>;
 }
 
-describe('images that are packed without a builder', () => {
-  it('are the same for the same files, whenever they were written', () => {
+describe('packImages', () => {
+  it('makes the same archive of the same files, regardless of their times', () => {
     expect(hashOf(pack('one'))).toBe(hashOf(pack('two')));
     expect(hashOf(pack('other'))).not.toBe(hashOf(join(folder, 'one.tar')));
   });
 
-  it('hold every blob under its digest, a layer that several have once, and their names', () => {
+  it('stores each blob under its digest, a shared layer once, and the names of the images', () => {
     const archive = pack('whole');
     const blob = (digest: string) => entryOf(archive, `./blobs/sha256/${digest.slice('sha256:'.length)}`);
     const manifestOf = (digest: string) =>
@@ -67,8 +67,8 @@ describe('images that are packed without a builder', () => {
   });
 });
 
-describe('the Dockerfiles', () => {
-  it('are given every script that the build reads', () => {
+describe('readDockerfile', () => {
+  it('reads Dockerfiles whose build context has every script of the build', () => {
     const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
     const needed = ['scripts/build.ts', ...(read('scripts/build.ts').match(/scripts\/[\w-]+\.ts/g) ?? [])];
     for (const script of needed) expect(read('.dockerignore')).toContain(`!${script}\n`);
@@ -78,7 +78,7 @@ describe('the Dockerfiles', () => {
   it.each([
     ['operator', '/app/dist'],
     ['runtime', '/app/runtime.js'],
-  ])('of the %s are read: what it starts, as whom, and how its files come together', (program, starts) => {
+  ])('returns the entrypoint, the user and the staging commands of the %s', (program, starts) => {
     const { stage, config } = readDockerfile(join(ROOT, program, 'Dockerfile'));
     expect(config.Entrypoint[0]).toBe('node');
     expect(config.Entrypoint.join(' ')).toContain(starts);

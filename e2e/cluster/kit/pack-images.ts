@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A folder as a layer; absent `at`: the root of the image. The same folder in several images is stored once. */
+/** A folder as a layer; absent `at`: the root of the image. A folder in several images is stored once. */
 interface Layer {
   readonly folder: string;
   readonly at?: string;
@@ -23,10 +23,10 @@ const PLATFORM = { os: 'linux', architecture: process.arch === 'x64' ? 'amd64' :
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
 const LARGEST = 2 ** 31 - 1;
 
-/** A tar archive that is the same for the same files. */
+/** Makes a tar archive that is identical for identical files. */
 function tar(folder: string, at = ''): Buffer {
   const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
-  // r: targets of links are left alone.
+  // r: the transformation skips the targets of links.
   const moved = at === '' ? [] : [`--transform=flags=r;s,^\\.,.${at},`];
   const { status, stdout, stderr } = spawnSync('tar', [...same, ...moved, '-C', folder, '-cf', '-', '.'], {
     maxBuffer: LARGEST,
@@ -35,7 +35,7 @@ function tar(folder: string, at = ''): Buffer {
   return stdout;
 }
 
-/** Packs images into one archive in the layout of the image specification: no registry, no builder. */
+/** Packs images into one archive in the layout of the image specification, without a registry or a builder. */
 export function packImages(archive: string, images: readonly Image[]): void {
   const layout = mkdtempSync(join(tmpdir(), 'vmcp-images-'));
   const blobs = join(layout, 'blobs', 'sha256');
@@ -59,7 +59,7 @@ export function packImages(archive: string, images: readonly Image[]): void {
       ...PLATFORM,
       created: EPOCH,
       config,
-      // Layers are not compressed, so their digests are those of what they hold.
+      // Layers are not compressed, so diff ids equal their digests.
       rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
       history: layers.map(() => ({ created: EPOCH, created_by: 'vmcp' })),
     };
@@ -76,7 +76,7 @@ export function packImages(archive: string, images: readonly Image[]): void {
     const manifests = images.map(manifestOf);
     writeFileSync(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, mediaType: index, manifests }));
     writeFileSync(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
-    // On a new machine nothing has made its folder yet.
+    // On a new machine the folder does not exist yet.
     mkdirSync(dirname(archive), { recursive: true });
     writeFileSync(`${archive}.new`, tar(layout));
     renameSync(`${archive}.new`, archive);

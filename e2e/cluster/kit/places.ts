@@ -2,18 +2,18 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { chooseVersion, type KubernetesVersion } from './versions.ts';
 
-/** Where a cluster lives. Everything is below `base`, outside the checkout. */
+/** The folders of a cluster. All are below `base`, outside the checkout. */
 export interface Places {
   readonly base: string;
   /** The release of Kubernetes that runs there. */
   readonly kubernetes: KubernetesVersion;
-  /** Its programs, with kubectl and helm, kept from run to run. */
+  /** Its programs, with kubectl and helm, cached between runs. */
   readonly bin: string;
   /** Programs that all releases share: etcd, CoreDNS, helm, pause. */
   readonly sharedBin: string;
-  /** Archives of images, kept too. */
+  /** Archives of images, cached between runs. */
   readonly images: string;
-  /** What one run made; goes with it. */
+  /** Files of one run, deleted at its end. */
   readonly run: string;
   readonly certificates: string;
   readonly logs: string;
@@ -24,7 +24,7 @@ export interface Places {
 }
 
 export function placesOf(base: string, kubernetes: KubernetesVersion): Places {
-  // A node has a /var and a /run of its own.
+  // Each node mounts a separate /var and /run.
   if (/^\/(var|run)\//.test(base)) throw new Error(`a cluster cannot live in ${base}: not below /var or /run`);
   const run = join(base, 'run');
   const settings = join(run, 'settings');
@@ -43,14 +43,15 @@ export function placesOf(base: string, kubernetes: KubernetesVersion): Places {
   };
 }
 
-/** The user's cache folder: building takes minutes, so what is built is kept. */
+/** Returns the folders in the user's cache folder, as building the programs takes minutes. */
 export function usualPlaces(): Places {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const version = chooseVersion(process.env.E2E_KUBERNETES_VERSION);
   return placesOf(process.env.E2E_CLUSTER_DIR ?? join(cache, 'vmcp', 'cluster'), version);
 }
 
-// The host's end of the bridge is the address of the control plane. Names and ports are fixed, so a machine has one cluster.
+// The host's end of the bridge is the address of the control plane. Names and ports are fixed, so a machine has one
+// cluster.
 export const BRIDGE = 'vmcp0';
 const NETWORK = '172.31.250';
 export const HOST = `${NETWORK}.1`;
@@ -67,7 +68,7 @@ export const PAUSE_IMAGE = 'vmcp.test/pause:1';
 /** One of the real nodes, counted from 1. */
 export interface ClusterNode {
   readonly name: string;
-  /** Name of its network namespace and of the host's end of its wire, and of its control group. */
+  /** Name of its network namespace, of the host's end of its wire, and of its control group. */
   readonly label: string;
   readonly address: string;
   /** Range of its pods. */

@@ -10,7 +10,9 @@ const LOOK_MS = 50;
 
 const noteOf = (places: Places, name: string) => join(places.processes, name);
 
-/** The process of this name, if it still runs. Its start time is compared, so that a later one with its id is never hit. */
+/**
+ * Returns the process of this name, if it still runs. The start time tells it from a later process with the same id.
+ */
 export function processOf(places: Places, name: string): ProcessIdentity | undefined {
   try {
     const identity = ProcessIdentity.parse(JSON.parse(readFileSync(noteOf(places, name), 'utf8')));
@@ -20,14 +22,16 @@ export function processOf(places: Places, name: string): ProcessIdentity | undef
   }
 }
 
-/** Starts a program in the background that outlives this one, unless it runs already. Its output goes to `<name>.log`. */
+/**
+ * Starts a program in the background that outlives this one, unless it already runs. Its output goes to `<name>.log`.
+ */
 export function launch(places: Places, name: string, [program = '', ...args]: readonly string[]): void {
   if (processOf(places, name)) return;
   const log = openSync(join(places.logs, `${name}.log`), 'a');
   const child = spawn(program, args, { detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
-  // Whoever waits for it hears of it.
+  // The caller that waits for the program detects the failure.
   child.on('error', () => undefined);
   if (child.pid === undefined) throw new Error(`${program} could not be started`);
   writeFileSync(noteOf(places, name), JSON.stringify({ pid: child.pid, started: startOf(child.pid) ?? '' }));
@@ -38,7 +42,7 @@ function signal(places: Places, name: string, kind: NodeJS.Signals): void {
   if (identity) process.kill(identity.pid, kind);
 }
 
-/** Signals all, and returns when they are gone; what does not go is killed. */
+/** Signals all processes, and returns when they are gone. It kills those that remain. */
 export async function halt(places: Places, names: readonly string[], kind: NodeJS.Signals): Promise<void> {
   for (const name of names) signal(places, name, kind);
   const deadline = Date.now() + END_MS;
@@ -49,7 +53,7 @@ export async function halt(places: Places, names: readonly string[], kind: NodeJ
   }
 }
 
-/** Asks every 100 ms until it holds; an error counts as no. Throws after `seconds`. */
+/** Repeats the check every 100 ms until it is true; an error counts as false. Throws after `seconds`. */
 export async function until(what: string, seconds: number, holds: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + seconds * 1000;
   let problem: unknown;

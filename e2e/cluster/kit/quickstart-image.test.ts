@@ -12,7 +12,7 @@ const MANIFESTS = [
 ];
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-/** What is copied under the name that it has in the repository. */
+/** Paths that the Dockerfile copies under their name in the repository. */
 const copied = [...read(DOCKERFILE).matchAll(/^COPY (\S+) \1$/gm)].map(([, path = '']) => path);
 const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
 const installed = Object.keys({ ...dependencies, ...devDependencies });
@@ -20,14 +20,14 @@ const isCopied = (path: string) =>
   copied.some((folder) => path.startsWith(`${folder}/`)) && existsSync(join(ROOT, path));
 const isInstalled = (path: string) => installed.some((name) => path.startsWith(`node_modules/${name}/`));
 
-/** Programs that manifests start in the image, from the root of the repository. */
+/** Programs that manifests start in the image, relative to the root of the repository. */
 const programs = MANIFESTS.flatMap((file) =>
   [...read(file).matchAll(/(?:\.{1,2}\/|\/app\/)[\w@./-]+\.[jt]s\b/g)].map(([path]) =>
     posix.relative('/app', posix.resolve(posix.join('/app', FOLDER), path)),
   ),
 );
 
-/** `[file, import]` of all programs that are copied. */
+/** Returns `[file, import]` for all copied programs. */
 function importsBelow(folder: string): [file: string, name: string][] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -39,19 +39,19 @@ function importsBelow(folder: string): [file: string, name: string][] {
 }
 
 describe('the Dockerfile of the quickstart', () => {
-  it('copies what there is, and what is not kept from it', () => {
+  it('copies existing paths that its ignore file admits', () => {
     expect(copied).toEqual(['e2e/fakes', 'examples/quickstart/on-host']);
     const ignored = read(`${DOCKERFILE}.dockerignore`);
     for (const path of copied) expect(ignored).toContain(`!${path}\n`);
     expect(read(DOCKERFILE)).toContain(`WORKDIR /app/${FOLDER}\n`);
   });
 
-  it('has every program that the quickstart and the demo of the chart start', () => {
+  it('includes every program that the quickstart and the demo of the chart start', () => {
     expect(programs.length).toBeGreaterThan(10);
     expect(programs.filter((path) => !isCopied(path) && !isInstalled(path))).toEqual([]);
   });
 
-  it('has what those programs import', () => {
+  it('includes the imports of those programs', () => {
     const all = copied.flatMap(importsBelow);
     expect(all.length).toBeGreaterThan(50);
     const missing = all.filter(([file, name]) => {

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** What a Dockerfile of two stages says, so that what runs in a cluster of the tests is what it builds. */
+/** Contents of a Dockerfile with two stages, so that test clusters run the same files as its image. */
 export interface Dockerfile {
-  /** Shell that puts the image's files below /out, run in the root of the repository when dist/ is built. */
+  /**
+   * Shell commands that put the image's files below /out. They run in the root of the repository, after dist/ is built.
+   */
   readonly stage: string;
   /** Settings of the image. */
   readonly config: { Entrypoint: string[]; Cmd?: string[]; Env: string[]; User: string; WorkingDir: string };
@@ -11,7 +13,7 @@ export interface Dockerfile {
 const BUILD = 'node scripts/build.ts';
 const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Instructions, continued lines joined, without comments. */
+/** Returns the instructions, with joined lines and without comments. */
 function instructionsOf(file: string): [name: string, rest: string][] {
   const text = readFileSync(file, 'utf8')
     .replaceAll(/^#.*\n/gm, '')

@@ -3,7 +3,7 @@ import { DNS_ADDRESS, DOMAIN, HOST, type Places } from './places.ts';
 
 // CoreDNS runs on the host, behind the Service that pods expect.
 
-/** Two blocks, as within one block "template" always comes before "kubernetes". */
+/** Writes two blocks, as within one block "template" always comes before "kubernetes". */
 export function writeCorefile({ settings }: Places): string {
   return `${DOMAIN}:53 in-addr.arpa:53 {
   bind ${HOST}
@@ -31,7 +31,7 @@ const PORTS = [
   { name: 'dns-tcp', port: 53, protocol: 'TCP' },
 ];
 
-/** The Service of DNS, the address behind it, and what CoreDNS may read. */
+/** Renders the Service of DNS, its endpoint address, and the rights of CoreDNS. */
 export function renderDns(): object {
   const place = { name: 'kube-dns', namespace: 'kube-system' };
   return {

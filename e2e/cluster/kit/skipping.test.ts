@@ -13,7 +13,7 @@ const Summary = z.object({
   testResults: z.array(z.object({ assertionResults: z.array(z.object({ fullName: z.string() })) })),
 });
 
-it('tests that need a cluster are counted as skipped, one by one, and say what is missing', async () => {
+it('tests that need a cluster count as skipped, one by one, and report the missing requirement', async () => {
   const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--json', '--ci'];
   const { code, stdout, stderr } = await runProgram(process.execPath, [...jest, SUITE], {
     deadline: 120_000,

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Writes the files of an image that has Node and a shell: what the project's images stand on, from this machine's own files. */
+/** Writes the files of an image with Node and a shell, the base of the project's images, from files of this machine. */
 export function stageNode(root: string): void {
   stageShell(root);
   copyWithLibraries(process.execPath, '/usr/local/bin/node', root);
 }
 
-/** The same without Node. */
+/** Writes the same without Node. */
 export function stageShell(root: string): void {
   for (const folder of ['bin', 'etc', 'tmp']) mkdirSync(join(root, folder), { recursive: true });
   const busybox = realpathSync(execFileSync('which', ['busybox'], { encoding: 'utf8' }).trim());
@@ -21,7 +21,7 @@ export function stageShell(root: string): void {
   chmodSync(root, 0o755);
 }
 
-/** An ELF file, and the libraries that the loader says it needs. */
+/** Copies an ELF file, and the libraries that the loader lists for it. */
 export function copyWithLibraries(from: string, to: string, root: string): void {
   const copy = (source: string, path: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });

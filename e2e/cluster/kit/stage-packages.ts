@@ -7,7 +7,7 @@ const Package = z.object({
   peerDependencies: z.record(z.string(), z.string()).default({}),
 });
 
-/** The folder in which a program in `from` finds a package, as Node looks for it; undefined: it is not installed. */
+/** Returns the folder in which a program in `from` finds a package, by Node's resolution; undefined: not installed. */
 function findPackage(name: string, from: string): string | undefined {
   for (let at = from; ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -16,7 +16,7 @@ function findPackage(name: string, from: string): string | undefined {
   }
 }
 
-/** Copies installed packages with all that they depend on from one root to another. */
+/** Copies installed packages with all their dependencies from one root to another. */
 export function stagePackages(root: string, names: readonly string[], to: string): void {
   const found = new Set<string>();
   const left = names.map((name) => ({ name, from: root }));
@@ -30,7 +30,7 @@ export function stagePackages(root: string, names: readonly string[], to: string
     for (const name of Object.keys({ ...dependencies, ...peerDependencies })) left.push({ name, from: folder });
   }
   for (const folder of found) {
-    // What is below node_modules of a package is found by itself.
+    // The loop finds packages below node_modules itself.
     const filter = (source: string) =>
       source === folder || !/\/node_modules$|\.(d\.ts|d\.cts|d\.mts|map)$/.test(source);
     cpSync(folder, join(to, relative(root, folder)), { recursive: true, filter });

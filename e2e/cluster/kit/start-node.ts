@@ -83,7 +83,7 @@ const proxyConfig = ({ settings, kubernetes }: Places, { name }: ClusterNode) =>
   featureGates: kubernetes.proxyGates ?? {},
   clusterCIDR: POD_RANGE,
   oomScoreAdj: 0,
-  // Not settable in a network namespace.
+  // A network namespace cannot set these.
   conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
 });
 
@@ -92,12 +92,12 @@ function writeSettings(places: Places, node: ClusterNode): void {
   const write = (file: string, text: string | object) => {
     writeFileSync(join(folder, file), typeof text === 'string' ? text : JSON.stringify(text));
   };
-  // A /run is empty after every start.
+  // Each start needs an empty /run.
   rmSync(join(folder, 'run'), { recursive: true, force: true });
   for (const below of ['run/netns', 'cni', 'var/log', 'var/tmp', 'var/lib/kubelet']) {
     mkdirSync(join(folder, below), { recursive: true });
   }
-  // Empty: the search domains of the host stay out of pods.
+  // Empty, so that pods do not get the search domains of the host.
   write('resolv.conf', '');
   write('containerd.toml', containerdConfig(join(folder, 'cni')));
   write('cni/10-bridge.conflist', cniConfig(node));
@@ -105,7 +105,7 @@ function writeSettings(places: Places, node: ClusterNode): void {
   write('proxy.yaml', proxyConfig(places, node));
 }
 
-/** The folders of a control group: one in version 2, one for each controller in version 1. */
+/** Returns the folders of a control group: one in version 2, one for each controller in version 1. */
 function controlGroups(label: string): string[] {
   if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [join(CGROUPS, label)];
   return readdirSync(CGROUPS)
@@ -125,7 +125,10 @@ function makeControlGroups({ label }: ClusterNode): void {
   }
 }
 
-/** Removes them, those of its pods first; what still has a process stays, to be tried again. True when all are gone. */
+/**
+ * Removes the control groups, those of pods first. Returns whether all are gone; one that still has a process stays, so
+ * the caller tries again.
+ */
 export function removeControlGroups(label: string): boolean {
   const remove = (folder: string): void => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -134,7 +137,7 @@ export function removeControlGroups(label: string): boolean {
     try {
       rmdirSync(folder);
     } catch {
-      // Tried again.
+      // The caller tries again.
     }
   };
   for (const folder of controlGroups(label)) if (existsSync(folder)) remove(folder);
@@ -142,14 +145,14 @@ export function removeControlGroups(label: string): boolean {
 }
 
 /**
- * Starts a node, unless it runs: containerd, kubelet and kube-proxy with a host name, processes, mounts, a /var and a /run of
- * their own. When its first process dies, the kernel ends all others and drops the mounts.
+ * Starts a node, unless it runs: containerd, kubelet and kube-proxy with a separate host name, process tree, mounts,
+ * /var and /run. When its first process dies, the kernel ends all others and drops the mounts.
  */
 export function startNode(places: Places, node: ClusterNode): void {
   if (processOf(places, node.name)) return;
   writeSettings(places, node);
   makeControlGroups(node);
-  // Not "ip netns exec": it mounts a new /sys, without the control groups.
+  // "ip netns exec" would mount a new /sys, without the control groups.
   const own = ['--mount', '--propagation=slave', '--uts', '--pid', '--fork', '--kill-child', '--mount-proc'];
   const files = [places.bin, places.images, folderOf(places, node), join(places.settings, `${node.name}.kubeconfig`)];
   launch(places, node.name, [

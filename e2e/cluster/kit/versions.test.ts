@@ -9,8 +9,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const oldest = allVersions()[0]?.name ?? '';
 
-describe('the releases of Kubernetes on which the tests of a cluster run', () => {
-  it('start at the one from which the chart installs', () => {
+describe('the Kubernetes releases of the cluster tests', () => {
+  it('start at the oldest release that the chart admits', () => {
     expect(parse(read('charts/vmcp/Chart.yaml'))).toMatchObject({ kubeVersion: `>=${oldest}.0-0` });
   });
 
@@ -18,7 +18,7 @@ describe('the releases of Kubernetes on which the tests of a cluster run', () =>
     expect(read(page)).toContain(`Kubernetes ${oldest} or later`);
   });
 
-  it.each(allVersions())('are named in the documentation: $release', ({ name, release }) => {
+  it.each(allVersions())('appear in the documentation: $release', ({ name, release }) => {
     expect(release).toMatch(new RegExp(`^v${name}\\.`));
     expect(
       read('docs/kubernetes.md')
@@ -27,20 +27,20 @@ describe('the releases of Kubernetes on which the tests of a cluster run', () =>
     ).toContain(release.slice(1));
   });
 
-  it('are the oldest and that of kind in the workflow', () => {
+  it('include the oldest and kind’s default in the workflow', () => {
     const workflow: unknown = parse(read('.github/workflows/cluster.yml'));
     expect(workflow).toMatchObject({ jobs: { kind: { strategy: { matrix: { kubernetes: [oldest, ''] } } } } });
     expect(read('.github/workflows/cluster.yml')).toContain('E2E_KUBERNETES_VERSION: ${{ matrix.kubernetes }}');
     expect(chooseVersion(oldest).kindImage).toContain(`:v${oldest}.`);
   });
 
-  it('have programs of their own, and share those that are not of Kubernetes', () => {
+  it('have separate programs, and share those that do not belong to Kubernetes', () => {
     const places = allVersions().map((version) => placesOf('/cache', version));
     expect(new Set(places.map(({ bin }) => bin)).size).toBe(places.length);
     expect(new Set(places.map(({ sharedBin }) => sharedBin))).toEqual(new Set(['/cache/bin']));
   });
 
-  it('are listed to somebody who asks for another one', () => {
+  it('appear in the error for an unknown release', () => {
     expect(() => chooseVersion('1.29')).toThrow('E2E_KUBERNETES_VERSION=1.29: the tests run on 1.30 or 1.36');
     expect(chooseVersion('')).toEqual(chooseVersion(undefined));
   });

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One release of Kubernetes on which the tests of a cluster can run. */
+/** A release of Kubernetes that can run the cluster tests. */
 export interface KubernetesVersion {
-  /** As `E2E_KUBERNETES_VERSION` has it: `1.30`. */
+  /** As in `E2E_KUBERNETES_VERSION`: `1.30`. */
   readonly name: string;
   /** The release itself, as go.mod names it: `v1.30.0`. */
   readonly release: string;
   /** Folder with go.mod and the sources of its programs. */
   readonly source: string;
-  /** Folder of its programs below that of the clusters. */
+  /** Folder of its programs, relative to the clusters' folder. */
   readonly programs: string;
-  /** The image of a node that kind starts. Absent: the one that kind comes with. */
+  /** Node image for kind. Absent: kind's default. */
   readonly kindImage?: string;
-  /** Feature gates of kube-proxy that later releases have open. */
+  /** Feature gates of kube-proxy that later releases enable by default. */
   readonly proxyGates?: Readonly<Record<string, boolean>>;
 }
 
-/** Of which etcd, CoreDNS, helm and the pause program are taken for all others too. */
+/** All releases use etcd, CoreDNS, helm and the pause program of this one. */
 export const USUAL = '1.36';
 
 const VERSIONS: readonly Pick<KubernetesVersion, 'name' | 'kindImage' | 'proxyGates'>[] = [
@@ -25,7 +25,7 @@ const VERSIONS: readonly Pick<KubernetesVersion, 'name' | 'kindImage' | 'proxyGa
   { name: USUAL },
 ];
 
-/** Version of a module that the go.mod in a folder asks for. */
+/** Returns the version of a module that the go.mod in a folder requires. */
 export function moduleVersion(source: string, module: string): string {
   const file = join(source, 'go.mod');
   const [, version] = new RegExp(`^\\s*(?:require )?${module} (v\\S+)`, 'm').exec(readFileSync(file, 'utf8')) ?? [];
@@ -33,7 +33,7 @@ export function moduleVersion(source: string, module: string): string {
   return version;
 }
 
-/** All on which the tests can run, the oldest first. */
+/** Returns all releases for the tests, the oldest first. */
 export const allVersions = (): KubernetesVersion[] =>
   VERSIONS.map((version) => {
     const source = join(import.meta.dirname, version.name === USUAL ? 'kube' : `kube-${version.name}`);
@@ -41,7 +41,7 @@ export const allVersions = (): KubernetesVersion[] =>
     return { ...version, source, programs, release: moduleVersion(source, 'k8s.io/kubernetes') };
   });
 
-/** The release that is asked for, by its name; unset or empty asks for the usual one. */
+/** Returns the release with this name; unset or empty: the usual one. */
 export function chooseVersion(asked: string | undefined): KubernetesVersion {
   const name = asked === undefined || asked === '' ? USUAL : asked;
   const found = allVersions().find((version) => version.name === name);

@@ -1,5 +1,5 @@
-// What Flux, and whatever else waits by kstatus, makes of statuses: a list of objects as JSON on standard input, a list of the words
-// for them on standard output.
+// Command kstatus prints the kstatus of objects, by which Flux and other tools wait. It reads a list of objects as JSON from
+// standard input, and prints a list of statuses.
 package main
 
 import (

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# update.sh <release of Kubernetes, e.g. 1.36.4> [<folder beside this one, e.g. kube-1.30>]: writes go.mod anew for it.
-# k8s.io/kubernetes requires its staging modules at v0.0.0 and maps them by replaces of its own, which Go ignores in a
-# dependency: so each is pinned here. Some patch releases lack one of these modules in the checksum database: take another.
+# update.sh <release of Kubernetes, e.g. 1.36.4> [<folder beside this one, e.g. kube-1.30>]: rewrites go.mod for it.
+# k8s.io/kubernetes requires its staging modules at v0.0.0 and maps them by replaces, which Go ignores in a dependency.
+# So this script pins each of them. Some patch releases lack one of these modules in the checksum database: take another.
 set -euo pipefail
 cd "$(dirname "$0")/../${2:-kube}"
 k8s=v$1 staging=v0.${1#1.}
@@ -12,7 +12,7 @@ sed -nE 's#^\t(k8s.io/[^ ]+) v0\.0\.0( //.*)?$#\1#p' "$mod" |
   sed "s#.*#-replace=&=&@$staging#" | xargs go mod edit
 go mod edit -require "k8s.io/kubernetes@$k8s"
 if [ $# -gt 1 ]; then
-  # An older release keeps to what its own version of Go meant.
+  # An older release keeps the language version of its own go.mod.
   go mod edit "-go=$(sed -n 's/^go //p' "$mod")"
 else
   go mod edit -go=1.26.0 \
