@@ -10,8 +10,8 @@ const ROLES = new Set(['ServiceAccount', 'Role', 'ClusterRole', 'RoleBinding', '
 const LIFESPAN_SECONDS = 3600;
 
 /**
- * Applies accounts and roles of the chart alone, those that it makes for people among them, as a release in a namespace.
- * Returns what takes them away.
+ * Applies only the accounts and roles of the chart, including its roles for users, as a release in a namespace. Returns
+ * a function that deletes them.
  */
 export async function applyRoles(
   cluster: Cluster,
@@ -31,7 +31,7 @@ export async function applyRoles(
   };
 }
 
-/** A service account that has some roles in one namespace: names of ClusterRoles, or rules. */
+/** Creates a service account with roles in one namespace: names of ClusterRoles, or rules. */
 export async function makeAccount(
   cluster: Cluster,
   { namespace, name }: { namespace: string; name: string },
@@ -59,7 +59,7 @@ export async function makeAccount(
   }
 }
 
-/** A token of a service account; without an audience one for the API server. */
+/** Returns a token of a service account, by default for the audience of the API server. */
 export async function tokenOf(
   cluster: Cluster,
   { namespace, name }: { namespace: string; name: string },
@@ -74,7 +74,7 @@ export async function tokenOf(
   return (body as { status: { token: string } }).status.token;
 }
 
-/** Writes a kubeconfig by which a program has an account and a namespace, and returns its path. */
+/** Writes a kubeconfig for an account and a namespace, and returns its path. */
 export async function kubeconfigOf(
   cluster: Cluster,
   { namespace, name }: { namespace: string; name: string },
@@ -96,7 +96,9 @@ export async function kubeconfigOf(
   return file;
 }
 
-/** The same token with another time of expiry, where the key of this cluster's tokens is at hand. Seconds since 1970. */
+/**
+ * Signs the same token with another expiry, in seconds since 1970. Returns undefined without the cluster's signing key.
+ */
 export function withExpiry({ kubeconfig }: Cluster, token: string, exp: number): string | undefined {
   const file = join(dirname(dirname(kubeconfig)), 'certificates/tokens.key');
   if (!existsSync(file)) return undefined;

@@ -18,7 +18,7 @@ describeWithCluster('the admission policies', (cluster) => {
   const resource = (kind: string, name: string, spec: object, metadata: object = {}) =>
     stringify({ apiVersion, kind, metadata: { name, namespace: namespace.name, ...metadata }, spec });
 
-  /** Server-side apply in the name of a user. */
+  /** Runs server-side apply as a user. */
   const applyAs = (user: string, text: string): Promise<Finished> =>
     cluster.kubectl(['apply', '--server-side', '--force-conflicts', `--as=${user}`, '-f', '-'], text);
 
@@ -60,7 +60,7 @@ describeWithCluster('the admission policies', (cluster) => {
   const joins = (...names: string[]) => ({ ...uses(...names), resources: ['mcpgroups'] });
   const runs = (...names: string[]) => ({ ...uses(...names), apiGroups: [''], resources: ['serviceaccounts'] });
 
-  /** A policy is in force a moment after it is made. */
+  /** Waits until the policies are in force, which takes a moment after their creation. */
   async function refused(tried: () => Promise<Finished>): Promise<void> {
     for (let tries = 0; tries < 60; tries++) {
       if ((await tried()).code !== 0) return;
@@ -100,7 +100,7 @@ describeWithCluster('the admission policies', (cluster) => {
 
   const evil = { remoteUrl: 'https://evil.example/mcp', groupRef: 'tools', externalAuthConfigRef: { name: 'github' } };
 
-  it('let nobody join a group with a configuration that they may not use: the tokens of all callers would go there', async () => {
+  it('keep a writer without use of a configuration from joining a group with it and receiving all callers’ tokens', async () => {
     const { code, stderr } = await applyAs('writer', resource('MCPServer', 'evil', evil));
     expect(code).not.toBe(0);
     expect(stderr).toContain('writer may not use MCPExternalAuthConfig github, which this MCPServer hands on');
@@ -110,7 +110,7 @@ describeWithCluster('the admission policies', (cluster) => {
   it.each<[string, object]>([
     ['VirtualMCPServer', { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } }],
     ['MCPServer', { remoteUrl: 'https://evil.example/mcp', groupRef: 'tools' }],
-  ])('refuse a %s of a group to a writer of the kinds without use of the group', async (kind, spec) => {
+  ])('refuse a %s of a group to a writer without use of the group', async (kind, spec) => {
     const { code, stderr } = await applyAs('writer', resource(kind, 'intruder', spec));
     expect(code).not.toBe(0);
     expect(stderr).toContain("writer may not use MCPGroup tools, and use of a group is the right to its members' cred");
@@ -136,7 +136,7 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('runner', resource(kind, 'robots', spec))).toMatchObject({ code: 0 });
   });
 
-  it.each(PLAIN)('ask for the pull secrets in the template of a %s', async (kind, own) => {
+  it.each(PLAIN)('require access to the pull secrets in the template of a %s', async (kind, own) => {
     const pulls = (...names: string[]) => {
       const imagePullSecrets = names.map((name) => ({ name }));
       return resource(kind, 'pulls', { ...own, podTemplateSpec: { spec: { imagePullSecrets } } });
@@ -198,7 +198,7 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('writer', issuer('https://evil.example'))).toMatchObject({ code: 1, stderr: refusal });
   });
 
-  it('let who may use it, and who may do everything', async () => {
+  it('admit a user with use of the configuration, and a cluster administrator', async () => {
     expect(await applyAs('owner', resource('MCPServer', 'calendar', evil))).toMatchObject({ code: 0 });
     const { code } = await cluster.kubectl(
       ['apply', '--server-side', '-f', '-'],
@@ -207,7 +207,7 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(code).toBe(0);
   });
 
-  it('ask again of whoever changes where credentials go, whoever wrote the reference', async () => {
+  it('check use again when a user changes the destination of credentials, even if another user wrote the reference', async () => {
     await applyAs('owner', resource('MCPServer', 'moved', evil));
     const moved = resource('MCPServer', 'moved', { ...evil, remoteUrl: 'https://elsewhere.example/mcp' });
     expect((await applyAs('writer', moved)).stderr).toContain('writer may not use MCPExternalAuthConfig github');
@@ -215,7 +215,7 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('writer', labelled)).toMatchObject({ code: 0 });
   });
 
-  describe('of records of the management API', () => {
+  describe('for records of the management API', () => {
     const record = (kind: string, name: string, labels: object = { [`${group}/record`]: kind }, document = '') => {
       const metadata = { name, namespace: namespace.name, labels };
       return stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'record.json': document } });
@@ -233,7 +233,7 @@ describeWithCluster('the admission policies', (cluster) => {
       );
     });
 
-    it('let nobody write one who may only change ConfigMaps', async () => {
+    it('refuse a record to a user who may only change ConfigMaps', async () => {
       expect(await applyAs('mapper', record('', 'plain', { team: 'a' }))).toMatchObject({ code: 0 });
       for (const kind of ['clients', 'registries', 'registrycopies', 'skills', 'skillchanges']) {
         const { code, stderr } = await applyAs('mapper', record(kind, `evil-${kind}`));
@@ -248,7 +248,7 @@ describeWithCluster('the admission policies', (cluster) => {
       }
     });
 
-    it('let nobody make a record of another ConfigMap, or another one of a record', async () => {
+    it('refuse to turn another ConfigMap into a record, or a record into another kind', async () => {
       expect((await applyAs('mapper', record('registries', 'plain'))).stderr).toContain(
         'mapper may not update registries',
       );
@@ -259,7 +259,7 @@ describeWithCluster('the admission policies', (cluster) => {
       );
     });
 
-    it('let nobody have a Secret sent to an issuer of theirs that they may not get, however the registry writes it', async () => {
+    it('refuse a registry that sends a Secret that its writer may not get to an issuer, in any JSON notation', async () => {
       const registry = (document: string) => record('registries', 'login', undefined, document);
       const auth = (name: string) =>
         `{"url":"https://r.example","auth":{"issuer":"https://evil.example","${name}":"a/b"}}`;
@@ -271,14 +271,14 @@ describeWithCluster('the admission policies', (cluster) => {
       expect(await applyAs('keeper', registry(auth('client_secret_ref')))).toMatchObject({ code: 0 });
     });
 
-    it('let who has the right to what they are about', async () => {
+    it('admit a user with the right to the resources of the record', async () => {
       expect(await applyAs('librarian', record('registries', 'default'))).toMatchObject({ code: 0 });
       expect(await applyAs('worker', record('operations', 'work'))).toMatchObject({ code: 0 });
       expect((await applyAs('worker', record('skills', 'other'))).stderr).toContain('worker may not update skills of');
     });
   });
 
-  describe('of run configurations', () => {
+  describe('for run configurations', () => {
     const managed = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
     let owner: { apiVersion: string; kind: string; name: string; uid: string };
     const document = (text: string, labels: object = managed, name = 'vmcp-of-it-v0.1.0') => {
@@ -303,7 +303,7 @@ describeWithCluster('the admission policies', (cluster) => {
       await cluster.kubectl(['apply', '--server-side', '-f', '-'], document('ours'));
     });
 
-    it('let nobody write one who may only change ConfigMaps: a runtime would send its Secrets where it says', async () => {
+    it('refuse a write by a user who may only change ConfigMaps, as it could redirect the Secrets of a runtime', async () => {
       for (const evil of [document('evil'), document('evil', { team: 'a' }), document('evil', managed, 'other')])
         expect((await applyAs('texter', evil)).stderr).toContain('texter may not update virtualmcpservers');
       expect(await applyAs('texter', document('ours', { ...managed, team: 'a' }))).toMatchObject({ code: 0 });
@@ -313,14 +313,14 @@ describeWithCluster('the admission policies', (cluster) => {
     const remove = (user: string, name: string) =>
       cluster.kubectl(['delete', `--as=${user}`, '-n', namespace.name, 'configmap', name]);
 
-    it('let nobody delete one who may only change ConfigMaps: they would make another one of that name, which is not ours', async () => {
+    it('refuse deletion by a user who may only change ConfigMaps and could replace the object', async () => {
       expect((await remove('texter', 'vmcp-of-it-v0.1.0')).stderr).toContain('texter may not delete virtualmcpservers');
       const frozen = JSON.stringify({ immutable: true });
       const freeze = ['patch', '--as=texter', '-n', namespace.name, 'configmap', 'vmcp-of-it-v0.1.0', '-p', frozen];
       expect((await cluster.kubectl(freeze)).stderr).toContain('texter may not update virtualmcpservers');
     });
 
-    it('let each operator, under whatever account it runs, as it may write statuses', async () => {
+    it('admit each operator, under any account that may write statuses', async () => {
       expect(await applyAs('second', document('second', managed, 'of-second'))).toMatchObject({ code: 0 });
       expect(await applyAs('second', document('again', managed, 'of-second'))).toMatchObject({ code: 0 });
       expect(await remove('second', 'of-second')).toMatchObject({ code: 0 });
@@ -329,7 +329,7 @@ describeWithCluster('the admission policies', (cluster) => {
       expect(await applyAs('second', document('x', labels, 'work'))).toMatchObject({ code: 0 });
     });
 
-    it('let the accounts of the cluster remove what has lost its owner, and empty a namespace', async () => {
+    it('let cluster controllers collect orphans and empty a namespace', async () => {
       for (const controller of ['namespace-controller', 'generic-garbage-collector']) {
         await cluster.kubectl(['apply', '--server-side', '-f', '-'], document('x', managed, controller));
         expect(await remove(`system:serviceaccount:kube-system:${controller}`, controller)).toMatchObject({ code: 0 });
@@ -417,7 +417,7 @@ describeWithCluster('the admission policies', (cluster) => {
       },
     ],
   ])('for %s of a %s', (_what, kind, spec) => {
-    it('refuse who may not get its Secrets, and let who may', async () => {
+    it('refuse a user who may not get its Secrets, and admit a user who may', async () => {
       const text = resource(kind, 'with-secrets', spec);
       const { code, stderr } = await applyAs('writer', text);
       expect(code).not.toBe(0);
@@ -427,7 +427,7 @@ describeWithCluster('the admission policies', (cluster) => {
     });
   });
 
-  it('name a Secret that is missing, and none that is not', async () => {
+  it('name a missing Secret, and no other', async () => {
     const secrets = [
       { name: 'key', key: 'a' },
       { name: 'foreign', key: 'a' },
@@ -437,7 +437,7 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(stderr).toMatch(/owner may not get Secret (foreign|another), which/);
   });
 
-  it('ask once for a Secret of which many keys are named, so that the API server can afford it', async () => {
+  it('check a Secret once for all its keys, within the API server’s cost limit', async () => {
     const secrets = Array.from({ length: 200 }, (_, index) => ({
       name: 'key',
       key: `k${index}`,
@@ -448,7 +448,7 @@ describeWithCluster('the admission policies', (cluster) => {
     });
   });
 
-  it('refuse what they cannot afford to ask, and let who may get all Secrets', async () => {
+  it('refuse more checks than the cost limit allows, except to a user who may get all Secrets', async () => {
     const secrets = Array.from({ length: 60 }, (_, index) => ({
       name: `s${index}`,
       key: 'k',
@@ -462,7 +462,7 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('reader', named(60))).toMatchObject({ code: 0 });
   });
 
-  it('ask about 20 Secrets, a configuration, a group, an account and all labels of one MCPServer', async () => {
+  it('check 20 Secrets, a configuration, a group, an account and all labels of one MCPServer', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
     const labels = { apiGroups: ['', 'apps'], resources: ['pods', 'services', 'deployments'], verbs: ['create'] };
     await give('whole', 'whole', writes, gets(...names), uses('github'), joins('tools'), runs('robot'), labels);
@@ -476,12 +476,12 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(await applyAs('whole', text)).toMatchObject({ code: 0 });
   });
 
-  it('ask nothing of a resource that names nothing', async () => {
+  it('check nothing for a resource without references', async () => {
     expect(await applyAs('writer', resource('MCPGroup', 'tools', {}))).toMatchObject({ code: 0 });
     expect(await applyAs('writer', resource('MCPServer', 'plain', { image: 'a' }))).toMatchObject({ code: 0 });
   });
 
-  it('are without a complaint of the API server about their expressions', async () => {
+  it('have expressions that the API server accepts without a warning', async () => {
     const { stdout } = await cluster.kubectl(['get', 'validatingadmissionpolicies', '-o', 'json']);
     const { items } = JSON.parse(stdout) as {
       items: { metadata: { name: string }; status: { typeChecking?: { expressionWarnings?: unknown[] } } }[];

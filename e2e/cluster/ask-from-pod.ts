@@ -1,14 +1,14 @@
 import type { Rpc } from '../gateway/session-client.ts';
 import type { Stage } from './stage.ts';
 
-/** A method, and its parameters. */
+/** A method and its parameters. */
 export type Ask = readonly [method: string, params: object];
 
-/** What a pod is told to do: open one session, and ask in it one after the other. */
+/** Instructions for the pod: it opens one session and sends the requests one after the other. */
 interface Asked {
   /** As the pod writes it, e.g. `http://vmcp-demo:4483/mcp`. */
   readonly url: string;
-  /** A token, or the file of the pod that has it. */
+  /** A token, or the path of its file in the pod. */
   readonly bearer: { readonly token: string } | { readonly file: string };
   readonly asks: readonly Ask[];
 }
@@ -27,10 +27,8 @@ const PROGRAM = `
 `;
 
 /**
- * Asks an endpoint from within the cluster: a running pod of the image of the backends is the client.
- *
- * @param target e.g. `deployment/mcp-whoami`
- * @throws where no session is opened: `initialize: <status> …`
+ * Sends requests to an endpoint from within the cluster; the client is a running pod of the backends' image. @param
+ * target e.g. `deployment/mcp-whoami` @throws if no session is opened: `initialize: <status> …`
  */
 export async function askFromPod(
   { cluster, namespace }: Pick<Stage, 'cluster' | 'namespace'>,

@@ -9,7 +9,7 @@ import { useStage } from './use-stage.ts';
 
 const SESSIONS = 6;
 const MINUTES = 60_000;
-/** Its answers are as long as its name says: so a caller sees which pod it was. */
+/** Serves answers of the length of the pod's name, so that the caller can tell the pods apart. */
 const PROGRAM = `
   import { hostname } from 'node:os';
   const length = [...hostname()].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7);
@@ -40,12 +40,12 @@ describeWithCluster('a backend with two pods', (cluster) => {
     await stage.ready('demo', 2 * MINUTES);
     const args = ['-n', stage.namespace.name, 'rollout', 'status', 'deployment/mcp-plain', '--timeout=50s'];
     expect((await cluster.kubectl(args)).code).toBe(0);
-    // Each name is known some seconds after its pod is ready.
+    // DNS knows each name some seconds after its pod is ready.
     await new Promise((resolve) => setTimeout(resolve, 10_000));
     clients = await Promise.all(Array.from({ length: SESSIONS }, () => stage.connect('demo')));
   }, 4 * MINUTES);
 
-  /** Which pod answered. */
+  /** Returns the number of the pod that answered. */
   async function podOf(client: SessionClient): Promise<number> {
     const { answer, text } = await client.call('plain_tool_0', { text: 'x' });
     const [content] = (answer.result?.content ?? []) as { text: string }[];
@@ -54,7 +54,7 @@ describeWithCluster('a backend with two pods', (cluster) => {
   }
 
   it(
-    'has each session at one of them for as long as it lasts, and sessions at both',
+    'keeps each session on one of its pods, and spreads sessions over both',
     async () => {
       const all = new Set<number>();
       for (const client of clients) {
@@ -69,7 +69,7 @@ describeWithCluster('a backend with two pods', (cluster) => {
   );
 
   it(
-    'goes on in all sessions when one of its pods is gone',
+    'continues all sessions when one of its pods is gone',
     async () => {
       const [victim = ''] = await podNames();
       await stage.remove('Pod', victim);
@@ -80,13 +80,14 @@ describeWithCluster('a backend with two pods', (cluster) => {
   );
 
   it(
-    'has a policy that admits the runtimes of its own group, and those of another group only when it moves there',
+    'has a policy that admits runtimes of its own group, and those of another group only after it moves there',
     async () => {
       const ofServer = async (name: string) =>
         (await podsOf(stage, name)).map((pod) => `${stage.namespace.name}/${pod}`);
       const [own, foreign] = [await ofServer('demo'), await ofServer('foreign')];
       expect([own.length, foreign.length]).toEqual([1, 1]);
-      // The network of the tests does not enforce policies, so no connection is tried: the selectors meet the labels of pods that run.
+      // The test network does not enforce policies, so the test matches their selectors with the labels of running
+      // pods.
       const policy = () => readPolicy(cluster, stage.namespace.name, 'mcp-plain');
       const pods = (await podNames()).map((pod) => `${stage.namespace.name}/${pod}`);
       expect(await policy()).toEqual({ pods, admits: { 8080: own } });
@@ -101,7 +102,7 @@ describeWithCluster('a backend with two pods', (cluster) => {
     3 * MINUTES,
   );
 
-  it('has a disruption budget for as long as it has two', async () => {
+  it('has a disruption budget while it has two pods', async () => {
     const budget = () => stage.get('PodDisruptionBudget', 'mcp-plain');
     expect((await budget())?.spec).toMatchObject({ maxUnavailable: 1 });
     await stage.patch('MCPServer', 'plain', { spec: { backendReplicas: 1 } });

@@ -48,13 +48,13 @@ describeWithCluster('the chart', (cluster) => {
         '--set=networkPolicy.managementFrom[0].podSelector.matchLabels.a=b',
       ],
     ],
-  ])('makes objects that the API server takes, %s', async (_what, values) => {
+  ])('renders objects that the API server accepts, %s', async (_what, values) => {
     const group = ownGroup('dry-run');
     const text = await renderChart(['--no-hooks', `--set=apiGroup=${group}`, ...values], 'dry-run');
     isDone(await cluster.kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], text));
   });
 
-  it('makes nothing that has no namespace where namespaces are named', async () => {
+  it('renders only namespaced objects when namespaces are named', async () => {
     const made = objectsOf(await renderChart([NAMESPACED, '--set=watchNamespaces={a,b}', '--namespace=own']));
     expect(made.map(({ metadata }) => metadata.namespace ?? 'none')).not.toContain('none');
     const roles = made.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.namespace);
@@ -67,7 +67,7 @@ describeWithCluster('the chart', (cluster) => {
     expect(all.map(({ metadata }) => metadata.namespace ?? 'none')).not.toContain('none');
   });
 
-  it('makes nothing that an admin of its namespace may not make, without the roles that values-namespaced.yaml leaves to others', async () => {
+  it('renders only objects that a namespace admin may create, except the roles that values-namespaced.yaml leaves to others', async () => {
     const namespace = await cluster.makeNamespace('chart-admin');
     const { name } = namespace;
     try {
@@ -138,9 +138,9 @@ describeWithCluster('the chart', (cluster) => {
     await expect(renderChart(values)).rejects.toThrow(words);
   });
 
-  it('of another API group differs in that name alone, in all that it makes', async () => {
+  it('differs only in the name of the API group when that is configured', async () => {
     const all = ['--set=management.enabled=true,demo.enabled=true,dashboards.enabled=true,serviceMonitor.enabled=true'];
-    // Made anew at each rendering.
+    // These change with each rendering.
     const made = async (values: string[]) =>
       (await renderChart([...all, ...values])).replaceAll(/^ +(signing-key|hmac-secret): .*$/gm, '');
     const other = await made(['--set=apiGroup=mcp.acme.example']);
@@ -148,7 +148,7 @@ describeWithCluster('the chart', (cluster) => {
     expect(other.replaceAll('mcp.acme.example', 'vmcp.dev')).toBe(await made([]));
   });
 
-  it('takes images from one registry, by digest, with pull secrets that the pods it makes get too', async () => {
+  it('takes images from one registry, by digest, with pull secrets that it also gives to created pods', async () => {
     const digest = `sha256:${'0'.repeat(64)}`;
     const values = [
       '--set=global.imageRegistry=mirror.example/vmcp/,demo.enabled=true',
@@ -169,7 +169,7 @@ describeWithCluster('the chart', (cluster) => {
     expect(text).toContain('--image-pull-secret=two');
   });
 
-  it('gives every container requests and limits of CPU and memory, and no Service one family of addresses alone', async () => {
+  it('sets requests and limits of CPU and memory for every container, and pins no Service to one address family', async () => {
     const made = objectsOf(await renderChart(['--set=demo.enabled=true,management.enabled=true']));
     const containers = made.flatMap(({ spec }) => {
       const { template, podTemplateSpec } = (spec ?? {}) as Partial<Record<'template' | 'podTemplateSpec', Pods>>;
@@ -188,7 +188,7 @@ describeWithCluster('the chart', (cluster) => {
     expect(services).toEqual(Array(4).fill(expect.objectContaining({ ipFamilyPolicy: 'PreferDualStack' })));
   });
 
-  it('lists every image, for sites without a registry outside', async () => {
+  it('lists every image, for sites without an external registry', async () => {
     const text = await renderChart(['--set=demo.enabled=true']);
     const images = [...text.matchAll(/image: (\S+)|--runtime-image=(\S+)/g)].map(
       ([, image, runtime]) => image ?? runtime,

@@ -25,8 +25,8 @@ interface Policy {
 
 const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
 
-// The API server is asked about nothing: what a cluster brings is helm.
-describeWithCluster('the chart, by what it makes,', () => {
+// The API server gets no request: the cluster only provides helm.
+describeWithCluster('the objects of the chart', () => {
   const tcp = (...ports: (number | string)[]) => ports.map((port) => ({ port, protocol: 'TCP' }));
   const server = [{ ipBlock: { cidr: '10.0.0.1/32' } }];
   const names = { ports: [{ port: 53, protocol: 'UDP' }, ...tcp(53)] };
@@ -41,7 +41,7 @@ describeWithCluster('the chart, by what it makes,', () => {
     return rules;
   };
 
-  it('lets the operators be reached where they serve, and reach names, the API server and /status of runtimes', async () => {
+  it('let peers reach the served ports of operators, and operators reach DNS, the API server and /status of runtimes', async () => {
     const key = 'app.kubernetes.io/name';
     const runtimes = { matchExpressions: [{ key, operator: 'In', values: RUNTIMES }] };
     const rules = {
@@ -57,7 +57,7 @@ describeWithCluster('the chart, by what it makes,', () => {
     expect(await policyOf('vmcp', '--set=management.enabled=true')).toEqual(rules);
   });
 
-  it('lets the management API be reached by its callers, and reach names, the API server and registries', async () => {
+  it('let callers reach the management API, and the management API reach DNS, the API server and registries', async () => {
     const enabled = '--set=management.enabled=true';
     const [callers, registries] = [{ podSelector: { a: 'b' } }, { ipBlock: { cidr: '10.1.0.0/16' } }];
     const api = { ports: tcp(443, 6443), to: server };
@@ -77,7 +77,7 @@ describeWithCluster('the chart, by what it makes,', () => {
     });
   });
 
-  it('gives the management API a Deployment, a ServiceAccount and roles of its own, and its Service leads to it alone', async () => {
+  it('give the management API a separate Deployment, ServiceAccount and roles, and a Service that selects only it', async () => {
     const made = objectsOf(await renderChart(['--set=management.enabled=true']));
     const specOf = (kind: string, name: string) =>
       made.find((one) => one.kind === kind && one.metadata.name === name)?.spec as Record<string, unknown>;
@@ -101,7 +101,7 @@ describeWithCluster('the chart, by what it makes,', () => {
     expect(off.filter((name) => name.includes('management'))).toEqual([]);
   });
 
-  it('has a disruption budget for the operators where there are two, and none where there is one', async () => {
+  it('include a disruption budget for two operators, and none for one', async () => {
     const made = async (...values: string[]) => objectsOf(await renderChart(values));
     const isBudget = ({ kind }: Made) => kind === 'PodDisruptionBudget';
     const { template, replicas } = (await made()).find(({ kind }) => kind === 'Deployment')?.spec as Templated;
@@ -116,7 +116,7 @@ describeWithCluster('the chart, by what it makes,', () => {
     expect((await made('--set=replicas=1')).filter(isBudget)).toEqual([]);
   });
 
-  it('has admission policies that fail closed, each of them bound', async () => {
+  it('include admission policies that fail closed, each with a binding', async () => {
     const made = objectsOf(await renderChart(['--set=management.enabled=true']));
     const specsOf = (wanted: string) =>
       made.flatMap(({ kind, metadata, spec }) => (kind === wanted ? { name: metadata.name, ...spec } : []));

@@ -20,9 +20,9 @@ const TESTDATA = join(import.meta.dirname, 'testdata');
 const FIXTURE = join(TESTDATA, 'previous-chart');
 const REPLICAS = 2;
 const MINUTE = 60_000;
-/** Minor release from which all servers look at what a write of a status changes alone. */
+/** From this minor release on, all API servers validate only the changed fields of a status write. */
 const RATCHETS_STATUSES = 33;
-/** The former chart has a Service of the management API, which leads to its operator. */
+/** The previous chart has a Service of the management API, which selects its operator. */
 const MANAGED = '--set=management.enabled=true';
 
 interface ManagementService {
@@ -60,7 +60,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
   const authority = async () =>
     (await kubectl('get', `configmap/${release.name}-management-ca`, '-o', 'jsonpath={.data.ca\\.crt}')).stdout;
 
-  /** Status of an answer of the management API at the address of its Service, to a caller without a token. */
+  /** Returns the status of the management API at the address of its Service, for a caller without a token. */
   const askManagement = async (ca: string, { spec: { clusterIP } }: ManagementService) => {
     const dispatcher = new Agent({ connect: { ca, servername: `${release.name}-management.${namespace.name}.svc` } });
     try {
@@ -75,7 +75,9 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     }
   };
 
-  /** Some servers take no status of what their rules would refuse today: there Events alone can say what is wrong. */
+  /**
+   * Older API servers refuse a status of a resource that the current rules refuse; then only Events report the problem.
+   */
   const takesStatus = async (resource: string) => {
     if ((await minorRelease(cluster)) >= RATCHETS_STATUSES) return true;
     const asked = ['--subresource=status', '--type=merge', '--dry-run=server'];
@@ -92,7 +94,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     isDone(await release.apply(written));
     const runtime = `--set=runtime.image.tag=${IMAGES.formerRuntime.split(':')[1] ?? ''}`;
     const previous = findPreviousChart(ROOT, folder, FIXTURE);
-    // The second revision, to which the tests roll back: what was tagged last, where anything was.
+    // The second revision, to which the tests roll back: the last tagged release, if any.
     if (previous !== FIXTURE) isDone(await release.upgradeTo(previous, runtime, MANAGED));
     isDone(await release.upgrade(runtime, MANAGED));
   }, 360_000);
@@ -110,7 +112,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('brings the definitions of the new version, and every resource outlives stricter rules', async () => {
+  it('installs the definitions of the new version, and every resource outlives stricter rules', async () => {
     expect(await schemaOf()).toHaveProperty('incomingAuth');
     expect(await resources()).toHaveLength(3);
     const former = `virtualmcpservers.${group}/former`;
@@ -133,7 +135,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     if (saysBy === 'conditions') isDone(await kubectl('wait', former, '--for=condition=Stalled', '--timeout=60s'));
   });
 
-  it('lets everybody go on who changes something else about a resource that would be refused today', async () => {
+  it('admits unrelated edits of a resource that the new rules would refuse', async () => {
     isDone(await kubectl('label', `virtualmcpservers.${group}/former`, 'team=a'));
     const replace = (patch: object[]) =>
       kubectl('patch', `virtualmcpservers.${group}/former`, '--type=json', `--patch=${JSON.stringify(patch)}`);
@@ -151,7 +153,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     expect(stdout).toContain('Ready');
   });
 
-  it('moves the Service of the management API to its own pods, which answer with the authority that callers trust', async () => {
+  it('moves the Service of the management API to its own pods, which answer with the trusted authority', async () => {
     const labels = { 'app.kubernetes.io/name': 'vmcp-management', 'app.kubernetes.io/instance': release.name };
     expect(former.spec.selector).toEqual({ ...labels, 'app.kubernetes.io/name': 'vmcp-operator' });
     const moved = await serviceOf();
@@ -175,7 +177,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     const stage = new Stage(cluster);
     let former: string[];
 
-    /** Calls while something is done, and until the pods that serve have the image that comes of it. */
+    /** Sends calls during `work`, and until the serving pods have the image. */
     const loaded = async (image: string, work: () => Promise<void>) =>
       underLoad(await stage.endpoint('demo'), 'plain_tool_0', async (load) => {
         await work();
@@ -219,7 +221,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     }, 4 * MINUTE);
 
     it(
-      'an upgrade replaces operators and runtimes, and a rollback does, and no call fails',
+      'replaces operators and runtimes, as does a rollback, and no call fails',
       async () => {
         expect(await imagesInUse()).toEqual([IMAGES.formerRuntime, IMAGES.formerRuntime]);
         const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade(MANAGED)));
@@ -236,7 +238,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     );
 
     it(
-      'a rollback to the version before and the upgrade after it lose nothing, and no call fails',
+      'loses nothing in a rollback to the previous version and the next upgrade, and no call fails',
       async () => {
         const before = await resources();
         const rolledBack = await loaded(IMAGES.formerRuntime, async () => {
@@ -277,7 +279,7 @@ describeWithCluster('an installation for some namespaces', (cluster) => {
     await Promise.all([namespace, served, other].map((one) => one.delete()));
   });
 
-  it('serves these alone, with roles there and nothing cluster-wide', async () => {
+  it('serves only these, with roles there and nothing cluster-wide', async () => {
     const text = JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'tools' } });
     for (const { name } of [served, other]) isDone(await cluster.kubectl(['-n', name, 'apply', '-f', '-'], text));
     isDone(

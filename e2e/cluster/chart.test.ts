@@ -17,14 +17,14 @@ import { type Cluster, describeWithCluster, type Namespace } from './use-cluster
 const BACKENDS = ['demo-everything', 'demo-memory', 'demo-tickets', 'demo-whoami'];
 const AS_ALICE = { BROWSER: `${process.execPath} ${join(ROOT, 'e2e/local/browse.ts')} alice %s` };
 
-/** How the command of NOTES is changed, which pod is asked, and what curl is to end with. */
+/** Changes to the command of NOTES, the pod to ask, and the expected exit code of curl. */
 interface Asking {
   places?: Readonly<Record<string, string>>;
   pod?: string;
   code?: number;
 }
 
-/** A namespace in which only what the Restricted standard allows may run. */
+/** Creates a namespace that enforces the Restricted pod security standard. */
 async function makeRestricted(cluster: Cluster, suite: string): Promise<Namespace> {
   const namespace = await cluster.makeNamespace(suite);
   const labels = ['pod-security.kubernetes.io/enforce=restricted', 'pod-security.kubernetes.io/enforce-version=latest'];
@@ -85,7 +85,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       spec: { ...spec, ...change },
     });
 
-  it('runs two operators under the Restricted standard, and says what to do next', async () => {
+  it('runs two operators under the Restricted standard, and prints the next steps', async () => {
     const { stdout } = await kubectl('get', `deployment/${release.name}`, '-o', 'jsonpath={.status.readyReplicas}');
     expect(stdout).toBe('2');
     const [wait = '', explain = ''] = await notes();
@@ -107,14 +107,14 @@ describeWithCluster('an installation of the chart', (cluster) => {
     }
   });
 
-  it('gives whoever has the built-in roles of the namespace those of the chart: edit writes and uses, view reads', async () => {
+  it('adds its roles to the built-in roles of the namespace: edit writes and uses, view reads', async () => {
     const may = async (user: string, verb: string, kind: string) => {
       const { stdout } = await kubectl('auth', 'can-i', verb, `${kind}.${group}`, `--as=${user}`);
       return stdout.trim();
     };
     for (const role of ['edit', 'view'])
       isDone(await kubectl('create', 'rolebinding', `own-${role}`, `--clusterrole=${role}`, `--user=own-${role}`));
-    // A controller adds to the built-in roles what is labelled for them.
+    // A controller adds roles with an aggregation label to the built-in roles.
     const answers = (user: string) =>
       Promise.all(
         [
@@ -133,7 +133,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(await answers('own-view')).toEqual(['yes', 'no', 'no', 'no', 'no']);
   });
 
-  it('refuses an unknown field by name, with the nearest known one, as soon as its operators have a certificate', async () => {
+  it('refuses an unknown field by name and suggests the nearest known one, once its operators have a certificate', async () => {
     const answer = await eventually(
       () => release.apply(wrongServer('misspelt', { outgoingAuht: {} }), '--dry-run=server'),
       ({ code }) => code !== 0,
@@ -142,7 +142,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(answer.stderr).toContain('spec.outgoingAuht: unknown field `outgoingAuht`; did you mean `outgoingAuth`?');
   });
 
-  it('refuses a policy that does not validate, and warns of open access, and of nothing that comes later', async () => {
+  it('refuses a policy that does not validate, warns of open access, and warns of no reference to a later object', async () => {
     const policies = ['permit(principal, action, resource) when { resource.sise > 1 };'];
     const incomingAuth = {
       type: 'oidc',
@@ -157,7 +157,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(admitted.stderr).not.toContain('MCPGroup');
   });
 
-  it('keeps the key of its certificate to itself, in a Secret that is made anew when it is lost', async () => {
+  it('restricts access to the key of its certificate, and recreates a lost Secret', async () => {
     const name = `${release.name}-webhook`;
     isDone(await kubectl('delete', 'secret', name));
     isDone(await kubectl('rollout', 'restart', `deployment/${release.name}`));
@@ -188,7 +188,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(answer.stderr).toContain('outgoingAuht');
   });
 
-  it('refuses another group for the same release, and definitions of another release, with the remedy', async () => {
+  it('refuses another API group for the same release, and definitions of another release, with the remedy', async () => {
     const other = await release.upgrade('--set=apiGroup=other.test');
     expect(other.code).not.toBe(0);
     expect(other.stderr).toContain(`--set apiGroup=${group}`);
@@ -198,7 +198,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(second.stderr).toContain('--set crds.install=false');
   });
 
-  /** What the command of NOTES for the management API ends with, at its Service or at one pod. */
+  /** Runs the command of NOTES for the management API, at its Service or at one pod. */
   async function askManagement({ places = {}, pod = '', code: wanted = 0 }: Asking = {}): Promise<Finished> {
     const [authority = '', forward = '', ask = ''] = (await notes()).slice(-3);
     const attempt = async (): Promise<Finished> => {
@@ -212,7 +212,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       await program.stop();
       return answer;
     };
-    // The ConfigMap is written as soon as there is a certificate.
+    // The operator writes the ConfigMap as soon as there is a certificate.
     await eventually(
       () => shell.run(authority),
       ({ code }) => code === 0,
@@ -237,12 +237,12 @@ describeWithCluster('an installation of the chart', (cluster) => {
         ({ length }) => length === 1,
       );
       for (const pod of pods) expect(answered(await askManagement({ pod }))).toEqual(VERSION);
-      // Code of curl for a certificate that it cannot verify.
+      // Exit code of curl for a certificate that it cannot verify.
       const unknown = await askManagement({ places: { '--cacert vmcp-ca.crt ': '' }, code: 60 });
       expect(unknown.stdout).toBe('');
     });
 
-    it('keeps records for its callers, which the admission policy lets its account write and nobody without the right', async () => {
+    it('stores records for its callers: the admission policy admits its account, and no user without the right', async () => {
       const body = `-H 'Content-Type: application/json' -d '{"name":"cursor","groups":[]}'`;
       const path = `/clients?namespace=${namespace.name}' ${body}`;
       const write = await askManagement({ places: { ' https://': ` 'https://`, '/version': path } });
@@ -251,7 +251,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       expect(stdout).toContain('configmap/');
     });
 
-    it('makes a group for a caller who may write, which the command sees that names the API group, and asks for it otherwise', async () => {
+    it('creates a group for a caller who may write; the command finds its API group, and otherwise asks for it', async () => {
       const body = `-H 'Content-Type: application/json' -d '{"name":"made"}'`;
       const path = `/groups?namespace=${namespace.name}' ${body}`;
       const write = await askManagement({ places: { ' https://': ` 'https://`, '/version': path } });
@@ -260,7 +260,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
         const target = ['--kubeconfig', cluster.kubeconfig, '-n', namespace.name, ...more];
         return runProgram(process.execPath, [PROGRAM, 'group', 'list', '-o', 'name', ...target], { deadline: 60_000 });
       };
-      // The usual group is there as well, as for the stages of other suites.
+      // The default group is installed as well, as for the stages of other suites.
       await installDefinitions(cluster);
       const unnamed = await list();
       expect([unnamed.code, unnamed.stderr]).toEqual([
@@ -311,7 +311,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       ]);
     });
 
-    it('is tried by the last command of NOTES, which logs in by a browser and shows both tokens', async () => {
+    it('works with the last command of NOTES, which logs in with a browser and shows both tokens', async () => {
       const [, , tryIt = ''] = await notes();
       const [company, partner] = issuers();
       await eventually(
@@ -324,7 +324,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       );
     });
 
-    it('has policies that let runtimes reach programs, the operators ask runtimes for their status, and nobody else do either', async () => {
+    it('has policies that admit only runtimes to programs, and only operators to the status port of runtimes', async () => {
       const { stdout } = await kubectl('get', 'pods', '-o', 'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}');
       const podsOf = (start: string) =>
         stdout
@@ -344,7 +344,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       });
     });
 
-    it('admits what is wrong while no operator answers; then it is a condition, and the document in force stays', async () => {
+    it('admits an invalid edit without a running operator, which later reports a condition and keeps the active document', async () => {
       const policies = (text: string) =>
         JSON.stringify([{ op: 'replace', path: '/spec/incomingAuth/authzConfig/inline/policies/0', value: text }]);
       const patch = (text: string) => kubectl('patch', server, '--type=json', `--patch=${policies(text)}`);
@@ -362,7 +362,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       );
       expect(stdout).toMatch(/^Degraded .*authzConfig/);
       expect(await callTool(endpoint, 'demo-whoami_whoami', alice)).toMatchObject({ subject: 'alice' });
-      // Who mends one thing of two that were wrong is not held up by the other.
+      // One of two problems can be fixed while the other remains.
       isDone(await kubectl('annotate', server, 'e2e.test/touched=yes'));
       isDone(await patch('permit(principal in Group::"engineering", action, resource);'));
       await eventually(
@@ -375,7 +375,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
   });
 
   describe('when it is uninstalled', () => {
-    it('takes the demo with it, keeps definitions and resources, and can be installed again', async () => {
+    it('removes the demo, keeps definitions and resources, and can be installed again', async () => {
       isDone(
         await release.apply(
           JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'kept' } }),

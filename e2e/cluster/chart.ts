@@ -7,18 +7,18 @@ import type { Cluster } from './use-cluster.ts';
 /** The chart of this repository. */
 export const CHART = join(import.meta.dirname, '../../charts/vmcp');
 
-/** The flag for an installation for some namespaces, which makes nothing cluster-wide; `watchNamespaces` names them. */
+/** The flag for an installation for some namespaces, without cluster-wide objects; `watchNamespaces` names them. */
 export const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
 
-/** Longer than `--wait` of helm, which says what it waited for. */
+/** Longer than `--wait` of helm, so that helm can report which object it waited for. */
 const DEADLINE_MS = 240_000;
 
-/** An API group that nobody else has: definitions, roles and policies of a suite are its own. */
+/** Returns an API group that no other suite uses, for separate definitions, roles and policies. */
 export function ownGroup(suite: string): string {
   return `${suite}-${randomBytes(3).toString('hex')}.test`;
 }
 
-/** Values by which pods run the images of the tests. */
+/** Values that select the images of the tests. */
 export const TEST_IMAGES = [
   `--set=global.imageRegistry=${REGISTRY}`,
   `--set=image.tag=${TAG}`,
@@ -35,7 +35,7 @@ export function helm(cluster: Cluster, args: readonly string[]): Promise<Finishe
   });
 }
 
-/** What the chart makes of values, as one text. */
+/** Renders the chart with values, as one text. */
 export async function renderChart(args: readonly string[], release = 'vmcp'): Promise<string> {
   const { code, stdout, stderr } = await runProgram('helm', ['template', release, CHART, ...args], {
     deadline: DEADLINE_MS,

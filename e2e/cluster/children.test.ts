@@ -13,7 +13,7 @@ import { minorRelease } from './minor-release.ts';
 import { collectionOf, WAYS } from './send-manifests.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
-// What the plan's golden pairs say of a cluster, asked of a real API server: nothing of it is kept.
+// Verifies against a real API server what the plan's golden pairs assume of a cluster. It stores no object.
 
 const FOLDER = join(import.meta.dirname, '../../operator/plan/testdata');
 
@@ -24,7 +24,7 @@ interface PodTemplate {
   spec: { serviceAccountName?: string };
 }
 
-/** Templates over the rendered one, and how the API server's own merge sees them. */
+/** Templates that are merged over the rendered one; the API server's own merge must agree with the plan's. */
 const WRITTEN: readonly [string, object][] = [
   ['a variable', { spec: { containers: [{ name: 'vmcp', env: [{ name: 'A', value: 'b' }] }] } }],
   ['a sidecar', { spec: { containers: [{ name: 'side', image: 'x', ports: [{ containerPort: 1 }] }] } }],
@@ -64,11 +64,11 @@ const WRITTEN: readonly [string, object][] = [
   ],
 ];
 
-/** What the API server refuses from this minor version on; the plan does for all. */
+/** The API server refuses this from this minor version on; the plan refuses it for all versions. */
 const HOST_OF_PROBE = { containers: [{ name: 'vmcp', livenessProbe: { httpGet: { host: '192.0.2.1' } } }] };
 const REFUSES_HOSTS_OF_PROBES = 34;
 
-/** What the Restricted standard lets in or not, over the rendered template. */
+/** Templates that the Restricted standard admits or refuses, merged over the rendered one. */
 const JUDGED: readonly object[] = [
   { hostNetwork: true },
   { hostPID: true },
@@ -100,7 +100,7 @@ const JUDGED: readonly object[] = [
   HOST_OF_PROBE,
 ];
 
-/** Children of a golden pair, and whether the administrator let pods out to their node. */
+/** Children of a golden pair, and whether the administrator lets pods reach their node. */
 interface Pair {
   name: string;
   children: Child[];
@@ -184,13 +184,13 @@ describeWithCluster('the children of resources on a real API server', (cluster) 
     ?.children.find(({ kind }) => kind === 'Deployment');
   const template = (rendered?.spec as { template: PodTemplate } | undefined)?.template ?? { metadata: {}, spec: {} };
 
-  it('merges by the keys that the table has', async () => {
+  it('merge by the keys of the table', async () => {
     const { body } = await cluster.ask('GET', '/openapi/v2');
     const { definitions } = body as { definitions: Parameters<typeof readMergeKeys>[0] };
     expect(readMergeKeys(definitions, 'io.k8s.api.core.v1.PodTemplateSpec')).toEqual(POD_MERGE_KEYS);
   });
 
-  it.each(WRITTEN)('merges %s as the plan does', async (_what, written) => {
+  it.each(WRITTEN)('merge %s as the plan does', async (_what, written) => {
     const name = 'merged';
     const spec = { replicas: 0, selector: { matchLabels: { a: 'merged' } } };
     const labels = { metadata: { labels: { a: 'merged' } } };
@@ -206,7 +206,7 @@ describeWithCluster('the children of resources on a real API server', (cluster) 
     expect(outcome(ours)).toEqual(outcome(theirs));
   });
 
-  it.each(JUDGED)('judges %j as the plan does', async (spec) => {
+  it.each(JUDGED)('agree with the plan about the Restricted standard: %j', async (spec) => {
     const judged = mergePodTemplate(template, { spec }) as PodTemplate;
     const pod = { apiVersion: 'v1', kind: 'Pod', ...judged, metadata: { name: 'pod' } };
     const answer = await cluster.ask('POST', `${collectionOf(pod, namespace.name)}?dryRun=All`, pod);
@@ -220,7 +220,7 @@ describeWithCluster('the children of resources on a real API server', (cluster) 
   });
 
   it.each(pairs.map(({ name, children }) => [name, children] as const))(
-    '%s: the API server takes every object, and knows each of its fields',
+    'render objects with fields that the API server knows: %s',
     async (_name, children) => {
       for (const child of children) {
         const { status, body } = await WAYS.apply!(cluster, moved(child, namespace.name), namespace.name);
@@ -230,7 +230,7 @@ describeWithCluster('the children of resources on a real API server', (cluster) 
   );
 
   it.each(pairs.filter(({ free }) => !free).map(({ name, children }) => [name, children] as const))(
-    '%s: the pods meet the Restricted pod security standard',
+    'render pods that meet the Restricted pod security standard: %s',
     async (_name, children) => {
       for (const template of children.flatMap((child) => templateOf(child) ?? [])) {
         const pod = { apiVersion: 'v1', kind: 'Pod', ...template, metadata: { ...template.metadata, name: 'pod' } };

@@ -40,17 +40,17 @@ describeWithCluster('the command on a cluster', (cluster) => {
     rmSync(folder, { recursive: true });
   });
 
-  // Other suites install other groups meanwhile.
+  // Other suites install other API groups at the same time.
   const to = (who: keyof typeof kubeconfigs) => ['--kubeconfig', kubeconfigs[who], '--api-group', DEFAULT_API_GROUP];
   const as = (who: keyof typeof kubeconfigs, ...args: string[]) => place.run([...args, ...to(who)]);
-  /** What a command prints that has to succeed. */
+  /** Runs a command that must succeed, and returns its output. */
   async function vmcp(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await as('editor', ...args);
     expect([args, code, stderr]).toEqual([args, 0, stderr]);
     return stdout + stderr;
   }
 
-  it('makes groups, shows what is there, and waits until what it started runs', async () => {
+  it('creates groups, lists workloads, and waits until started workloads run', async () => {
     expect(await vmcp('group', 'create', 'tools', '--description', 'Ours')).toContain('group tools is made');
     const url = `http://mcp-whoami.${stage.namespace}.svc:8080/mcp`;
     const started = await vmcp('run', url, '--name', 'far', '--header-secret', `X-Key=@${secret}`, '--timeout', '90s');
@@ -73,7 +73,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(exported).not.toContain('hunter2');
   }, 180_000);
 
-  it('says how endpoints are, and connects and tries the one that this machine reaches', async () => {
+  it('shows the state of endpoints, and connects to and tries the one that this machine reaches', async () => {
     const port = await findFreePort();
     const url = `http://127.0.0.1:${port}/mcp`;
     const ours = new Stage(cluster, { name: stage.namespace, delete: () => Promise.resolve() });
@@ -99,7 +99,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     }
   }, 180_000);
 
-  it('prints the log of pods, and goes on with it', async () => {
+  it('prints the log of pods, and follows it', async () => {
     expect(await vmcp('logs', 'whoami', '--lines', '3')).toContain('8080/mcp');
     const following = place.start(['logs', 'whoami', '-f', ...to('editor')]);
     await eventually(
@@ -111,7 +111,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect((await as('editor', 'logs', 'far')).code).toBe(6);
   }, 180_000);
 
-  it('edits, starts anew, stops and starts, while another one watches', async () => {
+  it('edits, restarts, stops and starts a workload while another command watches', async () => {
     const watching = place.start(['list', '--all', '--watch', '-o', 'json', ...to('editor')]);
     const shows = (status: string) =>
       eventually(
@@ -132,7 +132,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await watching.ended).toBe(0);
   }, 180_000);
 
-  it('keeps secrets in the cluster, and shows no value of them', async () => {
+  it('stores secrets in the cluster, and shows none of their values', async () => {
     expect(await vmcp('secret', 'set', 'OTHER', '--file', secret)).toContain('vmcp-secrets');
     expect(await vmcp('secret', 'list', '-o', 'name')).toBe('OTHER\nfar.X-Key\n');
     const { body } = await cluster.ask('GET', `/api/v1/namespaces/${stage.namespace}/secrets/vmcp-secrets`);
@@ -141,7 +141,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('secret', 'setup')).toContain('provider kubernetes is in force');
   }, 180_000);
 
-  it('prints what clients need, and reads registries and skills of the namespace', async () => {
+  it('prints configurations for clients, and reads registries and skills of the namespace', async () => {
     expect(await vmcp('client', 'register', 'zed')).toContain(`http://vmcp-demo.${stage.namespace}.svc:4483/mcp`);
     expect(await vmcp('client', 'list', '-o', 'name')).toBe('zed\n');
     expect(await vmcp('client', 'rm', 'zed')).toContain('not registered any more');
@@ -156,7 +156,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('skill', 'rm', 'notes', '--yes')).toContain('notes');
   }, 180_000);
 
-  it('installs a skill of a git repository, by the git of this machine and with its rights', async () => {
+  it('installs a skill of a git repository, with the git of this machine and the user’s rights', async () => {
     const git = await serveGit();
     try {
       const commit = git.commit('r.git', { 'skills/drafts/SKILL.md': skillText('drafts') });
@@ -179,7 +179,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     }
   }, 180_000);
 
-  describe('ends with a code and with what to do', () => {
+  describe('a failed command', () => {
     it.each<[string, keyof typeof kubeconfigs, string[], number, string]>([
       ['a workload that is not there', 'editor', ['get', 'none'], 6, 'there is no workload "none"'],
       ['a group that is used', 'editor', ['group', 'rm', 'tools'], 7, 'tools'],
@@ -191,18 +191,18 @@ describeWithCluster('the command on a cluster', (cluster) => {
       ['a namespace of others', 'editor', ['list', '-n', 'kube-system'], 8, 'auth can-i --list -n kube-system'],
       ['an unknown context', 'editor', ['list', '--context', 'nowhere'], 1, 'use one of e2e'],
       ['a cluster that is away', 'away', ['list'], 3, 'https://127.0.0.1:1 does not answer'],
-    ])('for %s', async (_what, who, args, code, said) => {
+    ])('exits with a code and a remedy for %s', async (_what, who, args, code, said) => {
       const told = await as(who, ...args);
       expect([told.code, told.stdout, told.stderr]).toEqual([code, '', expect.stringContaining(said)]);
       expect(told.stderr.match(new RegExp(said.slice(0, 20).replaceAll(/[^\w ]/g, '.'), 'g'))).toHaveLength(1);
     });
 
-    it('for a kubeconfig that is not there', async () => {
+    it('exits with a code and a remedy for a missing kubeconfig', async () => {
       const { code, stderr } = await place.run(['list', '--kubeconfig', join(folder, 'none')]);
       expect([code, stderr]).toEqual([1, expect.stringContaining('name a file that can be read')]);
     });
 
-    it('and leaves nothing of what was refused', async () => {
+    it('leaves no object', async () => {
       const refused = ['run', 'https://a.example/mcp', '--name', 'refused', '--header-secret', `X=@${secret}`];
       expect((await as('viewer', ...refused)).code).toBe(8);
       expect(await vmcp('list', '--all', '-o', 'name')).toBe('far\nwhoami\n');
@@ -210,7 +210,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     });
   });
 
-  it('takes workloads away, and their group when nothing uses it any more', async () => {
+  it('deletes workloads, and their unused group', async () => {
     expect(await vmcp('rm', '--group', 'tools', '--yes')).toContain('far, whoami: deleted');
     expect(await vmcp('list', '--all', '-o', 'json')).toBe('[]\n');
     const { code, stderr } = await as('editor', 'group', 'rm', 'tools');

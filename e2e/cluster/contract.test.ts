@@ -12,7 +12,10 @@ const CRDS = join(ROOT, 'crds/manifests');
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const API = 'vmcp.dev/v1alpha1';
 
-/** The rules of a definition know no unknown fields, no other objects, no days, no numbers in texts, no lists of headers: the planner does. */
+/**
+ * Only the planner checks unknown fields, other objects, durations in days, numbers in texts, and lists of headers. The
+ * definitions' rules cannot.
+ */
 const ONLY_THE_PLANNER_REFUSES = new Set([
   'an audit log whose path has a NUL character',
   'a credential in a header of the protocol',
@@ -37,7 +40,7 @@ const ONLY_THE_PLANNER_REFUSES = new Set([
   'an unknown field that resembles none',
 ]);
 
-/** Files that are for the command line only: no resource, another API group, a status that nobody could have written. */
+/** Files for the command line only: no resource, another API group, a status that no client could write. */
 const NOT_FOR_THE_API_SERVER = new Set([
   'another API group',
   'several documents, empty ones and comments',
@@ -63,7 +66,10 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
   });
   afterAll(() => namespace.delete());
 
-  /** What the API server says of each object of a file; one that is no object counts as refused by the client. */
+  /**
+   * Sends each object of a file to the API server and collects the answers. kubectl refuses a document that is no
+   * object.
+   */
   async function send(way: string, text: string): Promise<{ refused: boolean; said: string[] }> {
     let objects: Written[];
     try {
@@ -84,13 +90,13 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     };
   }
 
-  it.each(readdirSync(CRDS))('takes %s by create, the cost of its rules included', async (file) => {
+  it.each(readdirSync(CRDS))('take %s by create, within the cost limit of their rules', async (file) => {
     const crd = readFileSync(join(CRDS, file), 'utf8').replaceAll('vmcp.dev', 'contract.test');
     const { code, stderr } = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], crd);
     expect([code, stderr]).toEqual([0, '']);
   });
 
-  it('establishes the five kinds, without a complaint about their schemas', async () => {
+  it('establish the five kinds, without a warning about their schemas', async () => {
     const { body } = await cluster.ask('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions');
     const { items } = body as { items: Definition[] };
     const ours = items.filter(({ spec }) => spec.group === 'vmcp.dev');
@@ -102,16 +108,16 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
   });
 
   describe.each(Object.keys(WAYS))('%s', (way) => {
-    it.each(ACCEPTED.filter(({ of }) => !NOT_FOR_THE_API_SERVER.has(of)))('takes $of', async ({ text }) => {
+    it.each(ACCEPTED.filter(({ of }) => !NOT_FOR_THE_API_SERVER.has(of)))('accept $of', async ({ text }) => {
       expect(await send(way, text)).toMatchObject({ refused: false });
     });
 
-    it.each(REFUSED.filter(({ of }) => !ONLY_THE_PLANNER_REFUSES.has(of)))('refuses $of', async ({ text }) => {
+    it.each(REFUSED.filter(({ of }) => !ONLY_THE_PLANNER_REFUSES.has(of)))('refuse $of', async ({ text }) => {
       expect(await send(way, text)).toMatchObject({ refused: true });
     });
 
     it.each(REFUSED.filter(({ of }) => ONLY_THE_PLANNER_REFUSES.has(of)))(
-      'leaves it to the planner to refuse $of',
+      'leave it to the planner to refuse $of',
       async ({ text }) => {
         expect(await send(way, text)).toMatchObject({ refused: false });
       },
@@ -183,7 +189,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     expect([status, body.spec]).toEqual([201, { ...spec, ...defaults }]);
   });
 
-  it('takes the spec by the object alone, and the status by its subresource alone', async () => {
+  it('accept the spec only at the object, and the status only at its subresource', async () => {
     const group = (more: object) => ({ apiVersion: API, kind: 'MCPGroup', metadata: { name: 'status' }, ...more });
     const created = await cluster.ask('POST', path('MCPGroup'), group({ status: { phase: 'Ready' } }));
     expect([created.status, created.body.status?.phase]).toEqual([201, undefined]);
@@ -205,7 +211,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     ['MCPGroup', ['Name', 'Phase', 'Servers', 'Reason', 'Age'], ['Ready']],
     ['MCPExternalAuthConfig', ['Name', 'Type', 'References', 'Reason', 'Age'], ['Ready']],
     ['MCPOIDCConfig', ['Name', 'Type', 'References', 'Reason', 'Age'], ['Issuer', 'Ready']],
-  ])('kubectl get shows of %s what matters', async (kind, always, wide) => {
+  ])('give kubectl get columns for %s', async (kind, always, wide) => {
     const { body } = await cluster.ask('GET', path(kind), undefined, { accept: TABLE });
     const columnDefinitions = body.columnDefinitions as { name: string; priority: number }[];
     const names = (shown: (priority: number) => boolean) =>
@@ -214,7 +220,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     expect(names((priority) => priority > 0)).toEqual(wide);
   });
 
-  it('kubectl knows the short names and the category', async () => {
+  it('give kubectl the short names and the category', async () => {
     const { stdout } = await cluster.kubectl(['api-resources', '--api-group=vmcp.dev', '--no-headers', '-o', 'wide']);
     const listed = stdout
       .trim()
@@ -228,7 +234,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     for (const line of listed) expect(line.at(-1)).toBe('mcp');
   });
 
-  it('explains fields', async () => {
+  it('explain fields', async () => {
     const { stdout } = await cluster.kubectl([
       'explain',
       'virtualmcpservers.spec.incomingAuth.type',
@@ -237,7 +243,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     expect(stdout).toMatch(/FIELD: type <string>/);
   });
 
-  it('scales a VirtualMCPServer by its scale subresource', async () => {
+  it('scale a VirtualMCPServer by its scale subresource', async () => {
     const spec = { config: { groupRef: 'team' }, incomingAuth: { type: 'anonymous' }, replicas: 1 };
     await cluster.apply(path('VirtualMCPServer', 'scaled'), {
       apiVersion: API,
@@ -256,7 +262,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     expect((await cluster.ask('GET', path('VirtualMCPServer', 'scaled'))).body.spec.replicas).toBe(3);
   });
 
-  it('server-side apply: another manager is told of a conflict, may force it, and keeps what only the first one wrote', async () => {
+  it('report a conflict to another manager of server-side apply, and keep the other fields of the first after force', async () => {
     const object = (spec: object) => ({ apiVersion: API, kind: 'MCPServer', metadata: { name: 'shared' }, spec });
     const at = path('MCPServer', 'shared');
     await cluster.apply(at, object({ image: 'a', groupRef: 'team' }), { manager: 'git' });
@@ -268,7 +274,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     expect([forced.status, forced.body.spec]).toMatchObject([200, { image: 'b', groupRef: 'team' }]);
   });
 
-  it('merges lists of named entries by their names', async () => {
+  it('merge lists of named entries by their names', async () => {
     const object = (name: string) => ({
       apiVersion: API,
       kind: 'MCPServer',
@@ -287,7 +293,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
     ]);
   });
 
-  it('an update with an old resource version is a conflict', async () => {
+  it('refuse an update with an old resource version as a conflict', async () => {
     const at = path('MCPGroup', 'versions');
     const object = { apiVersion: API, kind: 'MCPGroup', metadata: { name: 'versions' } };
     const { body } = await cluster.ask('POST', path('MCPGroup'), object);

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { listenOn } from '#runtime/http/listen-on';
 
-/** A way to the API server, at a port of its own, that can be cut. */
+/** A proxy of the API server, on a separate port, that can be cut. */
 export class CutWay {
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
@@ -22,7 +22,7 @@ export class CutWay {
     });
   }
 
-  /** Gives the URL of the API server by this way. */
+  /** Returns the URL of the API server through this proxy. */
   async open(): Promise<string> {
     return `https://127.0.0.1:${await listenOn(this.#server, '127.0.0.1', 0)}`;
   }

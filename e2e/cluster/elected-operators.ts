@@ -5,10 +5,10 @@ import { startOperator } from './start-operator.ts';
 import type { Cluster } from './use-cluster.ts';
 
 const LEASE = 'operator';
-/** A Lease whose holder was killed is free after 4 s. */
+/** The Lease of a killed holder is free after 4 s. */
 const ELECTED_WITHIN = 60_000;
 
-/** Operators on this machine for one namespace, of which one is elected, as the pods of the chart elect one. */
+/** Operators on this machine for one namespace. They elect a leader like the pods of the chart. */
 export class ElectedOperators {
   readonly #cluster: Cluster;
   readonly #namespace: () => string;
@@ -20,21 +20,21 @@ export class ElectedOperators {
     this.#namespace = namespace;
   }
 
-  /** Starts one more. Resolves when it has read all that there is, whether or not it acts. */
+  /** Starts one more. Resolves when it has read all resources, whether or not it is the leader. */
   async start(): Promise<Program> {
     const operator = await this.#launch();
     await untilReady(operator);
     return operator;
   }
 
-  /** Starts two, one right after the other. Resolves when one of them acts. */
+  /** Starts two, one right after the other. Resolves when one of them leads. */
   async startTwo(): Promise<[leader: Program, other: Program]> {
     const [one, two] = [await this.#launch(), await this.#launch()];
     await Promise.all([untilReady(one), untilReady(two)]);
     return (await this.leader()) === one ? [one, two] : [two, one];
   }
 
-  /** The one that acts, as soon as there is one. */
+  /** Returns the leader, as soon as there is one. */
   async leader(): Promise<Program> {
     const leader = await eventually(
       () => this.#leads(),
@@ -45,7 +45,7 @@ export class ElectedOperators {
     return leader;
   }
 
-  /** Writes another holder into the Lease, one that never renews it. */
+  /** Writes another holder into the Lease that never renews it. */
   async usurpLease(): Promise<void> {
     const taken = { spec: { holderIdentity: 'another-one', leaseDurationSeconds: 1 } };
     const how = { 'content-type': 'application/merge-patch+json' };
@@ -53,7 +53,7 @@ export class ElectedOperators {
     if (status !== 200) throw new Error(`the Lease could not be written: ${status}`);
   }
 
-  /** How often the Lease came to another holder. */
+  /** Returns the number of times that the Lease changed its holder. */
   async leaseTransitions(): Promise<number> {
     const { body } = await this.#cluster.ask('GET', this.#leasePath());
     return Number(body.spec.leaseTransitions);
@@ -84,7 +84,7 @@ export class ElectedOperators {
 
   async #leads(): Promise<Program | undefined> {
     for (const operator of this.#running) {
-      // One that ends just now is not asked any more.
+      // An operator that has just exited is not asked.
       if (!operator.exited() && (await isLeader(operator).catch(() => false))) return operator;
     }
     return undefined;

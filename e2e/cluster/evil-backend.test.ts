@@ -40,7 +40,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
     backend(name, { remoteUrl: `http://${hostOf(host)}:8080/mcp`, ...spec });
   const gives = { type: 'external_auth_config_ref', externalAuthConfigRef: { name: 'shared' } };
 
-  /** Headers of all requests that came to the collector. */
+  /** Returns the headers of all requests that reached the collector. */
   async function seen(): Promise<string[]> {
     const service = await stage.get('Service', 'mcp-collector');
     const address = (service?.spec as { clusterIP?: string } | undefined)?.clusterIP ?? '';
@@ -74,7 +74,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
         },
       },
       group('tools'),
-      // Of no group: it waits for others to lead callers to it.
+      // The collector has no group: other resources lead callers to it.
       backend('collector', { ...fake('', 'backend'), command: ['node', '--input-type=module', '-e', COLLECTOR] }),
       backend('calendar', fake('tools', 'backend', ['--name', 'calendar', '--tools', '1'])),
       server('inline', 'tools', { outgoingAuth: { source: 'inline', default: gives } }),
@@ -85,7 +85,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
     await eventually(seen, () => true, MINUTES);
   }, 4 * MINUTES);
 
-  it('is not even contacted where it joins a group whose server gives all members a credential for other hosts', async () => {
+  it('gets no connection in a group whose server gives all members a credential for other hosts', async () => {
     await stage.apply(remote('evil', 'collector', { groupRef: 'tools' }));
     const { backends = [] } = await excluded('inline', 'evil');
     expect(backends.find(({ name }) => name === 'evil')?.message).toContain(hostOf('collector'));
@@ -93,7 +93,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
     expect((await seen()).join('\n')).not.toContain(KEY);
   }, 90_000);
 
-  it('gets calls and nothing that proves who makes them where it names no credential', async () => {
+  it('gets calls without the caller’s credentials if it names no credential', async () => {
     const names = await eventually(
       () => callAll('discovered'),
       (found) => found.some((name) => name.startsWith('evil_')),
@@ -106,7 +106,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
     expect(headers.join('\n').toLowerCase()).not.toMatch(/authorization|cookie/);
   }, 120_000);
 
-  it('is left out where it names the credential itself', async () => {
+  it('becomes Excluded if it names the credential itself', async () => {
     await stage.apply(remote('evil', 'collector', { groupRef: 'tools', externalAuthConfigRef: { name: 'shared' } }));
     const status = await excluded('discovered', 'evil');
     expect(condition(status, 'BackendsResolved')).toMatchObject({ status: 'False', reason: 'HostNotAllowed' });
@@ -119,7 +119,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
   }, 120_000);
 
   it(
-    'gets nothing where somebody leads a backend that has the credential to it',
+    'gets nothing after an edit points a backend that has the credential to it',
     async () => {
       await stage.remove('MCPServer', 'evil');
       await stage.apply(
@@ -141,7 +141,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
   );
 
   it(
-    'gets nothing where who may only change ConfigMaps leads pods to it that nobody looks after',
+    'gets nothing from orphaned pods that a user with rights to ConfigMaps points to it',
     async () => {
       await stage.operator.stop();
       const client = await stage.connect('inline');
@@ -152,7 +152,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
       expect(text).toContain(hostOf('collector'));
       await stage.remove('ConfigMap', name);
       await stage.apply(configMap(name, text));
-      // As its kubelet does each minute, it looks at the pod.
+      // An annotation makes the kubelet sync the pod, as it does each minute.
       await stage.patch('Pod', pod?.metadata.name ?? '', { metadata: { annotations: { 'vmcp.dev/test': 'look' } } });
       await eventually(
         () => cluster.kubectl(['logs', pod?.metadata.name ?? '', '-n', stage.namespace.name]),

@@ -7,7 +7,7 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Kinds of programs that are not on this cluster. */
+/** Kinds of programs that this cluster does not have. */
 const FOREIGN =
   /^(argoproj\.io|(kustomize|source|helm)\.toolkit\.fluxcd\.io|kustomize\.config\.k8s\.io|gateway\.networking\.k8s\.io|monitoring\.coreos\.com|kyverno\.io|external-secrets\.io|cert-manager\.io)\//;
 
@@ -17,7 +17,7 @@ function filesBelow(folder: string): string[] {
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
 }
 
-/** Texts in YAML of a file: the whole of it, or the blocks of a page. */
+/** Returns the YAML texts of a file: the whole file, or the blocks of a page. */
 function textsOf(file: string): [place: string, text: string][] {
   const text = readFileSync(join(ROOT, file), 'utf8');
   if (/\.ya?ml$/.test(file)) return [[file, text]];
@@ -28,7 +28,7 @@ function textsOf(file: string): [place: string, text: string][] {
   ]);
 }
 
-/** A patch is applied with what it patches: the quickstart's suite does that. */
+/** Identifies a patch, which the suite of the quickstart applies with its target. */
 function isPatch(file: string): boolean {
   const beside = join(ROOT, dirname(file), 'kustomization.yaml');
   return existsSync(beside) && readFileSync(beside, 'utf8').includes(`path: ${basename(file)}\n`);
@@ -54,11 +54,11 @@ describeWithCluster('examples of pages and folders', (cluster) => {
   });
   afterAll(() => namespace.delete());
 
-  it('are found', () => {
+  it('include at least one object', () => {
     expect(OWN.length).toBeGreaterThan(20);
   });
 
-  it.each(OWN)('applies $what', async ({ object }) => {
+  it.each(OWN)('include $what, which the API server accepts', async ({ object }) => {
     const sent: Written = { ...object, metadata: { ...object.metadata, namespace: namespace.name } };
     const at = `${collectionOf(sent, namespace.name)}/${sent.metadata.name ?? ''}`;
     const { status, body } = await cluster.apply(`${at}?dryRun=All&fieldValidation=Strict`, sent);

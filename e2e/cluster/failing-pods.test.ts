@@ -7,7 +7,7 @@ const MINUTES = 60_000;
 const program = (more: object) => backend('x', { ...fake('', 'backend'), ...more }).spec as object;
 const runs = (script: string) => ({ command: ['node', '-e', script] });
 
-/** A Deployment says after ten minutes that it takes too long: what is told within two is not from there. */
+/** A Deployment reports a timeout after ten minutes, so a report within two has another source. */
 const SOON = 2 * MINUTES;
 
 const CASES: Record<string, { spec: object; phase: string; reason: string; message: RegExp }> = {
@@ -46,7 +46,7 @@ describeWithCluster('pods that do not start', (cluster) => {
   }, MINUTES);
 
   it.each(Object.entries(CASES))(
-    'say so in the status of their resource, and why: %s',
+    'report themselves and the reason in the status of their resource: %s',
     async (name, { phase, reason, message }) => {
       const status = await stage.status('MCPServer', name, (seen) => readyOf(seen)?.reason === reason, SOON);
       expect([status.phase, readyOf(status)?.status]).toEqual([phase, 'False']);
@@ -57,7 +57,7 @@ describeWithCluster('pods that do not start', (cluster) => {
   );
 
   it(
-    'are forgotten when what was wrong is mended',
+    'disappear from the status once the cause is fixed',
     async () => {
       const { image } = fake('', 'backend') as { image: string };
       await stage.patch('MCPServer', 'image', { spec: { image } });

@@ -8,11 +8,11 @@ import { backend, group, installDefinitions, server, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster } from './use-cluster.ts';
 
-// Whose the fields of an object are, by a real API server's own account of them. No pod is needed: the server has none.
+// Reads the managed fields of a real API server. No pod is needed, so the server has none.
 
 const CHILDREN = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment', 'NetworkPolicy'];
 const DEPLOYMENT = 'vmcp-staff';
-/** Two fields that the operator writes, and one that it never does. */
+/** Two fields that the operator writes, and one that it never writes. */
 const AUTOSCALER = {
   scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'another' },
   maxReplicas: 50,
@@ -29,7 +29,7 @@ interface Template {
   template: { metadata: { labels: Record<string, string> }; spec: { containers: { image: string }[] } };
 }
 
-describeWithCluster('fields of the objects of a server', (cluster) => {
+describeWithCluster('ownership of the fields of a server’s objects', (cluster) => {
   const stage = new Stage(cluster);
   let operator: Program;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     await untilReady(operator);
     const remote = { remoteUrl: 'http://127.0.0.1:9/one', transport: 'streamable-http', groupRef: 'team' };
     await stage.apply(group('team'), backend('one', remote), server('staff', 'team', { replicas: 0 }));
-    // Its pods fit nowhere.
+    // No node has capacity for its pods.
     const wide = {
       autoscaling: { minReplicas: 2, maxReplicas: 4 },
       sessionStorage: { provider: 'redis', address: 'redis.invalid:6379' },
@@ -61,7 +61,7 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     const live = await stage.get('Deployment', DEPLOYMENT);
     return { ...(live as unknown as Managed), ...(live?.metadata ?? {}), spec: live?.spec as unknown as Template };
   };
-  /** Applies fields as somebody else, by force, as who takes them over does. */
+  /** Applies fields as another manager, by force. */
   const applyAs = async (manager: string, fields: { metadata?: object; spec?: object }) => {
     const { metadata, spec } = fields;
     const object = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: DEPLOYMENT, ...metadata }, spec };
@@ -69,14 +69,14 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     expect([status, body.code]).toEqual([200, undefined]);
   };
   const generation = async () => (await stage.get('VirtualMCPServer', 'staff'))?.metadata.generation;
-  /** An edit that changes the Deployment, brought about. */
+  /** Makes an edit that changes the Deployment, and waits until the operator has applied it. */
   const edit = async (label: string) => {
     const podTemplateSpec = { metadata: { labels: { round: label } } };
     await stage.patch('VirtualMCPServer', 'staff', { spec: { podTemplateSpec } });
     await eventually(deployment, ({ spec }) => spec.template.metadata.labels.round === label);
   };
 
-  it('that another manager has stay over every write of the operator', async () => {
+  it('keeps fields of another manager over every write of the operator', async () => {
     await applyAs('team-tool', {
       metadata: { annotations: { 'team/owner': 'ann' } },
       spec: { revisionHistoryLimit: 3 },
@@ -86,11 +86,11 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     expect([live.annotations?.['team/owner'], live.spec.revisionHistoryLimit]).toEqual(['ann', 3]);
     const managers = live.metadata.managedFields?.map(({ manager, operation }) => `${operation} ${manager}`);
     expect(managers?.sort()).toEqual(expect.arrayContaining([`Apply ${FIELD_MANAGER}`, 'Apply team-tool']));
-    // One name for all of its writes: what one of them leaves out would stay under the other.
+    // All writes of the operator use one manager name, so that a field that a write omits is removed.
     expect(managers?.filter((one) => one.includes('vmcp'))).toEqual([`Apply ${FIELD_MANAGER}`]);
   }, 60_000);
 
-  it('that are the operator’s are put back, also when another manager took them over by force', async () => {
+  it('restores the operator’s fields, also after another manager took them over by force', async () => {
     const { image } = (await deployment()).spec.template.spec.containers[0]!;
     await applyAs('evil', {
       spec: {
@@ -104,7 +104,7 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     await eventually(deployment, isOurs, 30_000);
   }, 60_000);
 
-  it('that it wants no more go, and nothing of what another manager has', async () => {
+  it('removes fields that the operator no longer writes, and keeps those of another manager', async () => {
     await edit('two');
     await applyAs('team-tool', { metadata: { annotations: { 'team/owner': 'ann' } } });
     await stage.patch('VirtualMCPServer', 'staff', { spec: { podTemplateSpec: null } });
@@ -117,7 +117,7 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     ['PodDisruptionBudget', 'policy/v1', 'poddisruptionbudgets', { maxUnavailable: 2 }],
     ['NetworkPolicy', 'networking.k8s.io/v1', 'networkpolicies', { podSelector: {}, ingress: [{}] }],
   ])(
-    'of a %s are put back too, and what another manager adds stays over that',
+    'restores fields of a %s, and keeps additions of another manager',
     async (kind, apiVersion, plural, spec) => {
       const made = await eventually(() => stage.get(kind, 'vmcp-wide'), Boolean);
       const own = { name: 'vmcp-wide', annotations: { 'team/owner': 'ann' } };
@@ -137,7 +137,7 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     60_000,
   );
 
-  it('have no finalizer among them: nothing outside has to be cleaned up, so nothing waits for the operator to go', async () => {
+  it('includes no finalizer: there is no external state to clean up, so deletion never waits for the operator', async () => {
     const objects = (await Promise.all(CHILDREN.map((kind) => stage.list(kind)))).flat();
     const ours = objects.filter(({ metadata }) => metadata.ownerReferences?.some(({ name }) => name === 'staff'));
     expect(new Set(ours.map(({ kind }) => kind))).toEqual(new Set(CHILDREN));

@@ -16,7 +16,7 @@ const FLUX = join(ROOT, 'examples/gitops/flux');
 const ARGO_CD = join(ROOT, 'examples/gitops/argo-cd/application.yaml');
 const EXPOSING = join(ROOT, 'examples/exposing');
 
-/** Modules of other projects, and the definitions of theirs that our manifests need. */
+/** Go modules of other projects, with those of their definitions that the manifests need. */
 const DEFINITIONS: Record<string, string[]> = {
   'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
     'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
@@ -58,7 +58,7 @@ interface Made {
   };
 }
 
-/** A Gateway, an HTTPRoute or an Ingress, as far as the tests look. */
+/** The fields of a Gateway, an HTTPRoute or an Ingress that the tests read. */
 interface Exposed {
   metadata: { annotations: Record<string, string> };
   spec: {
@@ -81,7 +81,7 @@ interface Exposed {
 
 const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
 const named = (objects: Made[], kind: string) => objects.filter((object) => object.kind === kind);
-/** As kubectl of every release takes it: older ones take several texts of JSON for one. */
+/** Every release of kubectl accepts a List; older ones read several JSON texts as one. */
 const listOf = (items: object[]) => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 const portsOf = (deployment: Made) => deployment.spec.template.spec.containers.flatMap(({ ports }) => ports ?? []);
 
@@ -93,9 +93,9 @@ describeWithCluster('kinds of other projects', (cluster) => {
   const dryRun = (text: string) =>
     cluster.kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], text);
 
-  /** Makes these Services, and asks the API server for those that a monitor selects. */
+  /** Creates these Services, and asks the API server for those that a monitor selects. */
   async function selected(services: Made[], monitor: Made): Promise<Made[]> {
-    // Without their owner, which is not there: they would be garbage.
+    // Without their owner: the garbage collector would delete them, as the owner does not exist.
     const unowned = services.map(({ metadata: { name, labels }, ...service }) => ({
       ...service,
       metadata: { name, labels, namespace: namespace.name },
@@ -134,7 +134,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('the ServiceMonitors of the chart are taken, and that of the operator selects its port for metrics, and no other', async () => {
+  test('the API server accepts the ServiceMonitors of the chart, and that of the operator selects only its metrics port', async () => {
     const values = [
       '--set=serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus,management.enabled=true',
     ];
@@ -154,7 +154,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect(monitors.map(({ metadata }) => metadata.labels?.release)).toEqual(Array(3).fill('prometheus'));
   });
 
-  test('the second selects of a server the Service for metrics alone, whose pods have that port', async () => {
+  test('the second monitor selects only the metrics Service of a server, whose pods have that port', async () => {
     writeFileSync(join(folder, 'server.yaml'), SERVER);
     const rendered = await run(process.execPath, [PROGRAM, 'render', folder, '--cluster', '-n', namespace.name]);
     const made = objectsOf(rendered);
@@ -169,7 +169,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect(deployment!.spec.template.metadata.labels).toMatchObject(found[0]!.spec.selector);
   });
 
-  test.each(['operator.yaml', 'team.yaml'])('the example for Flux is taken field by field: %s', async (file) => {
+  test.each(['operator.yaml', 'team.yaml'])('the example for Flux is accepted field by field: %s', async (file) => {
     const text = readFileSync(join(FLUX, file), 'utf8').replaceAll('flux-system', namespace.name);
     const taken = await dryRun(text);
     expect([taken.code, taken.stderr]).toEqual([0, '']);
@@ -177,7 +177,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('intervall')]);
   });
 
-  test('the example for Argo CD is taken field by field', async () => {
+  test('the example for Argo CD is accepted field by field', async () => {
     const text = readFileSync(ARGO_CD, 'utf8').replaceAll('namespace: argocd', `namespace: ${namespace.name}`);
     expect(named(objectsOf(text), 'Application')).toHaveLength(2);
     const taken = await dryRun(text);
@@ -186,7 +186,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('jqPathExpression')]);
   });
 
-  /** Services that the operator makes of a server, and a backend of none. */
+  /** Returns the Services that the operator makes for a server, and for a backend without one. */
   async function servicesOf(server: string): Promise<Made[]> {
     writeFileSync(join(folder, 'server.yaml'), SERVER.replace('front', server));
     const rendered = await run(process.execPath, [PROGRAM, 'render', folder, '--cluster', '-n', namespace.name]);
@@ -196,7 +196,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
   test.each([
     ['http-route.yaml', 'kind: HTTPRoute', 'backendRefs:', 'backendRef:'],
     ['ingress.yaml', 'kind: Ingress', 'ingressClassName:', 'ingressClass:'],
-  ])('the example of an endpoint behind %s is taken field by field', async (file, kind, field, misspelt) => {
+  ])('the example of an endpoint behind %s is accepted field by field', async (file, kind, field, misspelt) => {
     const text = readFileSync(join(EXPOSING, file), 'utf8');
     expect(text).toContain(kind);
     const taken = await dryRun(text);
@@ -205,7 +205,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(misspelt.replace(':', ''))]);
   });
 
-  test('both lead all paths to the Service that the operator makes, by TLS and without an end to streams', async () => {
+  test('both examples route all paths to the operator’s Service, with TLS and without a timeout of streams', async () => {
     const ports = (await servicesOf('staff')).flatMap(({ metadata: { name }, spec }) =>
       spec.ports.map(({ port }) => ({ name, port })),
     );

@@ -5,10 +5,8 @@ import type { Cluster } from './use-cluster.ts';
 const START_SECONDS = 20;
 
 /**
- * `kubectl port-forward`: ports of this machine that lead to a pod, or to one behind a Service.
- *
- * @param target e.g. `service/vmcp-demo`
- * @param ports port of this machine to port of the target
+ * Runs `kubectl port-forward` from ports of this machine to a pod, or to a pod behind a Service. @param target e.g.
+ * `service/vmcp-demo` @param ports port of this machine to port of the target
  */
 export async function forwardPorts(
   { kubeconfig }: Cluster,
@@ -29,7 +27,7 @@ export async function forwardPorts(
   return untilForwarded(program, target, pairs.length);
 }
 
-/** Waits until a `kubectl port-forward` has opened so many ports. Ends it where it does not. */
+/** Waits until a `kubectl port-forward` has opened so many ports, and ends it if it fails. */
 export async function untilForwarded(program: Program, target: string, ports: number): Promise<Program> {
   try {
     await until(`a port-forward to ${target}`, START_SECONDS, () => {

@@ -65,7 +65,7 @@ spec:
   tls: { secretRef: { name: certificate } }
 `;
 
-describeWithCluster('a repository that a cluster follows', (cluster) => {
+describeWithCluster('the manifests of a GitOps repository', (cluster) => {
   const stage = useStage(cluster, 'gitops');
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-gitops-'));
   const write = (text: string) => {
@@ -77,7 +77,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
   const diff = (...args: string[]) =>
     vmcp('diff', folder, '-n', stage.namespace.name, '--runtime-image', IMAGES.runtime, ...args);
   const kubectl = (...args: string[]) => cluster.kubectl(['-n', stage.namespace.name, ...args]);
-  /** Of a resource of each kind, what people write, and who wrote something. */
+  /** Returns the fields that people write, with their managers, for one resource of each kind. */
   const writtenOf = async () => {
     const kinds = KINDS.map((kind) => `${kind}.vmcp.dev`).join();
     const { stdout } = await kubectl('get', kinds, '-o', 'json', '--show-managed-fields');
@@ -93,7 +93,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
   beforeAll(() => write(MANIFESTS));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is compared with a cluster that has nothing of it: all would be made, resources and objects', async () => {
+  it('appear as additions, resources and objects, in a diff with an empty cluster', async () => {
     const { code, stdout } = await diff();
     expect(code).toBe(1);
     expect(stdout).toContain(`+ VirtualMCPServer ${stage.namespace.name}/front\n`);
@@ -101,7 +101,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     expect(stdout).not.toMatch(/^[-~]/m);
   });
 
-  it('is rendered to exactly those objects that the operator makes of it', async () => {
+  it('render to exactly the objects that the operator makes', async () => {
     const rendered = await vmcp(
       'render',
       folder,
@@ -146,10 +146,10 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     expect(images(live)).toEqual(images(objects));
   });
 
-  it('does not differ once it is applied, and the operator never changes what was written', async () => {
+  it('differ in nothing after kubectl apply, and the operator never changes written fields', async () => {
     const { code, stdout } = await diff();
     expect([code, stdout]).toEqual([0, 'no differences\n']);
-    // As often as each kind is looked at, and has a status written.
+    // The operator reconciles each kind, and writes its status.
     for (const kind of KINDS) await kubectl('annotate', `${kind}.vmcp.dev`, '--all', 'note=x');
     await eventually(
       () =>
@@ -182,7 +182,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     expect(await diff()).toMatchObject({ code: 0 });
   });
 
-  it('is compared field by field, with what follows from a change, and nothing is written', async () => {
+  it('produce a diff by field, with the effects of each change, and the diff writes nothing', async () => {
     const before = await writtenOf();
     write(MANIFESTS.replace('incomingAuth:', 'passthroughHeaders: [X-Tenant]\n  incomingAuth:'));
     const { code, stdout } = await diff();
@@ -194,7 +194,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     expect(await writtenOf()).toEqual(before);
   });
 
-  it('is refused with what is wrong in it, before anybody applies it', async () => {
+  it('fail the diff with the problems found, before they are applied', async () => {
     write(MANIFESTS.replace('groupRef: tools }', 'groupRef: tols }'));
     const { code, stderr } = await diff();
     expect([code, stderr]).toEqual([1, expect.stringContaining('MCPGroup "tols", which does not exist')]);

@@ -1,7 +1,7 @@
-// Loaded into a program of a test by `--import`: what it does by the minute comes by the second. Deadlines of requests and
-// short delays, which the other side has a part in, stay what they are.
+// A test loads this module into a program by `--import`. Long timers run 60 times as fast. Request deadlines and short
+// delays, which depend on the other side, stay unchanged.
 
-/** Milliseconds: what waits longer than this is hastened. */
+/** Milliseconds. Longer timers are shortened. */
 const LONG = 20_000;
 const TIMES = 60;
 

@@ -24,7 +24,7 @@ const authz = (inline: object) => ({
   },
 });
 
-describeWithCluster('resources that are meant to break the operator', (cluster) => {
+describeWithCluster('the operator under hostile resources', (cluster) => {
   const stage = useStage(cluster, 'hostile');
 
   it.each<[string, object, string, RegExp]>([
@@ -61,7 +61,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       /flatten/,
     ],
   ])(
-    'stall for %s, and others are looked after at once',
+    'stalls a resource with %s, and handles other resources at once',
     async (what, spec, reason, message) => {
       const name = `hostile-${what.length}`;
       await stage.apply(group('tools'), server(name, 'tools', spec));
@@ -130,7 +130,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       'PodTemplateNotAllowed',
       /spec\.hostAliases: may not be written in a template/,
     ],
-  ])('a template gets no more than its resource has: %s', async (name, written, reason, message) => {
+  ])('grants a template only the rights of its resource: %s', async (name, written, reason, message) => {
     await stage.apply(group('tools'), secret('others', { key: 'of-somebody-else' }), written);
     expect(await stalls(written)).toMatchObject({ reason, message: expect.stringMatching(message) });
     await noPodsOf(name);
@@ -140,13 +140,13 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
   it.each([
     ['MCPServer', program('path-in-program', variable(pathRef)), 'spec.secrets[0].name'],
     ['MCPExternalAuthConfig', header('path-in-header', pathRef), 'spec.headerInjection.valueSecretRef.name'],
-  ])('no path to another namespace can be written as the name of a Secret of a %s', async (_kind, written, field) => {
+  ])('gets no path to another namespace as the Secret name of a %s, as the API server refuses it', async (_kind, written, field) => {
     const path = collectionOf(written, stage.namespace.name);
     const { status, body } = await cluster.apply(`${path}/${written.metadata.name ?? ''}`, written);
     expect([status, body.message]).toEqual([422, expect.stringContaining(`${field}: Invalid value: "../other/x"`)]);
   });
 
-  it('no namespace can be written beside the name of a Secret: that stalls, and no Secret is read', async () => {
+  it('stalls a resource with a namespace beside a Secret name, and reads no Secret', async () => {
     const neighbour = await cluster.makeNamespace('neighbour');
     try {
       const key = secret('theirs', { key: 'value-of-the-neighbour' });
@@ -167,7 +167,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
     }
   });
 
-  it('in its own namespace nobody takes the account of the operator', async () => {
+  it('refuses a template that uses the operator’s own service account', async () => {
     await stage.operator.stop();
     const env = { POD_NAMESPACE: stage.namespace.name };
     const operator = await startOperator(cluster, [stage.namespace.name], [], { env });

@@ -9,27 +9,27 @@ import { run } from './run-program.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Registry of the names of all images of the tests; nothing is pulled from it. */
+/** Registry in the names of all test images; nothing is pulled from it. */
 export const REGISTRY = 'vmcp.test';
 export const TAG = 'e2e';
-/** What the tag of an image of the version before ends with. */
+/** Suffix of the tag of the previous version's image. */
 const FORMER = '-former';
 const named = (name: string) => `${REGISTRY}/${name}:${TAG}`;
 
-/** What suites write into their manifests. */
+/** Image names for the manifests of the suites. */
 export const IMAGES = {
   operator: named('vmcp-operator'),
   runtime: named('vmcp-runtime'),
-  /** The same one more time, as that of the version before has another name: an upgrade replaces the pods. */
+  /** The same image under the name of the previous version, so that an upgrade replaces the pods. */
   formerRuntime: `${named('vmcp-runtime')}${FORMER}`,
-  /** MCP servers and identity providers: the repository's fakes and those of npm that the quickstart has. */
+  /** MCP servers and identity providers: the repository's fakes, and those of npm that the quickstart has. */
   backends: named('vmcp-backends'),
 } as const;
 
-/** The same under the name that the quickstart's manifests have, as nodes complete it. */
+/** The name that nodes derive from the quickstart's manifests, for the same image. */
 const QUICKSTART = 'docker.io/library/vmcp-quickstart:1';
 
-/** What the quickstart's commands start, and what the fakes are written with. */
+/** Packages that the quickstart's commands start, and dependencies of the fakes. */
 const PACKAGES = [
   '@modelcontextprotocol/server',
   '@modelcontextprotocol/server-everything',
@@ -42,10 +42,10 @@ const PACKAGES = [
 
 const REDIS = '/usr/bin/redis-server';
 
-/** With which pods call an endpoint. */
+/** The program with which pods call an endpoint. */
 const CLIENT = 'e2e/gateway/session-client.ts';
 
-/** Files and settings of one of the project's images, as its Dockerfile says. */
+/** Stages the files and settings of one of the project's images, as its Dockerfile says. */
 async function stageProgram(program: 'operator' | 'runtime', base: string, folder: string): Promise<Image> {
   const { stage, config } = readDockerfile(join(ROOT, program, 'Dockerfile'));
   mkdirSync(folder);
@@ -53,7 +53,7 @@ async function stageProgram(program: 'operator' | 'runtime', base: string, folde
   return { name: IMAGES[program], layers: [{ folder: base }, { folder, at: '/app' }], config };
 }
 
-/** A part of the repository, so that commands with relative paths run in it as they do in a checkout. */
+/** Stages a part of the repository, so that commands with relative paths run as in a checkout. */
 function stageBackends(base: string, folder: string): Image {
   mkdirSync(folder);
   for (const path of ['package.json', 'e2e/fakes', CLIENT, 'examples/quickstart/on-host']) {
@@ -74,12 +74,12 @@ function stageBackends(base: string, folder: string): Image {
   return { name: IMAGES.backends, layers: existsSync(redis) ? [...layers, { folder: redis }] : layers, config };
 }
 
-/** Throws where there is nothing to make images of: before a cluster is built, which takes minutes. */
+/** Throws without the build output for images, before the minutes of building a cluster. */
 export function checkBuilt(): void {
   if (!existsSync(join(ROOT, 'dist/runtime.js'))) throw new Error('dist/ is not built: npm run build');
 }
 
-/** Packs all images of the tests into one archive, from the dist/ that is there. Takes some seconds. */
+/** Packs all test images from the existing dist/ into one archive. Takes some seconds. */
 export async function packAll(archive: string): Promise<void> {
   checkBuilt();
   const work = mkdtempSync(join(tmpdir(), 'vmcp-stage-'));

@@ -1,4 +1,4 @@
-/** A spec of each kind that is complete, and as short as it can be. */
+/** A valid spec of each kind, as short as possible. */
 export const LEAST_SPECS: Record<string, object> = {
   VirtualMCPServer: { config: { groupRef: 'team' }, incomingAuth: { type: 'anonymous' } },
   MCPGroup: {},

@@ -2,30 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 
-/** Where calls go: URL and headers of every request. */
+/** Destination of the calls: URL and headers of every request. */
 interface Target {
   url: string;
   headers: Record<string, string>;
 }
 
-/** How many sessions call at once, and milliseconds between two calls of one. */
+/** Number of sessions that call concurrently, and milliseconds between two calls of one session. */
 interface Pace {
   sessions?: number;
   every?: number;
 }
 
-/** What came of the calls of one session so far. */
+/** Outcomes of the calls of one session so far. */
 interface Tally {
   answers: number;
-  /** What went wrong: a transport error, a status, an error of the protocol or of the tool. */
+  /** Failures: a transport error, a status, an error of the protocol or of the tool. */
   readonly failures: string[];
 }
 
-/** Calls one after the other, in several sessions at once, until it is stopped. */
+/** Sequential calls in several concurrent sessions, until it is stopped. */
 export interface Load {
   /** Structured contents of all answers so far. */
   readonly answers: Record<string, unknown>[];
-  /** Those of all sessions. */
+  /** Failures of all sessions. */
   readonly failures: string[];
   readonly sessions: readonly Readonly<Tally>[];
   stop(): Promise<void>;
@@ -77,9 +77,8 @@ export async function startLoad(
 }
 
 /**
- * Runs calls while something is done, and some more when it is done; the sessions are never opened again. Gives what came of them.
- *
- * @throws where calls do not come back within a minute
+ * Runs calls during `work`, and some more after it; the sessions are never opened again. Returns the outcomes. @throws
+ * if calls do not return within a minute
  */
 export async function underLoad(
   target: Target,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type OAuthClient, type Tokens, tokensOf } from '../authserver/oauth-client.ts';
 
-/** What came of it so far. */
+/** Outcomes so far. */
 export interface LoginLoad {
   readonly logins: number;
   readonly refreshes: number;
@@ -9,10 +9,10 @@ export interface LoginLoad {
   stop(): Promise<void>;
 }
 
-/** Milliseconds: a login has some ten requests, and the providers of the tests remember the last thousand things. */
+/** Milliseconds: a login has some ten requests, and the test providers keep the last thousand entries. */
 const EVERY = { login: 500, refresh: 200 };
 
-/** Logs a user in again and again, in new browsers, and refreshes the tokens of one login all the while. */
+/** Repeats the login of a user in new browsers, and refreshes the tokens of one login at the same time. */
 export function startLogins(client: OAuthClient, user: string, first: Tokens): LoginLoad {
   const done = { login: 0, refresh: 0 };
   const failures: string[] = [];

@@ -22,11 +22,11 @@ import { useStage } from './use-stage.ts';
 
 const SERVED = 4483;
 const OWN = 9000;
-/** Of this machine: it is served at the same port of a pod. */
+/** Port of this machine; a pod serves at the same port. */
 const SHARED = 4493;
 const SCALED = 4503;
 const REPLICAS = 2;
-/** Seconds: tokens of the provider that are renewed all the time, and such that are not. */
+/** Lifetimes of the provider's tokens in seconds: with constant renewal, and without. */
 const LIFETIME = { short: 10, long: 3600 };
 
 type Port = typeof SERVED | typeof OWN | typeof SHARED | typeof SCALED;
@@ -40,14 +40,14 @@ const kidOf = (token: string) => {
   return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
 };
 
-/** What a provider counted so far. */
+/** Counters of a provider so far. */
 interface Counted {
   counts: { all?: number };
-  /** How often a client showed each secret, by its short hash. */
+  /** Number of times that a client sent each secret, by its short hash. */
   secrets: Record<string, number>;
 }
 
-/** Changes a provider, where something is to be changed. */
+/** Applies changes to a provider, if any, and returns its counters. */
 async function control(provider: string, changes: readonly [name: string, value: string][] = []): Promise<Counted> {
   const query = new URLSearchParams([...changes]).toString();
   const method = changes.length === 0 ? 'GET' : 'POST';
@@ -55,12 +55,12 @@ async function control(provider: string, changes: readonly [name: string, value:
   return (await answer.json()) as Counted;
 }
 
-/** Requests at the pages of a provider so far: whoever logs in passes some. */
+/** Returns the requests at the pages of a provider so far; each login makes some. */
 const loginsAt = async (provider: string) => (await control(provider)).counts.all ?? 0;
 
 const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 
-/** Passes the pages of the providers' library: its login, and its consent. */
+/** Fills in the pages of the providers' library: login and consent. */
 async function signInAs(page: Page, user: string): Promise<void> {
   await page.locator('input[name=login]').fill(user);
   await page.locator('input[name=password]').fill('any');
@@ -68,7 +68,7 @@ async function signInAs(page: Page, user: string): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-describeWithCluster('logins at authorization servers of pods', (cluster) => {
+describeWithCluster('the embedded authorization server in pods', (cluster) => {
   const stage = useStage(cluster, 'logins');
   let ports: Record<Port, number>;
   let provider: string;
@@ -104,7 +104,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     return way;
   }
 
-  describe('of a VirtualMCPServer, while its keys and the secret of its client are rotated under load', () => {
+  describe('of a VirtualMCPServer, while its keys and client secret rotate under load', () => {
     let client: OAuthClient;
     let tokens: Tokens;
     const pods = async () =>
@@ -113,7 +113,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       const answer = await fetch(`${originOf(SERVED)}/.well-known/jwks.json`, { signal: AbortSignal.timeout(5000) });
       return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
     };
-    /** Keys by their names in the Secret, the one in use first. */
+    /** Sets the keys by their names in the Secret; the first is the active one. */
     const useKeys = async (...names: string[]) => {
       const lists = { signingKeySecretRefs: refs('signing', ...names), hmacSecretRefs: refs('hmac', ...names) };
       await stage.patch('VirtualMCPServer', 'demo', { spec: { authServerConfig: lists } });
@@ -139,7 +139,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       tokens = await client.login({ user: 'alice' });
     }, 120_000);
 
-    it('no call fails, no login is lost, and after it nothing of the old keys is left', async () => {
+    it('loses no call and no login, and in the end knows no old key', async () => {
       const before = await pods();
       const { url } = await stage.endpoint('demo');
       const authorization = `Bearer ${tokens.access_token}`;
@@ -156,7 +156,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       const old = kidOf(tokens.access_token);
       await useKeys('b', 'a');
       expect(await kids()).toEqual([expect.not.stringContaining(old), old]);
-      // What is new checks at once, and makes after two minutes: what the old keys made is read all the time.
+      // New keys verify at once, and sign after two minutes; tokens of the old keys stay valid.
       tokens = await refresh();
       expect(claimsOf(tokens.access_token)).toMatchObject({ iss: originOf(SERVED) });
       const makesAnew = async () => {
@@ -197,7 +197,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
         60_000,
       );
 
-    it('a secret that the provider takes beside the old one: no call, login or refresh fails, and the old one is not shown any more', async () => {
+    it('loses no call, login or refresh while the provider accepts both secrets, and stops sending the old one', async () => {
       const before = await pods();
       await control(provider, [
         ['client-secret', GATEWAY_CLIENT.secret],
@@ -220,7 +220,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
             const [last, now] = [await tries(GATEWAY_CLIENT.secret), load.answers.at(-1)];
             await control(provider, [['client-secret', SECOND]]);
             const [logged, refreshed] = [logins.logins, logins.refreshes];
-            // Alice's own token of the provider is renewed, others log in, and sessions go on.
+            // Alice's own token of the provider is renewed, other users log in, and sessions go on.
             await eventually(
               () => [load.answers.at(-1)?.tokenHash === now?.tokenHash, logins.logins, logins.refreshes] as const,
               ([isSame, some, more]) => !isSame && some >= logged + 2 && more >= refreshed + 5,
@@ -241,7 +241,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       expect(await pods()).toEqual(before);
     }, 240_000);
 
-    it('one that the provider changes first: calls and sessions go on, and one can log in again as soon as the Secret has it', async () => {
+    it('continues calls and sessions when the provider changes the secret first, and logs in again once the Secret has it', async () => {
       const third = 'third-secret-of-the-client';
       const before = await pods();
       tokens = await client.login({ user: 'alice' });
@@ -264,7 +264,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     }, 150_000);
   });
 
-  it('of two replicas with Redis: all pods are replaced under load, no call fails, and who is logged in stays so', async () => {
+  it('keeps logins and loses no call when all pods of two replicas with Redis are replaced under load', async () => {
     const origin = originOf(SCALED);
     const address = await startRedisPod(cluster, stage.namespace.name);
     const keys = { signingKeySecretRefs: refs('signing', 'a'), hmacSecretRefs: refs('hmac', 'a') };
@@ -284,7 +284,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     const way = await forward('vmcp-scaled', SCALED, SERVED);
     const client = await OAuthClient.register(origin);
     const tokens = await client.login({ user: 'alice' });
-    // It leads to one of the pods that go.
+    // The forwarded port leads to one of the replaced pods.
     await way.stop();
     const logins = await loginsAt(provider);
     expect(logins).toBeGreaterThan(0);
@@ -327,20 +327,20 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       );
     }, 120_000);
 
-    it('that needs one, its condition names the page of administrators', async () => {
+    it('names the administrators’ page in a condition when a login is needed', async () => {
       const seen = await stage.status('VirtualMCPServer', 'shared', (one) => needed(one) !== undefined, 90_000);
       expect(needed(seen)).toContain(`far: open ${origin()}/connections`);
       expect(seen.backends).toMatchObject([{ name: 'far', phase: 'Degraded' }]);
     }, 150_000);
 
     inChromium(`in Chromium${NO_CHROMIUM === undefined ? '' : ` (skipped: ${NO_CHROMIUM})`}`, () => {
-      it('an administrator does it in a browser, and calls of everybody carry its token', async () => {
+      it('sends the token of an administrator’s login in the browser with the calls of all users', async () => {
         await forward('vmcp-shared', SHARED, SERVED);
         const client = await OAuthClient.register(origin());
         const { access_token: bob } = await client.login({ user: 'bob' });
         const call = () => callTool(`${origin()}/mcp`, 'far_whoami', bob);
         await expect(call()).rejects.toThrow();
-        // The certificate of the remote server is for vmcp, which is told whom to trust, not for the browser.
+        // vmcp trusts the remote server's certificate; the browser does not.
         const chromium = await openChromium({ ignoreHTTPSErrors: true });
         try {
           chromium.context.setDefaultTimeout(60_000);
@@ -371,7 +371,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     });
   });
 
-  it('an MCPServer with an endpoint of its own: one logs in there, and its program gets the token of the provider', async () => {
+  it('serves logins at an MCPServer’s own endpoint, whose program gets the provider’s token', async () => {
     const origin = originOf(OWN);
     await stage.apply(
       {

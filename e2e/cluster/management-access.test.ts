@@ -19,12 +19,12 @@ describeWithCluster('the management API in a cluster', (cluster) => {
   };
   const bearer = (token: string) => ({ as: { authorization: `Bearer ${token}` } });
 
-  describe('knows who calls', () => {
-    it('by a token for it alone', async () => {
+  describe('as authenticator', () => {
+    it('accepts a token for its own audience', async () => {
       expect((await stage.ask('GET', '/version', { as: 'nobody' })).body).toEqual({ version: expect.any(String) });
     });
 
-    it('and nobody without one', async () => {
+    it('refuses a request without a token', async () => {
       const token = stage.token('editor');
       const given = [
         undefined,
@@ -48,7 +48,7 @@ describeWithCluster('the management API in a cluster', (cluster) => {
         }
     });
 
-    it('not by a token for the API server, nor for anybody else', async () => {
+    it('refuses a token for the API server, or for another audience', async () => {
       const account = { namespace: stage.namespace, name: 'editor' };
       for (const audience of [undefined, 'somebody-else', `${AUDIENCE}-2`])
         expect(await codeOf('GET', '/clients', bearer(await tokenOf(cluster, account, audience)))).toEqual([
@@ -57,10 +57,10 @@ describeWithCluster('the management API in a cluster', (cluster) => {
         ]);
     });
 
-    it('not by a token that has expired', async () => {
+    it('refuses an expired token', async () => {
       const token = stage.token('editor');
       const expired = withExpiry(cluster, token, PAST);
-      // The key of somebody else's cluster is not at hand: there an account that is gone has to do.
+      // The signing key of a foreign cluster is not available; there, the next test covers a revoked token.
       if (expired === undefined) return;
       expect(await codeOf('GET', '/clients', bearer(withExpiry(cluster, token, LATER) ?? ''))).toEqual([
         200,
@@ -69,7 +69,7 @@ describeWithCluster('the management API in a cluster', (cluster) => {
       expect(await codeOf('GET', '/clients', bearer(expired))).toEqual([401, 'unauthenticated']);
     });
 
-    it('not by a token of an account that is gone', async () => {
+    it('refuses the token of a deleted account', async () => {
       const account = { namespace: stage.namespace, name: 'leaving' };
       await makeAccount(cluster, account, [`${stage.release}-view`]);
       const token = await tokenOf(cluster, account, AUDIENCE);
@@ -83,8 +83,8 @@ describeWithCluster('the management API in a cluster', (cluster) => {
     });
   });
 
-  describe('lets its callers do', () => {
-    it('nothing, where they have no role', async () => {
+  describe('as authorizer', () => {
+    it('grants nothing to a caller without a role', async () => {
       for (const [method, path, body] of [
         ['GET', '/clients'],
         ['GET', '/registry'],
@@ -104,7 +104,7 @@ describeWithCluster('the management API in a cluster', (cluster) => {
       }
     });
 
-    it('what a viewer may: read, and no keys of secrets', async () => {
+    it('lets a viewer read, except the keys of secrets', async () => {
       for (const path of ['/clients', '/registry', '/registry/default'])
         expect([path, (await stage.ask('GET', path, { as: 'viewer' })).status]).toEqual([path, 200]);
       expect(await codeOf('GET', '/secrets/default/keys', { as: 'viewer' })).toEqual([403, 'forbidden']);
@@ -112,13 +112,13 @@ describeWithCluster('the management API in a cluster', (cluster) => {
       expect(await codeOf('DELETE', '/clients/cursor', { as: 'viewer' })).toEqual([403, 'forbidden']);
     });
 
-    it('what an editor may: write', async () => {
+    it('lets an editor write', async () => {
       expect((await stage.ask('POST', '/clients', { body: CLIENT })).status).toBe(200);
       expect((await stage.ask('GET', '/clients', { as: 'viewer' })).body).toEqual({ clients: [CLIENT] });
       expect((await stage.ask('DELETE', '/clients/cursor')).status).toBe(204);
     });
 
-    it('nothing with secrets that they may not do with Secrets', async () => {
+    it('requires the rights to Secrets for operations on secrets', async () => {
       const body = { key: 'TOKEN', value: 'hunter2-the-value' };
       const refused = await stage.ask('POST', '/secrets/default/keys', { as: 'keyless', body });
       expect([refused.status, refused.body]).toEqual([
@@ -129,14 +129,14 @@ describeWithCluster('the management API in a cluster', (cluster) => {
       expect((await stage.ask('GET', '/secrets/default/keys')).body).toMatchObject({ keys: [{ key: 'TOKEN' }] });
     });
 
-    it('nothing in a namespace where they have no role, though they have one elsewhere', async () => {
+    it('grants nothing in a namespace where the caller has no role', async () => {
       const namespace = stage.otherNamespace;
       expect(await codeOf('GET', '/clients', { as: 'editor', namespace })).toEqual([403, 'forbidden']);
       expect(await codeOf('GET', '/clients', { as: 'neighbour', namespace })).toEqual([200, undefined]);
       expect(await codeOf('GET', '/clients', { as: 'neighbour' })).toEqual([403, 'forbidden']);
     });
 
-    it('nothing any more as soon as the role is taken away', async () => {
+    it('grants nothing as soon as the role is removed', async () => {
       const account = { namespace: stage.namespace, name: 'former' };
       await makeAccount(cluster, account, [`${stage.release}-view`]);
       const token = await tokenOf(cluster, account, AUDIENCE);
@@ -153,8 +153,8 @@ describeWithCluster('the management API in a cluster', (cluster) => {
     });
   });
 
-  describe('takes a namespace', () => {
-    it('that must be named, as one name', async () => {
+  describe('with the namespace parameter', () => {
+    it('requires exactly one valid name', async () => {
       expect(await codeOf('GET', '/clients', { namespace: undefined })).toEqual([400, 'namespace_missing']);
       for (const namespace of ['', '../kube-system', 'a/b', 'UPPER', 'a,b', '*', 'x'.repeat(64)])
         expect([namespace, ...(await codeOf('GET', '/clients', { namespace }))]).toEqual([
@@ -166,16 +166,16 @@ describeWithCluster('the management API in a cluster', (cluster) => {
       expect(await codeOf('GET', `${twice}&namespace=x`, { namespace: undefined })).toEqual([400, 'bad_request']);
     });
 
-    it('that the operator works for', async () => {
+    it('refuses a namespace that the operator does not watch', async () => {
       expect(await codeOf('GET', '/clients', { namespace: 'kube-system' })).toEqual([403, 'forbidden']);
     });
 
-    it('or none, where the operation is the same in each', async () => {
+    it('accepts requests without a namespace where the operation does not depend on it', async () => {
       expect((await stage.ask('GET', '/openapi.json', { namespace: undefined })).status).toBe(200);
     });
   });
 
-  it('refuses what a page of another site sends', async () => {
+  it('refuses requests that a page of another site sends', async () => {
     for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
       expect(await codeOf('GET', '/clients', { headers: headers })).toEqual([403, 'foreign_host']);
   });
@@ -200,7 +200,7 @@ describeWithCluster('the management API in a cluster', (cluster) => {
     }
   }, 120_000);
 
-  it('writes a line for each change, with who, where and how it ended, and nothing of what was sent', async () => {
+  it('logs a line for each change, with user, namespace and outcome, and without the request’s contents', async () => {
     const body = { key: 'AUDITED', value: 'hunter2-of-the-audit' };
     await stage.ask('POST', '/secrets/default/keys', { body });
     await stage.ask('POST', '/secrets/default/keys', { body, as: 'viewer' });

@@ -8,7 +8,7 @@ import { NO_PATHS, OUTSIDE, requestsWith } from '../management/leading-outside.t
 import { describeWithCluster } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';
 
-/** Names that lead to another namespace, where somebody makes a path of the API server of them. */
+/** Names that lead to another namespace, if inserted into a path of the API server. */
 const ELSEWHERE: ((namespace: string) => string)[] = [
   (namespace) => `../../${namespace}/mcpservers/victim`,
   (namespace) => `../../../../../../api/v1/namespaces/${namespace}/secrets/vmcp-secrets`,
@@ -23,7 +23,7 @@ const ELSEWHERE: ((namespace: string) => string)[] = [
   () => '*',
 ];
 
-/** Paths that mean nothing here, encoded in one way or another, or that are of the API server. */
+/** Unknown paths with various encodings, and paths of the API server. */
 const MORE_PATHS = [
   `${BASE}/%2e%2e/v1beta/version`,
   `${BASE}/clients/..;/version`,
@@ -42,7 +42,7 @@ interface Kept {
   }[];
 }
 
-describeWithCluster('a name or path that leads elsewhere, at the management API in a cluster,', (cluster) => {
+describeWithCluster('the management API in a cluster, given names and paths that lead elsewhere,', (cluster) => {
   const stage = useManagement(cluster, 'management-attacks');
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   afterAll(() => agent.destroy());
@@ -59,7 +59,7 @@ describeWithCluster('a name or path that leads elsewhere, at the management API 
         expect([path, (await stage.ask('POST', path, { ...how, body })).status < 300]).toEqual([path, true]);
   }, 60_000);
 
-  /** The path goes out as it is written, where a URL would shorten it. */
+  /** Sends the path unchanged, as a URL would normalise it. */
   async function asWritten(method: string, path: string, body?: unknown): Promise<[number, string]> {
     const headers = stage.headersOf({ ...(body !== undefined && { body }) });
     const signal = AbortSignal.timeout(20_000);
@@ -69,7 +69,10 @@ describeWithCluster('a name or path that leads elsewhere, at the management API 
     return [answer.statusCode ?? 0, await text(answer)];
   }
 
-  /** All that the API writes, in both namespaces, with what is another after each change by it; a status is the operator's. */
+  /**
+   * Returns all objects that the API writes, in both namespaces, with the versions that its changes increase. Status
+   * writes are the operator's.
+   */
   async function stored(): Promise<string[]> {
     const found: string[] = [];
     for (const namespace of [stage.namespace, stage.otherNamespace])
@@ -88,11 +91,11 @@ describeWithCluster('a name or path that leads elsewhere, at the management API 
     return found.sort();
   }
 
-  // An option of nobody here, and a key that a Secret may have.
+  // `-rf` is no option of any program here, and a valid key of a Secret.
   const outside = OUTSIDE.filter((name) => name !== '-rf').map((name) => () => name);
   const names = [...outside, ...ELSEWHERE];
   it.each(names.map((nameOf) => [nameOf('other'), nameOf] as const))(
-    'reads nothing, writes nothing and is told so: %j',
+    'refuses, reads nothing and writes nothing: %j',
     async (_shown, nameOf) => {
       const before = await stored();
       for (const [method, path, body] of requestsWith(nameOf(stage.otherNamespace))) {
@@ -110,11 +113,11 @@ describeWithCluster('a name or path that leads elsewhere, at the management API 
     60_000,
   );
 
-  it('is no way to another path of the server, nor to one of the API server', async () => {
+  it('routes to no other path of the server, and to none of the API server', async () => {
     for (const path of [...NO_PATHS, ...MORE_PATHS])
       expect([path, (await asWritten('GET', path))[0]]).toEqual([path, 404]);
     for (const path of UNREADABLE) expect([path, (await asWritten('GET', path))[0]]).toEqual([path, 400]);
-    // A name, for which there is another method.
+    // This is a name, for which there is another method.
     expect((await asWritten('GET', `${BASE}/clients/..%2fversion`))[0]).toBe(405);
     expect((await asWritten('GET', `https://evil.example${BASE}/version`))[0]).toBe(400);
     expect((await asWritten('GET', `${BASE}/version`))[0]).toBe(200);

@@ -9,7 +9,7 @@ import { backend, Stage } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';
 
-/** Says something all the time, and ends when it is told to. */
+/** Prints continuously, and ends on SIGTERM. */
 const TICKER = `
   let nr = 0;
   setInterval(() => console.log('tick ' + nr++), 100);
@@ -17,7 +17,7 @@ const TICKER = `
   require('node:http').createServer((_, response) => response.end()).listen(8080);
 `;
 const PODS = 2;
-/** Of one caller. */
+/** Limit for each caller. */
 const MOST_LOGS = 20;
 const FOLLOWED = '/workloads/ticker/logs?follow=true&lines=1';
 
@@ -29,7 +29,7 @@ interface Tick {
 const ticksIn = (said: string): Tick[] =>
   [...said.matchAll(/^(\S+) \| tick (\d+)$/gm)].map(([, pod = '', nr]) => ({ pod, nr: Number(nr) }));
 
-describeWithCluster('a log that is followed in a cluster', (cluster) => {
+describeWithCluster('following a log in a cluster', (cluster) => {
   const stage = useManagement(cluster, 'management-logs');
   const place = makeWorkplace();
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describeWithCluster('a log that is followed in a cluster', (cluster) => {
   }, 150_000);
   afterAll(() => place.close());
 
-  /** A log that is followed; who has read as many as it may waits until one of them is known to have ended. */
+  /** Follows a log. At the caller's limit, it retries until the API has noticed the end of another one. */
   async function follow(): Promise<Followed> {
     const begin = async () => {
       const stop = new AbortController();
@@ -68,20 +68,20 @@ describeWithCluster('a log that is followed in a cluster', (cluster) => {
   }
   const hearAll = (many: Followed[]) => Promise.all(many.map((one) => one.heard((ticks) => ticks.length > 0)));
 
-  it('comes by TLS as it is written, of each of its pods, to the end that its reader makes', async () => {
+  it('streams the lines of each pod by TLS as they are written, until the reader stops', async () => {
     const log = await follow();
     const ticks = await log.heard(
       (all) => podsIn(all).every(({ length }) => length >= 5) && podsIn(all).length === PODS,
     );
-    // One line of each is of the past: the others were written while it was read.
+    // The first line of each pod is older; the others were written during the read.
     for (const [first, ...later] of podsIn(ticks))
       expect(later.map(({ nr }) => nr)).toEqual(later.map((_, index) => (first?.nr ?? 0) + index + 1));
     log.stop();
     await log.ended;
   }, 60_000);
 
-  it('is one of so many for a caller, who holds up nobody by them, and leaves none open at the API server', async () => {
-    // More of them one after the other than there are connections for.
+  it('limits the logs of a caller, blocks no other request, and leaves no connection to the API server', async () => {
+    // The rounds open more logs than there are connections.
     for (let round = 0; round < 4; round += 1) {
       const many = await followMany();
       await hearAll(many);
@@ -94,10 +94,10 @@ describeWithCluster('a log that is followed in a cluster', (cluster) => {
     }
   }, 120_000);
 
-  it('is printed by vmcp logs -f as it is written, until it is interrupted; and ends with the pods, for every reader', async () => {
+  it('prints lines with vmcp logs -f as they are written, until an interrupt, and ends for every reader with the pods', async () => {
     const kubeconfig = join(stage.folder, 'editor');
     await kubeconfigOf(cluster, { namespace: stage.namespace, name: 'editor' }, kubeconfig);
-    // Other suites install other groups meanwhile.
+    // Other suites install other API groups at the same time.
     const target = ['--context', 'e2e', '--kubeconfig', kubeconfig, '--api-group', 'vmcp.dev'];
     const command = ['logs', 'ticker', '-f', '--lines', '1', ...target];
     const [interrupted, whole, log] = [place.start(command), place.start(command), await follow()];
@@ -114,11 +114,11 @@ describeWithCluster('a log that is followed in a cluster', (cluster) => {
   }, 150_000);
 });
 
-/** Ticks by pod. */
+/** Groups ticks by pod. */
 const podsIn = (ticks: readonly Tick[]): Tick[][] => [...Map.groupBy(ticks, ({ pod }) => pod).values()];
 
 class Followed {
-  /** How it ended: `whole`, or cut off. */
+  /** Its end: `whole`, or cut off. */
   readonly ended: Promise<string>;
   readonly #stop: AbortController;
   #said = '';

@@ -11,7 +11,7 @@ import { describeWithCluster } from './use-cluster.ts';
 const VALUE = 'hunter2-the-value';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describeWithCluster('what the management API keeps in a cluster', (cluster) => {
+describeWithCluster('the records of the management API in a cluster', (cluster) => {
   const { openApi, makeNamespace } = useApis(cluster, 'records');
 
   recordStoreContract('ConfigMaps of a real cluster', async () => {
@@ -30,7 +30,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
     };
   });
 
-  it('secrets are one labelled Secret, and lose no change of many at once', async () => {
+  it('store secrets in one labelled Secret, and lose no concurrent change', async () => {
     const { name: namespace } = await makeNamespace();
     const one = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
     const two = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
@@ -48,7 +48,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
     });
   });
 
-  it('a Secret of that name that is somebody else’s is neither listed nor written', async () => {
+  it('exclude a foreign Secret of that name from lists and writes', async () => {
     const { name: namespace } = await makeNamespace();
     const path = `/api/v1/namespaces/${namespace}/secrets`;
     const theirs = {
@@ -65,7 +65,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
     expect(body.data).toEqual({ THEIRS: base64('x') });
   });
 
-  it('a client that is registered gets the text with the URLs of its groups', async () => {
+  it('give a registered client the text with the URLs of its groups', async () => {
     await installDefinitions(cluster);
     const made = await makeNamespace();
     const stage = new Stage(cluster, made);

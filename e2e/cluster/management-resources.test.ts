@@ -23,7 +23,7 @@ describeWithCluster('resources of a cluster', (cluster) => {
     return { one: one.resources, two: two.resources, elsewhere: elsewhere.resources, close: () => undefined };
   });
 
-  describe('whose fields another manager has', () => {
+  describe('with fields of another manager', () => {
     let resources: Resources;
     let path: string;
     const read = async () => (await resources.get('MCPServer', 'owned'))!;
@@ -44,12 +44,12 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect(status).toBe(201);
     });
 
-    it('are read, and are without a status while no operator has looked at them', async () => {
+    it('appear without a status until an operator reconciles them', async () => {
       expect((await cluster.ask('GET', path)).body.status.conditions).toMatchObject([{ reason: 'NotLookedAt' }]);
       expect(await read()).toMatchObject({ spec: { image: 'example/x:1' }, status: undefined });
     });
 
-    it('are not changed, and the manager is named', async () => {
+    it('refuse a change, and name the manager', async () => {
       const before = await read();
       await expect(resources.replace({ ...before, spec: { ...before.spec, image: 'y' } })).rejects.toMatchObject({
         code: 'conflict',
@@ -58,7 +58,7 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect(await read()).toEqual(before);
     });
 
-    it('are not taken away, which an apply would leave as they are without a word', async () => {
+    it('refuse the removal of a field, which a plain apply would ignore silently', async () => {
       const before = await read();
       const spec = Object.fromEntries(Object.entries(before.spec).filter(([field]) => field !== 'path'));
       await expect(resources.replace({ ...before, spec })).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect((await resources.replace({ ...before, spec }, { force: true })).spec).not.toHaveProperty('path');
     });
 
-    it('are not in the way of others, which are this manager’s from then on and can be changed again', async () => {
+    it('accept changes of other fields, which this manager then owns and can change again', async () => {
       const before = await read();
       const first = await resources.replace({ ...before, spec: { ...before.spec, mcpPort: 9000 } });
       expect(first.spec.mcpPort).toBe(9000);
@@ -79,14 +79,14 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect((await resources.replace({ ...second, spec })).spec).not.toHaveProperty('mcpPort');
     });
 
-    it('are taken over by force', async () => {
+    it('accept forced changes', async () => {
       const before = await read();
       const after = await resources.replace({ ...before, spec: { ...before.spec, image: 'y' } }, { force: true });
       expect(after.spec.image).toBe('y');
       expect((await resources.replace({ ...after, spec: { ...after.spec, image: 'z' } })).spec.image).toBe('z');
     });
 
-    it('are this manager’s when they were taken over: the next change needs no force', async () => {
+    it('belong to this manager after a forced change: the next change needs no force', async () => {
       const place = path.replace('owned', 'taken');
       const metadata = { name: 'taken', labels: { theirs: 'x' } };
       const spec = { image: 'example/x:1', path: '/theirs' };
@@ -103,12 +103,12 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect(taken.spec).not.toHaveProperty('path');
       const next = await resources.replace({ ...taken, spec: { ...taken.spec, mcpPort: 9001 } });
       expect(next.spec.mcpPort).toBe(9001);
-      // The image is the other manager’s still, and that is nobody’s business here.
+      // The other manager still owns the image; this change must not conflict with that.
       const rest = Object.fromEntries(Object.entries(next.spec).filter(([field]) => field !== 'endpointPrefix'));
       expect((await resources.replace({ ...next, spec: rest })).spec).toEqual(rest);
     });
 
-    it('are written by server-side apply alone where nothing else is in the way', async () => {
+    it('receive only server-side apply if there is no conflict', async () => {
       const wanted = { kind: 'MCPServer', name: 'plain', labels: { team: 'a' }, annotations: {} } as const;
       await resources.create({ ...wanted, spec: { image: 'example/x:1' } });
       await resources.replace({ ...wanted, spec: { image: 'example/x:1', mcpPort: 9000 } });

@@ -43,7 +43,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
   const namesOf = async (...how: Parameters<typeof stage.ask>) =>
     ((await stage.ask(...how)).body as { skills: InstalledSkill[] }).skills.map(({ metadata }) => metadata.name);
 
-  it('are of a namespace and for its groups, and stand in its ConfigMaps', async () => {
+  it('belong to a namespace and its groups, and use its ConfigMaps', async () => {
     const archive = await archiveOf('notes', 'x');
     expect((await install({ archive, group: 'none' })).status).toBe(400);
     expect((await stage.ask('POST', '/groups', { body: { name: 'tools' } })).status).toBe(201);
@@ -55,7 +55,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
     expect((await stage.ask('DELETE', '/skills/notes')).status).toBe(204);
   });
 
-  it('come from a git repository, each with those that it needs, pinned to their commits', async () => {
+  it('come from a git repository with their dependencies, pinned to commits', async () => {
     const beta = git.commit('b.git', { 'SKILL.md': skillText('beta') });
     const requires = `requires: ["git+${git.url}/b.git"]\n`;
     const alpha = git.commit('a.git', { 'skills/alpha/SKILL.md': skillText('alpha', requires) });
@@ -75,7 +75,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
     for (const skill of ['alpha', 'beta']) expect((await stage.ask('DELETE', `/skills/${skill}`)).status).toBe(204);
   }, 60_000);
 
-  it('are told to be busy while others work on skills for too long', async () => {
+  it('return busy while another request works on skills for too long', async () => {
     const silent = await serveArtifacts(() => true);
     const held = install({ name: `${silent.host}/o/n:v1`, allow_private_ip: true });
     while (silent.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -90,7 +90,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
     expect((await stage.ask('DELETE', '/skills/late')).status).toBe(204);
   }, 60_000);
 
-  it('are those of before or after an installation that kill -9 of the operator ends', async () => {
+  it('survive kill -9 of the operator: the state is that before or after an installation', async () => {
     const data = randomBytes(40_000).toString('base64');
     const archives = new Map<number, string>();
     const archive = async (nr: number) => {
@@ -106,7 +106,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
     expect(left.installed_skill.status).toBe('installed');
     expect(await namesOf('GET', '/skills')).toEqual(['notes']);
     expect((await install({ archive: await archive(-1), force: true })).status).toBe(201);
-    // Nothing of what was being unpacked stays either.
+    // The staging folder must be empty, too.
     const own = readdirSync(stage.folder).find((entry) => entry.startsWith('vmcp-skills-')) ?? '';
     expect(readdirSync(join(stage.folder, own, 'staging'))).toEqual([]);
   }, 120_000);

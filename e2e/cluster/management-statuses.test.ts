@@ -21,7 +21,7 @@ type Scenario = (row: Operation) => Promise<Asked>;
 const LONGEST_BODY = 4 * 1024 * 1024;
 const ARCHIVE = (await tgzOf([{ name: 'SKILL.md', text: skillText('sample') }])).toString('base64');
 
-/** What is there from the beginning, and is changed by nothing. */
+/** Objects that exist from the beginning, and that no test changes. */
 const KEPT = {
   '/groups': { name: 'kept' },
   '/workloads': { name: 'kept', url: 'https://mcp.example.com/mcp', transport: 'streamable-http', group: 'kept' },
@@ -29,7 +29,7 @@ const KEPT = {
   '/skills': { archive: (await tgzOf([{ name: 'SKILL.md', text: skillText('kept') }])).toString('base64') },
 };
 
-/** What a row is told where it names a file or folder of the operator's machine. */
+/** Requests that name a file or folder of the operator's machine. */
 const OF_THIS_MACHINE: Record<string, { path: string; body?: unknown }> = {
   updateRegistry: { path: '/registry/default', body: { local_path: '/etc/hosts' } },
   listSkills: { path: '/skills?project_root=/etc' },
@@ -39,7 +39,7 @@ const OF_THIS_MACHINE: Record<string, { path: string; body?: unknown }> = {
   validateSkill: { path: '/skills/validate', body: { path: '/etc' } },
 };
 
-/** What would have the operator call its own network. */
+/** Requests that would make the operator call its own network. */
 const INSIDE: Record<string, unknown> = {
   updateRegistry: { url: 'http://127.0.0.1:1/r', allow_private_ip: true },
   installSkill: { name: '127.0.0.1:1/o/n', allow_private_ip: true },
@@ -52,14 +52,14 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
   const silent = createServer((socket) => void held.add(socket.on('error', () => undefined)));
   let slow: Promise<string>;
   beforeAll(async () => {
-    // The way to the world is by a proxy that opens none.
+    // The only route to the internet is a proxy that opens no connection.
     const env = { HTTPS_PROXY: `http://127.0.0.1:${await listenOn(silent, '127.0.0.1', 0)}` };
     await stage.open('management-statuses', { server: await way.open(), env });
     for (const [path, body] of [...Object.entries(KEPT), ['/groups', { name: 'empty' }] as const])
       expect([path, (await stage.ask('POST', path, { body })).status]).toEqual([path, 201]);
     const theirs = { metadata: { name: 'vmcp-secrets' }, stringData: { THEIRS: 'x' } };
     await cluster.ask('POST', `/api/v1/namespaces/${stage.otherNamespace}/secrets`, theirs);
-    // Looked at in the end: others do not wait for it.
+    // The last test awaits it; the others run meanwhile.
     slow = sendSlowly(`GET ${BASE}/version HTTP/1.1\r\nX: `);
     slow.catch(() => undefined);
   }, 90_000);
@@ -70,7 +70,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     silent.close();
   }, 30_000);
 
-  /** What somebody is told who sends one more byte each second. */
+  /** Sends one more byte each second, and returns the answer. */
   async function sendSlowly(start: string): Promise<string> {
     const socket = await stage.connect();
     const answer = text(socket);
@@ -79,11 +79,14 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     return answer.finally(() => clearInterval(drops));
   }
 
-  /** What is to succeed, with something else in it. */
+  /** Sends the request of a row that succeeds, with changes. */
   const ask = (row: Operation, how: How = {}, more = '') =>
     stage.ask(row.method, pathOf(row) + more, { ...('body' in how ? {} : bodyOf(row)), ...how });
 
-  /** By code; what is not in here comes about in no cluster, or not for each operation: the table says why. */
+  /**
+   * Requests by code. The table lists the codes that cannot occur in a cluster, or not for each operation, with the
+   * reason.
+   */
   const SCENARIOS: Partial<Record<ProblemCode, Scenario>> = {
     bad_request: (row) => ask(row, {}, '?colour=red'),
     unauthenticated: (row) => ask(row, { as: { authorization: undefined } }),
@@ -117,11 +120,11 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     upstream_failed: (row) => ask(row, { body: { url: 'https://registry.invalid/r' } }),
     upstream_timeout: (row) => ask(row, { body: { url: 'https://93.184.216.34/r' } }),
     private_address_refused: (row) => stage.ask(row.method, pathOf(row), { body: INSIDE[row.id] }),
-    // A Secret of that name is there which is somebody else's.
+    // A foreign Secret of that name exists.
     conflict: (row) => ask(row, { as: 'neighbour', namespace: stage.otherNamespace }),
   };
 
-  it('succeeds as it says', async () => {
+  it('returns its success status', async () => {
     const told: [string, number][] = [];
     let operation = '';
     for (const id of Object.keys(SAMPLES)) {
@@ -131,7 +134,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
       if (id === 'restartWorkloads') operation = (answer.body as { operation_id: string }).operation_id;
       told.push([id, answer.status]);
     }
-    // A workload that runs elsewhere has no log here; e2e/cluster/management-workloads.test.ts reads one.
+    // A remote workload has no log; e2e/cluster/management-workloads.test.ts reads one of a pod.
     const expected = Object.keys(SAMPLES).map((id) => [id, id === 'getWorkloadLogs' ? 404 : find(id).success]);
     expect(told).toEqual(expected);
   }, 60_000);
@@ -141,7 +144,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     .filter(({ rows }) => rows.length > 0);
 
   it.each(codes.filter(({ code }) => code !== 'unavailable'))(
-    'is refused with $status $code',
+    'returns $status $code',
     async ({ code, status, rows }) => {
       const scenario = SCENARIOS[code];
       if (!scenario) throw new Error(`nobody has shown how ${code} comes about`);
@@ -151,7 +154,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     30_000,
   );
 
-  it('is refused with 405 by another method, which is told those that there are', async () => {
+  it('answers 405 to another method, with the allowed methods', async () => {
     const methods = ['PATCH', 'OPTIONS'];
     const told = await Promise.all(
       OPERATIONS.flatMap((row) =>
@@ -165,7 +168,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     expect(told).toEqual(OPERATIONS.flatMap(({ id }) => methods.map(() => [id, ...refused])));
   });
 
-  it('is forbidden in a namespace where the role is not', async () => {
+  it('answers 403 in a namespace without the role', async () => {
     const rows = rowsOf('forbidden');
     const told = await Promise.all(
       rows.map(async (row) => [row.id, (await ask(row, { namespace: stage.otherNamespace })).status]),
@@ -173,7 +176,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     expect(told).toEqual(rows.map(({ id }) => [id, 403]));
   });
 
-  it('that names a Secret needs the right to it, as who applies the resource does', async () => {
+  it('requires the right to a Secret that it names, as applying the resource does', async () => {
     const secrets = [{ name: 'vmcp-secrets/KEPT', target: 'TOKEN' }];
     const body = { name: 'leaky', image: 'example/leaky:1', secrets };
     const refused = await stage.ask('POST', '/workloads', { as: 'keyless', body });
@@ -185,19 +188,19 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     expect((await stage.ask('DELETE', '/workloads/leaky')).status).toBe(204);
   });
 
-  it('is 503 while the API server does not answer', async () => {
+  it('answers 503 while the API server does not answer', async () => {
     way.cut();
     const rows = rowsOf('unavailable');
     const told = await Promise.all(rows.map(async (row) => [row.id, ...seen(await ask(row))]));
     expect(told).toEqual(rows.map(({ id }) => [id, 503, 'unavailable', 'application/problem+json']));
   }, 60_000);
 
-  it('is refused with 408 to who is slow with its head', async () => {
+  it('answers 408 to a client that sends its header slowly', async () => {
     expect(await slow).toMatch(/^HTTP\/1\.1 408 [^]*application\/problem\+json[^]*"code":"too_slow"/);
   }, 60_000);
 });
 
-/** Operations of which the table of a cluster has to show this problem. */
+/** Returns the operations for which the table of a cluster lists this problem. */
 function rowsOf(code: ProblemCode): Operation[] {
   return OPERATIONS.filter(
     (row) => isOfTable('cluster', row.id, code) && allProblems(row).some(([one]) => one === code),

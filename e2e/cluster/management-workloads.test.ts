@@ -54,7 +54,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     );
   const far = (name: string, more: object = {}) => ({ name, url: 'https://far.example/mcp', ...more });
 
-  it('are made in a group, run, tell their log, and are stopped and started', async () => {
+  it('start in a group, run, show their log, stop and start again', async () => {
     expect((await ask('POST', '/groups', { body: { name: 'tools', description: 'Ours' } })).status).toBe(201);
     const { image, command, env } = fake('', 'whoami') as {
       image: string;
@@ -71,7 +71,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect((await ask('POST', '/workloads/whoami/stop')).status).toBe(202);
     await becomes('whoami', 'stopped');
     expect(WorkloadList.parse((await ask('GET', '/workloads')).body).workloads).toEqual([]);
-    // Its pod has a while to end.
+    // Its pod takes some time to end.
     await eventually(
       () => codeOf('GET', '/workloads/whoami/logs'),
       ([, code]) => code === 'not_found',
@@ -84,7 +84,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect(exported).toMatchObject({ name: 'whoami', image, target_host: `mcp-whoami.${stage.namespace}.svc` });
   }, 240_000);
 
-  it('are read and sent back without any change: nothing is rolled out', async () => {
+  it('roll out nothing when a workload is read and sent back unchanged', async () => {
     await ask('POST', '/workloads', { body: far('same', { tools: ['find'], permission_profile: { read: ['/x'] } }) });
     const { body, headers } = await ask('GET', '/workloads/same');
     const before = await live('same');
@@ -97,7 +97,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect(await codeOf('POST', '/workloads/same/edit', late)).toEqual([412, 'stale']);
   }, 60_000);
 
-  it('lose no change of 50 at once', async () => {
+  it('lose none of 50 concurrent changes', async () => {
     await ask('POST', '/workloads', { body: far('busy') });
     const edits = [
       { tools: ['a'] },
@@ -118,7 +118,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     ['an MCPServer', 'mcpservers', '/workloads', (n: number) => ['POST', '/edit', { tools: [`tool-${n}`] }] as const],
     ['an MCPGroup', 'mcpgroups', '/groups', (n: number) => ['PUT', '', { description: `${n}` }] as const],
   ])(
-    'are busy for who changes what others change all the time: %s',
+    'return busy while other writers change the object all the time: %s',
     async (_, plural, path, change) => {
       const body = path === '/groups' ? { name: 'wanted' } : far('wanted');
       expect((await ask('POST', path, { body })).status).toBe(201);
@@ -137,7 +137,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
       };
       const writers = Array.from({ length: 6 }, write);
       try {
-        // Now and then it is faster than all of them.
+        // An edit may be faster than the other writers, so it is repeated.
         expect(await eventually(edit, ([status]) => status !== 200)).toEqual([409, 'busy']);
       } finally {
         stopped = true;
@@ -148,7 +148,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     90_000,
   );
 
-  it('keep what another manager owns, unless it is taken by force', async () => {
+  it('keep fields of another manager unless the change is forced', async () => {
     await apply('argocd', 'owned', { remoteUrl: 'https://far.example/mcp', toolsFilter: ['one'] });
     const refused = await ask('POST', '/workloads/owned/edit', { body: { tools: ['two'] } });
     expect([refused.status, refused.body]).toEqual([
@@ -157,13 +157,13 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     ]);
     expect((await ask('POST', '/workloads/owned/edit?force=true', { body: { tools: ['two'] } })).status).toBe(200);
     expect((await live('owned')).spec.toolsFilter).toEqual(['two']);
-    // What nobody else has is nobody else's.
+    // No manager owns this field, so there is no conflict.
     expect((await ask('POST', '/workloads/owned/stop')).status).toBe(202);
     expect((await live('owned')).spec.suspend).toBe(true);
   }, 60_000);
 
   it.each(['apply', 'create'])(
-    'are stopped and started where kubectl %s made them, and their manifest is silent',
+    'stop and start without a conflict if kubectl %s made them and their manifest omits the field',
     async (way) => {
       const name = `silent-${way}`;
       const object = { apiVersion: API, kind: 'MCPServer', metadata: { name }, spec: REMOTE };
@@ -176,7 +176,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     },
   );
 
-  it('are read by viewers, and changed by editors, who need the rights to what they refer to', async () => {
+  it('let viewers read, and editors change them with the rights to their references', async () => {
     for (const path of ['/workloads?all', '/workloads/same', '/workloads/same/status', '/groups', '/groups/tools'])
       expect([path, (await ask('GET', path, { as: 'viewer' })).status]).toEqual([path, 200]);
     for (const [method, path, body] of [
@@ -208,7 +208,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     ]);
   }, 60_000);
 
-  it('hand on no configuration for who may write them and not use it, neither changed nor started', async () => {
+  it('refuse edits and starts by a writer without use of their configuration', async () => {
     const account = { namespace: stage.namespace, name: 'writer' };
     const writes = { apiGroups: ['vmcp.dev'], resources: ['mcpservers'], verbs: ['create', 'update'] };
     await makeAccount(cluster, account, [`${stage.release}-view`, writes]);
@@ -248,7 +248,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect((await live('handed')).spec.suspend).not.toBe(true);
   }, 60_000);
 
-  it('are deleted in the background, also when the operator is killed meanwhile', async () => {
+  it('complete a deletion in the background, also when the operator is killed meanwhile', async () => {
     const names = Array.from({ length: 25 }, (_, n) => `far-${n}`);
     for (const name of names) await apply('somebody', name, { remoteUrl: 'https://far.example/mcp' });
     const { status, body } = await ask('POST', '/workloads/delete', { body: { names: [...names, 'none'] } });
@@ -257,7 +257,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     await stage.kill();
     const record = `/api/v1/namespaces/${stage.namespace}/configmaps/vmcp.operations.${accepted.operation_id}`;
     const { body: found } = await cluster.ask('GET', record);
-    // Killed in the middle of it, or this proves nothing.
+    // The operator must die during the deletion; otherwise the test proves nothing.
     expect(JSON.parse((found as { data: Record<string, string> }).data['record.json'] ?? '')).toMatchObject({
       status: 'running',
     });
@@ -270,7 +270,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect(left.items.filter(({ metadata }) => metadata.name.startsWith('far-'))).toEqual([]);
   }, 180_000);
 
-  it('and their secrets are those of before or after a write that kill -9 of the operator ends', async () => {
+  it('survive kill -9 of the operator: their secrets are those before or after a write', async () => {
     const valueOf = (nr: number) => `${nr} ${'x'.repeat(20_000)}`;
     const stored = async () => {
       const { body } = await cluster.ask('GET', `/api/v1/namespaces/${stage.namespace}/secrets/vmcp-secrets`);
@@ -290,7 +290,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect([(await stored()).get('CHANGED'), (await stored()).get('KEPT')]).toEqual(['the last', valueOf(0)]);
   }, 120_000);
 
-  describeWithRegistry('of an image that a registry says who signs', () => {
+  describeWithRegistry('with an image whose signer a registry names', () => {
     let registry: OciRegistry;
     const entries = createServer((_, response) => response.end(JSON.stringify({ servers: served })));
     let served: Record<string, object> = {};
@@ -302,7 +302,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
       await registry.close();
     });
 
-    it('are refused where somebody else signed it, and nothing is made', async () => {
+    it('refuse an image with another signer, and create nothing', async () => {
       const [sigstore, signer] = [await makeSigstore(), { issuer: 'https://accounts.example.com' }];
       writeFileSync(join(roots, 'tuf-repo-cdn.sigstore.dev.json'), sigstore.trustedRoot);
       const sign = async (repository: string, identity: string) => {
@@ -327,7 +327,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     }, 60_000);
   });
 
-  it('are restarted by group, and their group stays as long as it is used', async () => {
+  it('restart by group, and keep their group while it is in use', async () => {
     const { body } = await ask('POST', '/workloads/restart', { body: { group: 'tools' } });
     const { operation_id: id, accepted } = OperationAccepted.parse(body);
     expect(accepted).toEqual(['busy', 'whoami']);

@@ -6,10 +6,10 @@ import { backend, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
-/** Until a pod of a new backend has started, and its tools are known. */
+/** Limit until a pod of a new backend has started, and its tools are known. */
 const SECONDS = 45_000;
 
-describeWithCluster('one client that stays connected, while the group changes', (cluster) => {
+describeWithCluster('a connected client, while its group changes,', (cluster) => {
   const stage = useStage(cluster, 'membership');
   let client: SessionClient;
   let stream: OpenStream;
@@ -29,7 +29,7 @@ describeWithCluster('one client that stays connected, while the group changes', 
   });
   afterAll(() => stream.close());
 
-  /** Does something, and waits until the client, told so, sees these tools and no others. */
+  /** Makes a change, and waits until the client, after a notification, sees exactly these tools. */
   async function sees(tools: string[], change: () => Promise<void>): Promise<void> {
     await change();
     await knows(...tools);
@@ -39,23 +39,23 @@ describeWithCluster('one client that stays connected, while the group changes', 
     expect(await client.toolNames()).toEqual(['one_tool_0']);
   });
 
-  it('is told of a backend that is added, and can call it', async () => {
+  it('receives the tools of an added backend, and can call it', async () => {
     await sees(['one_tool_0', 'two_tool_0'], () =>
       stage.apply(backend('two', fake('tools', 'backend', ['--name', 'two', '--tools', '1']))),
     );
     expect((await client.call('two_tool_0', { text: 'x' })).answer.result).toBeDefined();
   });
 
-  it('is told when one moves to another group', async () => {
+  it('loses the tools of a backend that moves to another group', async () => {
     await sees(['one_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { groupRef: 'attic' } }));
     expect((await client.call('two_tool_0', { text: 'x' })).answer.error).toBeDefined();
   });
 
-  it('and when it comes back', async () => {
+  it('receives them again when it returns', async () => {
     await sees(['one_tool_0', 'two_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { groupRef: 'tools' } }));
   });
 
-  it('is told when one is broken by an edit, while the others go on, and the status says what is wrong', async () => {
+  it('loses the tools of a backend that an edit breaks, while the others go on, and the status names the problem', async () => {
     await sees(['one_tool_0'], () =>
       stage.patch('MCPServer', 'two', {
         spec: { headerForward: { addHeadersFromSecret: { 'X-Key': { name: 'none', key: 'k' } } } },
@@ -72,11 +72,11 @@ describeWithCluster('one client that stays connected, while the group changes', 
     expect(backends?.find(isExcluded)?.message).toContain('none');
   });
 
-  it('and when it is healed', async () => {
+  it('receives them again when it is fixed', async () => {
     await sees(['one_tool_0', 'two_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { headerForward: null } }));
   });
 
-  it('is told when one is suspended, whose pods go', async () => {
+  it('loses the tools of a suspended backend, whose pods end', async () => {
     await sees(['one_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { suspend: true } }));
     await eventually(
       () => stage.list('Pod', 'app.kubernetes.io/instance=two'),
@@ -85,7 +85,7 @@ describeWithCluster('one client that stays connected, while the group changes', 
     );
   });
 
-  it('is told when one is deleted, with all that was made for it', async () => {
+  it('loses the tools of a deleted backend, with all its objects', async () => {
     await sees(['one_tool_0', 'two_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { suspend: false } }));
     await sees(['one_tool_0'], () => stage.remove('MCPServer', 'two'));
     await eventually(
@@ -95,7 +95,7 @@ describeWithCluster('one client that stays connected, while the group changes', 
     );
   });
 
-  it('was the same session all the time, with the same pod', async () => {
+  it('keeps the same session with the same pod throughout', async () => {
     expect((await client.call('one_tool_0', { text: 'x' })).status).toBe(200);
     const [pod, ...others] = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime');
     expect(others).toEqual([]);

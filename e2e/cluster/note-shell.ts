@@ -8,17 +8,17 @@ import { untilForwarded } from './forward-ports.ts';
 import { type Finished, runProgram } from './run-program.ts';
 import type { Cluster } from './use-cluster.ts';
 
-/** Longer than the waits that notes tell of, so that these say what they waited for. */
+/** Longer than the timeouts in the notes, so that a command can report its own timeout. */
 const DEADLINE_MS = 240_000;
 
-/** Commands that the notes of a release print, in order, as they stand there. */
+/** Returns the commands that the notes of a release print, verbatim and in order. */
 export async function readNotes(cluster: Cluster, release: string, namespace: string): Promise<string[]> {
   const { code, stdout, stderr } = await helm(cluster, ['get', 'notes', release, '-n', namespace]);
   if (code !== 0) throw new Error(`helm get notes ${release}: ${stderr}`);
   return [...stdout.matchAll(/^ {2}(\S.*)$/gm)].map(([, command = '']) => command);
 }
 
-/** A command with the places filled in that are the reader's. @throws where it has no such place */
+/** Fills in the placeholders of a command. @throws if a placeholder is missing */
 export function fillIn(command: string, places: Readonly<Record<string, string>>): string {
   return Object.entries(places).reduce((text, [place, value]) => {
     if (!text.includes(place)) throw new Error(`no ${place} in ${text}`);
@@ -26,10 +26,12 @@ export function fillIn(command: string, places: Readonly<Record<string, string>>
   }, command);
 }
 
-/** Where somebody types commands of notes: a folder of its own, the cluster by KUBECONFIG, and `npx vmcp` this repository's. */
+/**
+ * A shell for commands of the notes: a separate folder, the cluster by KUBECONFIG, and this repository's `npx vmcp`.
+ */
 export interface NoteShell {
   run(command: string, env?: Readonly<Record<string, string>>): Promise<Finished>;
-  /** Runs a `kubectl port-forward`, which goes on. @param ports how many it is to open */
+  /** Starts a `kubectl port-forward` in the background. @param ports how many it is to open */
   forward(command: string, ports: number): Promise<Program>;
   close(): Promise<void>;
 }

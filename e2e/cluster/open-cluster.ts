@@ -11,22 +11,22 @@ const NODES = 2;
 /** A cluster for one run of the tests. */
 export interface OpenCluster {
   readonly kubeconfig: string;
-  /** A folder with kubectl and helm, where they are not on the PATH. */
+  /** A folder with kubectl and helm, if they are not on the PATH. */
   readonly programs?: string;
   close(): Promise<void>;
 }
 
-/** What the environment asks for. */
+/** The cluster that the environment variables request. */
 export interface Wanted {
-  /** E2E_KUBECONFIG: a cluster that is there. Its nodes have to have the images already. */
+  /** E2E_KUBECONFIG: an existing cluster. Its nodes must have the images already. */
   readonly kubeconfig?: string | undefined;
-  /** E2E_CLUSTER: `kind`, where Docker runs. Absent: one of processes of this machine. */
+  /** E2E_CLUSTER: `kind`, with Docker. Absent: a cluster of processes of this machine. */
   readonly kind: boolean;
-  /** E2E_KIND_IMAGE: the node of kind, from a registry nearby or built here. Absent: the one that this kind names. */
+  /** E2E_KIND_IMAGE: node image of kind, from a nearby registry or built here. Absent: kind's default. */
   readonly kindImage?: string | undefined;
 }
 
-/** Opens the cluster that is asked for, with the images of the tests in its nodes; or says why there is none. */
+/** Opens the requested cluster with the test images in its nodes, or returns the reason why it cannot. */
 export async function openCluster(wanted: Wanted, tell: Tell): Promise<OpenCluster | { missing: string }> {
   if (wanted.kubeconfig !== undefined) return { kubeconfig: wanted.kubeconfig, close: () => Promise.resolve() };
   if (!wanted.kind) return openOwn(tell);
@@ -35,7 +35,7 @@ export async function openCluster(wanted: Wanted, tell: Tell): Promise<OpenClust
   return openKind({ pack: packAll, tell, image, platform, uid: process.getuid?.() });
 }
 
-/** The cluster of this machine. One that was up before is used, and left up. */
+/** Opens the cluster of this machine. If it already runs, it stays up afterwards. */
 async function openOwn(tell: Tell): Promise<OpenCluster | { missing: string }> {
   const missing = whyNoCluster();
   if (missing !== undefined)
@@ -47,7 +47,7 @@ async function openOwn(tell: Tell): Promise<OpenCluster | { missing: string }> {
   };
   try {
     const archive = join(places.images, 'vmcp.tar');
-    // Packed before: nodes load at their start what is there.
+    // Nodes load existing archives at their start, so the images are packed first.
     await packAll(archive);
     tell('images are packed');
     if (!wasUp) await bringUp(places, NODES, tell);

@@ -9,7 +9,7 @@ interface Sample {
 
 const VERBS_THAT_WRITE = new Set(['create', 'apply', 'patch', 'update', 'delete']);
 
-/** Port of an operator of this machine, as the first lines of its log say it. */
+/** Returns a port of an operator on this machine, from the first lines of its log. */
 export async function portOf(
   operator: Program,
   which: 'healthPort' | 'metricsPort' | 'managementPort',
@@ -22,7 +22,7 @@ export async function portOf(
   throw new Error(`the operator did not start: ${operator.output()}`);
 }
 
-/** All samples of one metric of an operator; none where it does not answer any more. */
+/** Returns all samples of one metric of an operator; none if it does not answer any more. */
 export async function readMetric(operator: Program, name: string): Promise<Sample[]> {
   const port = await portOf(operator, 'metricsPort');
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
@@ -35,7 +35,7 @@ export async function readMetric(operator: Program, name: string): Promise<Sampl
   });
 }
 
-/** Sum of one metric, over the samples that count. */
+/** Returns the sum of the matching samples of one metric. */
 export async function sumOf(
   operator: Program,
   name: string,
@@ -45,7 +45,7 @@ export async function sumOf(
   return samples.filter(({ labels }) => counts(labels)).reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Requests with which the operator wrote anything but its Lease. */
+/** Counts the operator's writes of anything but its Lease. */
 export function countWrites(operator: Program): Promise<number> {
   return sumOf(
     operator,
@@ -58,7 +58,7 @@ export async function isLeader(operator: Program): Promise<boolean> {
   return (await sumOf(operator, 'vmcp_operator_leader')) === 1;
 }
 
-/** Resolves when the operator has read all that there is. */
+/** Resolves when the operator has read all resources. */
 export async function untilReady(operator: Program): Promise<void> {
   const port = await portOf(operator, 'healthPort');
   for (let waited = 0; waited < 20_000 && !operator.exited(); waited += 50) {

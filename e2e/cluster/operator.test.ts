@@ -13,11 +13,11 @@ const API = 'vmcp.dev/v1alpha1';
 const REQUESTS = 'vmcp_operator_api_requests_total';
 const WORK = 'vmcp_operator_reconciles_total';
 /**
- * Milliseconds from the death of a leader to the next one. The settings of the Lease bound it by 5 s, as its unit test shows: 4.0 to 4.1 s
- * here. A Lease of 15 s takes 12 to 14 s.
+ * Milliseconds from the death of a leader to the next one. The Lease settings limit it to 5 s, as the unit test shows;
+ * here it takes 4.0 to 4.1 s. A Lease of 15 s takes 12 to 14 s.
  */
 const REPLACED_WITHIN = 10_000;
-/** How many resources of each kind there are where nothing changes: fifty. */
+/** Number of resources of each kind for the test without changes: fifty. */
 const STEADY = { VirtualMCPServer: 5, MCPGroup: 6, MCPServer: 35, MCPExternalAuthConfig: 2, MCPOIDCConfig: 2 };
 
 interface Written {
@@ -73,7 +73,7 @@ describeWithCluster('the operator', (cluster) => {
     expect([applied.code, applied.stderr]).toEqual([0, '']);
   }
 
-  /** One whose minutes pass in a second. */
+  /** Starts an operator whose timers run a minute in a second. */
   async function startHastened(): Promise<Program> {
     const operator = await startOperator(cluster, [namespace.name], [], { env: HASTENED });
     running.push(operator);
@@ -90,7 +90,7 @@ describeWithCluster('the operator', (cluster) => {
   };
   const phaseOf = async (kind: string, name: string) => (await statusOf(kind, name)).phase;
 
-  it('acts in one of two processes, and hands over before its Lease would end when it is told to end', async () => {
+  it('acts in one of two processes, and hands over before its Lease expires when it gets SIGTERM', async () => {
     const [leader, other] = await operators.startTwo();
     await sleep(3000);
     expect([await isLeader(leader), await isLeader(other)]).toEqual([true, false]);
@@ -116,7 +116,7 @@ describeWithCluster('the operator', (cluster) => {
     expect(await phaseOf('mcpgroups', 'nobody-leads')).toBeUndefined();
   });
 
-  it('replaces a killed leader within 10 s, when the time of its Lease is over and not before', async () => {
+  it('replaces a killed leader within 10 s, and not before its Lease expires', async () => {
     const [leader, other] = await operators.startTwo();
     process.kill(leader.pid, 'SIGKILL');
     const killedAt = Date.now();
@@ -128,7 +128,7 @@ describeWithCluster('the operator', (cluster) => {
     await until(async () => (await phaseOf('mcpgroups', 'after-kill')) === 'Ready', 60_000);
   });
 
-  it('writes nothing while nothing changes, in twelve minutes of all that it does by the minute for 50 resources', async () => {
+  it('writes nothing while nothing changes, over twelve minutes of periodic work for 50 resources', async () => {
     const groups = ['a', 'b', 'c', 'd', 'e'].map((name) => `steady-${name}`);
     await cluster.kubectl(['-n', namespace.name, 'create', 'secret', 'generic', 'key', '--from-literal=value=x']);
     const backends = groups.flatMap((name) => Array.from({ length: 7 }, (_, i) => remote(`${name}-${i}`, name)));
@@ -137,7 +137,7 @@ describeWithCluster('the operator', (cluster) => {
     await apply(...groups.map(group), ...backends, ...servers, ...shared);
     const operator = await startHastened();
 
-    // Pods come up, are asked, and are told of their document. Slow ones come up one by one, with quiet in between.
+    // The operator asks new pods and sends them their document. Slow pods start one by one, with pauses.
     for (const name of groups) {
       const { code, stderr } = await cluster.kubectl([
         ...['-n', namespace.name, 'wait', `virtualmcpservers.vmcp.dev/${name}`],
@@ -156,7 +156,7 @@ describeWithCluster('the operator', (cluster) => {
     expect({ writes: await countWrites(operator), kinds }).toMatchObject({ writes });
     expect(await versionsOfAll()).toEqual(versions);
 
-    // Another one that starts among all this changes nothing either.
+    // A second operator, started now, changes nothing either.
     await operator.stop();
     const next = await startHastened();
     await passMinutes(next, 3);
@@ -165,7 +165,7 @@ describeWithCluster('the operator', (cluster) => {
     expect(await versionsOfAll()).toEqual(versions);
   }, 300_000);
 
-  it('tries once to write where somebody else’s object stands; then it reads by the minute, until that has gone', async () => {
+  it('tries one write against a foreign object, then reads it each minute until it is gone', async () => {
     await cluster.kubectl(['-n', namespace.name, 'create', 'service', 'clusterip', 'vmcp-guest', '--tcp=80:80']);
     await apply(group('guests'), gateway('guest', 'guests'));
     const operator = await startHastened();
@@ -190,7 +190,10 @@ describeWithCluster('the operator', (cluster) => {
     expect(await services('apply', '409')).toBe(1);
   }, 180_000);
 
-  /** Resolves when nothing has been written for eleven seconds, with the number of all writes: what lasts is told as an Event after ten. */
+  /**
+   * Resolves after eleven seconds without a write, with the number of all writes. A lasting problem becomes an Event
+   * after ten seconds.
+   */
   async function untilQuiet(operator: Program): Promise<number> {
     let writes = -1;
     await until(async () => {
@@ -202,15 +205,15 @@ describeWithCluster('the operator', (cluster) => {
     return writes;
   }
 
-  /** Resolves when so many minutes have passed for an operator: once in each it reads the key set of the API server. */
+  /** Resolves when so many minutes have passed for an operator. It reads the API server's key set once a minute. */
   async function passMinutes(operator: Program, minutes: number): Promise<void> {
     const readings = () => sumOf(operator, REQUESTS, ({ resource }) => resource === '/openid/v1/jwks');
     const before = await readings();
-    // The first may have been due already.
+    // The first read may have been due already.
     await until(async () => (await readings()) > before + minutes, 150_000);
   }
 
-  /** How often resources of each kind were looked at. */
+  /** Returns the number of reconciliations by kind. */
   async function looks(operator: Program): Promise<Record<string, number>> {
     const found: Record<string, number> = {};
     for (const { labels, value } of await readMetric(operator, WORK)) {
@@ -220,7 +223,7 @@ describeWithCluster('the operator', (cluster) => {
     return found;
   }
 
-  /** Versions of the resources and of what the operator made of them, in this namespace. */
+  /** Returns the versions of the resources and their children in this namespace. */
   async function versionsOfAll(): Promise<Record<string, string>> {
     const own = Object.values(KIND_NAMES).map(({ plural }) => `${plural}.vmcp.dev`);
     const children = ['configmaps', 'secrets', 'services', 'serviceaccounts', 'networkpolicies'];

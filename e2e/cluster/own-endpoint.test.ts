@@ -10,7 +10,7 @@ import { useStage } from './use-stage.ts';
 
 const HOUR = 3_600;
 
-describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
+describeWithCluster('the endpoint of an MCPServer', (cluster) => {
   const stage = useStage(cluster, 'endpoint');
 
   beforeAll(async () => {
@@ -45,14 +45,14 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     return `Bearer ${(body as { status: { token: string } }).status.token}`;
   };
 
-  /** Another account that may call. */
+  /** Returns a token of another account that may call. */
   const strangerOf = async () => {
     const name = 'stranger';
     await cluster.ask('POST', `/api/v1/namespaces/${stage.namespace.name}/serviceaccounts`, { metadata: { name } });
     return name;
   };
 
-  it('serves its program under its own names to who has a token for it', async () => {
+  it('serves the program’s own tool names to a caller with a token for it', async () => {
     const { url, headers } = await place();
     const client = await SessionClient.open(url, { ...headers, authorization: await tokenFor('tools') });
     const names = await client.toolNames();
@@ -61,14 +61,14 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     expect((await client.call(names[0] ?? '', {})).status).toBe(200);
   });
 
-  it('answers below its prefix, too, for a proxy in front that does not take it away', async () => {
+  it('answers below its prefix, too, for a proxy in front that does not strip it', async () => {
     const { url, headers } = await place();
     const prefixed = url.replace('/mcp', '/team/tools/mcp');
     const client = await SessionClient.open(prefixed, { ...headers, authorization: await tokenFor('tools') });
     expect(await client.toolNames()).toHaveLength(1);
   });
 
-  it('refuses who has none, or one for another audience', async () => {
+  it('refuses a caller without a token, or with one for another audience', async () => {
     const { url, headers } = await place();
     const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     const authorization = await tokenFor('others');
@@ -76,12 +76,12 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     expect((await send(url, 'POST', { ...headers, authorization }, body)).status).toBe(401);
   });
 
-  it('says in its status where it is reached, and what it offers', async () => {
+  it('reports its URL and its tools in the status', async () => {
     const status = await stage.status('MCPServer', 'tools', ({ toolCount }) => toolCount === 1);
     expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${stage.namespace.name}.svc:9000/team/tools/mcp` });
   });
 
-  describe('of two replicas with their sessions in Redis', () => {
+  describe('with two replicas and sessions in Redis', () => {
     const PODS = 2;
     const endpoints = async () => {
       const pods = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-proxy,app.kubernetes.io/instance=shared');
@@ -102,7 +102,7 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
       await eventually(endpoints, (all) => all.length === PODS, 60_000);
     }, 210_000);
 
-    it('serves each request of a session from any of them, for its own caller, to its end', async () => {
+    it('serves each request of a session on any replica, for its own caller only, until the session ends', async () => {
       const [one = '', other = ''] = await endpoints();
       const host = `mcp-shared-proxy.${stage.namespace.name}.svc:4483`;
       const client = await SessionClient.open(one, { host, authorization: await tokenFor('shared') });
@@ -125,7 +125,7 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
       expect((await deleteAt({ url: other }, client)).status).toBe(204);
       const status = async (url: string) => (await requestAt({ url }, client, 'ping')).status;
       expect(await status(other)).toBe(404);
-      // The others are told.
+      // The session end reaches the other replicas.
       await eventually(
         () => status(one),
         (answered) => answered === 404,
@@ -133,7 +133,7 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     });
   });
 
-  it('has a policy that lets its own runtime reach its program, and no other pod', async () => {
+  it('has a policy that admits only its own runtime to its program', async () => {
     const names = (await stage.list('Pod')).map(({ metadata }) => `${stage.namespace.name}/${metadata.name}`).sort();
     const [proxies = [], own, programs] = [/\/mcp-\w+-proxy-/, /\/mcp-tools-proxy-/, /\/mcp-tools-\w+-\w+$/].map(
       (pattern) => names.filter((name) => pattern.test(name)),
@@ -144,7 +144,7 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     expect(policy).toEqual({ pods: programs, admits: { 8080: own } });
   });
 
-  it('has one that lets its program reach what its permission profile says, as far as addresses and ports can say it', async () => {
+  it('has a policy that limits its program to its permission profile, as far as addresses and ports express it', async () => {
     const outbound = { allow_host: ['10.0.0.0/8', '192.0.2.7'], allow_port: [443] };
     const data = { 'profile.json': JSON.stringify({ network: { outbound } }) };
     const profile = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'profile' }, data };
@@ -163,11 +163,11 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
         30_000,
       );
     }
-    // Nothing of it is in its pods.
+    // The profile is not part of the pods.
     expect((await stage.get('Deployment', 'mcp-tools'))?.metadata.generation).toBe(before);
   }, 120_000);
 
-  it('makes the objects of a server whose name ends in -proxy beside it, in either order of one apply', async () => {
+  it('coexists with a server whose name ends in -proxy, in either order of one apply', async () => {
     const endpoint = (name: string) => backend(name, { ...fake('', 'backend'), proxyPort: 9000 });
     const program = (name: string) => backend(name, fake('', 'backend'));
     await stage.apply(program('foo-proxy'), endpoint('foo'), endpoint('bar'), program('bar-proxy'));

@@ -22,9 +22,9 @@ const VERBS = [
   'impersonate',
   'use',
 ];
-/** What every account may: ask about itself. */
+/** The right of every account: to review itself. */
 const EVERYBODY = /^create self\w+reviews\./;
-/** Asked at once. */
+/** Number of concurrent requests. */
 const TOGETHER = 24;
 const MINUTES = 120_000;
 
@@ -32,12 +32,12 @@ const MINUTES = 120_000;
 interface Installation {
   what: string;
   values: string[];
-  /** What the values switch on. */
+  /** The features that the values enable. */
   on: Permission['when'][];
-  /** Account that is asked about, by what its name ends with, and what its table says. */
+  /** Suffix of the account's name; it selects the account and its table. */
   account: '' | '-management';
   permissions: readonly Permission[];
-  /** Whether it is for some namespaces: it has no right anywhere else. */
+  /** Whether the installation is for some namespaces, without rights in any other. */
   narrow: boolean;
 }
 
@@ -68,14 +68,14 @@ interface Question {
   name?: string;
 }
 
-/** Who is asked about. */
+/** The account under review. */
 interface Account {
   user: string;
   /** API group of the kinds of its installation. */
   apiGroup: string;
 }
 
-describeWithCluster('what accounts may do, asked of the API server', (cluster) => {
+describeWithCluster('the rights of accounts, by the API server,', (cluster) => {
   let own: Namespace;
   let other: Namespace;
   let strange: Namespace;
@@ -93,7 +93,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     for (const namespace of [own, other, strange]) await namespace.delete();
   });
 
-  /** Every resource and subresource that the API server has; our kinds under the group of this installation. */
+  /** Lists every resource and subresource of the API server; our kinds under the API group of this installation. */
   async function discover() {
     const { body } = await cluster.ask('GET', '/apis');
     const groups = body as { groups: { preferredVersion: { groupVersion: string } }[] };
@@ -109,7 +109,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
         namespaced: one.namespaced,
       }));
     });
-    // Rights to hold an owner back, and to records, are rights to resources that the API server does not list.
+    // The API server does not list the resources of rights to finalizers and records.
     const records = KEPT.map((resource) => ({ group: OWN_GROUP, resource, namespaced: true }));
     const owners = listed.filter(({ group: name, resource }) => name === OWN_GROUP && !resource.includes('/'));
     return [...listed, ...records, ...owners.map((owner) => ({ ...owner, resource: `${owner.resource}/finalizers` }))];
@@ -133,7 +133,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
 
   const textOf = ({ group: name, resource, verb }: Question) => `${verb} ${resource}${name === '' ? '' : `.${name}`}`;
 
-  /** All that an account may do in a namespace; without one, on what has none, besides what everybody may. */
+  /** Returns all rights of an account in a namespace, or cluster-wide without one, except those of every account. */
   async function allowed(account: Account, namespace?: string): Promise<string[]> {
     const questions = resources
       .filter(({ namespaced }) => namespaced === (namespace !== undefined))
@@ -149,7 +149,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     return [...new Set(found)].filter((one) => !EVERYBODY.test(one)).sort();
   }
 
-  describe.each(INSTALLATIONS)('$what', ({ values, on, narrow, account: suffix, permissions }) => {
+  describe.each(INSTALLATIONS)('of $what', ({ values, on, narrow, account: suffix, permissions }) => {
     const apiGroup = ownGroup('permissions');
     const release = `vmcp-${apiGroup.replace('.test', '')}`;
     const user = release + suffix;
@@ -164,7 +164,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
 
     const isGiven = ({ when }: Permission) => when === undefined || on.includes(when);
 
-    /** The same from the table. A permission for named objects alone is none for all. */
+    /** Returns the rights from the table. A permission for named objects only is no permission for all. */
     function listed(...scopes: Permission['scope'][]): string[] {
       const known = new Set(resources.map(({ group: name, resource }) => `${resource}.${name}`));
       const all = permissions
@@ -177,7 +177,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     }
 
     it(
-      'may do where it watches what the table says, and nothing else',
+      'equal the table in a watched namespace',
       async () => {
         expect(await allowed(account, other.name)).toEqual(listed('watched'));
       },
@@ -185,7 +185,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     );
 
     it(
-      'may do in its own namespace what the table says of that',
+      'equal the table in its own namespace',
       async () => {
         expect(await allowed(account, own.name)).toEqual(narrow ? listed('own') : listed('watched', 'own'));
       },
@@ -194,7 +194,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
 
     if (narrow) {
       it(
-        'may do nothing where it does not watch',
+        'end at the watched namespaces',
         async () => {
           expect(await allowed(account, strange.name)).toEqual([]);
         },
@@ -203,14 +203,14 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     }
 
     it(
-      'may do with what has no namespace what the table says, besides what everybody may',
+      'equal the table for cluster-wide resources, besides those of every account',
       async () => {
         expect(await allowed(account)).toEqual(narrow ? [] : listed('cluster'));
       },
       MINUTES,
     );
 
-    it('may do with named objects what the table says, and not with others', async () => {
+    it('equal the table for named objects, and exclude others', async () => {
       const forAll = narrow ? listed('own') : listed('watched', 'own', 'cluster');
       for (const permission of permissions) {
         const { group: name = '', resources: of = [], names = [], verbs, scope } = permission;
@@ -233,7 +233,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     });
   });
 
-  it('a runtime may do what everybody may: it has no right in the cluster', async () => {
+  it('include nothing special for a runtime', async () => {
     const stage = new Stage(cluster, own);
     const operator = await startOperator(cluster, [own.name]);
     try {

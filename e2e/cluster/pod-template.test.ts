@@ -4,11 +4,11 @@ import { backend, condition, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
-/** No pod has these fields, and no list of ours says so: only the API server knows. */
+/** Unknown fields that no list in the repository names: only the API server detects them. */
 const MISSPELT = { affinity: { nodeAffinityz: {}, podAffinityz: {} } };
 const podTemplateSpec = { spec: MISSPELT };
 
-describeWithCluster('a podTemplateSpec with fields that the API server does not know', (cluster) => {
+describeWithCluster('a podTemplateSpec with fields unknown to the API server', (cluster) => {
   const stage = useStage(cluster, 'template', '--stdio-attach');
   beforeAll(() =>
     stage.apply(
@@ -23,7 +23,7 @@ describeWithCluster('a podTemplateSpec with fields that the API server does not 
     ['VirtualMCPServer', 'demo', 'Deployment "vmcp-demo"'],
     ['MCPServer', 'program', 'Deployment "mcp-program"'],
     ['MCPServer', 'attached', 'StatefulSet "mcp-attached"'],
-  ])('is refused for the %s %s, and the condition names each field', async (kind, name, child) => {
+  ])('stalls the %s %s, and the condition names each field', async (kind, name, child) => {
     const status = await stage.status(kind, name, (seen) => condition(seen, 'Stalled') !== undefined);
     expect(condition(status, 'Stalled')).toMatchObject({ status: 'True', reason: 'InvalidPodTemplate' });
     const { message = '' } = condition(status, 'Ready') ?? {};
@@ -31,7 +31,7 @@ describeWithCluster('a podTemplateSpec with fields that the API server does not 
     expect(message).toBe(`the API server knows no such fields of ${child}: ${fields}: correct or remove them`);
   });
 
-  it('is served as soon as they are corrected, and a later mistake leaves its pods as they are', async () => {
+  it('takes effect as soon as it is corrected, and a later mistake leaves the pods as they are', async () => {
     await stage.patch('VirtualMCPServer', 'demo', {
       spec: { podTemplateSpec: { spec: { affinity: null, tolerations: [] } } },
     });

@@ -32,7 +32,7 @@ function commitChart(version: string): void {
 const found = () => findPreviousChart(repository, join(folder, 'charts'), FIXTURE);
 const versionIn = (chart: string) => readFileSync(join(chart, 'Chart.yaml'), 'utf8');
 
-it('is that of the last version that was tagged before', () => {
+it('findPreviousChart takes the chart of the last tagged version', () => {
   for (const version of ['0.9.0', '0.10.0']) {
     commitChart(version);
     git('tag', `v${version}`);
@@ -41,7 +41,7 @@ it('is that of the last version that was tagged before', () => {
   expect(versionIn(found())).toBe('version: 0.10.0\n');
 });
 
-it('is not that of the very commit, nor of another branch', () => {
+it('findPreviousChart skips a tag of the same commit, and of another branch', () => {
   commitChart('0.1.0');
   git('tag', 'v0.1.0');
   git('checkout', '-q', '-b', 'other');
@@ -53,7 +53,7 @@ it('is not that of the very commit, nor of another branch', () => {
   expect(versionIn(found())).toBe('version: 0.1.0\n');
 });
 
-it('is the fixture where no version is tagged, or where there is no repository', () => {
+it('findPreviousChart takes the fixture without a tagged version, or without a repository', () => {
   git('tag', 'nightly');
   expect(found()).toBe(FIXTURE);
   rmSync(join(repository, '.git'), { recursive: true });

@@ -3,13 +3,16 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const DEADLINE_MS = 30_000;
-/** Where the chart of a version is in the repository of that version. */
+/** Path of the chart in the repository of a version. */
 const PLACE = 'charts/vmcp';
 
 const run = (program: string, args: readonly string[]) =>
   execFileSync(program, args, { encoding: 'utf8', timeout: DEADLINE_MS, stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** The nearest `v*` tag behind what is checked out, other than of itself, which would be an upgrade to the same. */
+/**
+ * Returns the nearest `v*` tag behind the checkout. It skips a tag of the same commit, whose upgrade would change
+ * nothing.
+ */
 function lastTag(repository: string): string | undefined {
   const git = (...args: string[]) => run('git', ['-C', repository, ...args]).trim();
   const before = git('tag', '--list', 'v*', '--merged', 'HEAD', '--no-contains', 'HEAD', '--sort=-version:refname');
@@ -18,8 +21,8 @@ function lastTag(repository: string): string | undefined {
 }
 
 /**
- * Folder of the chart that an upgrade starts from: that of the last `v*` tag, unpacked below `folder`; `fixture` where no version has
- * been tagged, or what is at hand is no repository with its history, as an unpacked archive.
+ * Returns the folder of the chart that an upgrade starts from: that of the last `v*` tag, unpacked below `folder`.
+ * Without a tagged version, or in an unpacked archive without history, it is `fixture`.
  */
 export function findPreviousChart(repository: string, folder: string, fixture: string): string {
   if (!existsSync(join(repository, '.git'))) return fixture;

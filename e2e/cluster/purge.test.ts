@@ -8,12 +8,12 @@ import { describeWithRedis } from '../redis/redis-programs.ts';
 import { type RedisServer, startRedis } from '../redis/start-redis.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
-// What vmcp purge reads of a cluster, from an API server; the Redis is on this machine, as behind a forwarded port.
+// Reads vmcp purge's input from a real API server; the Redis is on this machine, as behind a forwarded port.
 
 const API = '/apis/vmcp.dev/v1alpha1';
 const keysBelow = (prefix: string) => KEY_KINDS.map((kind) => `${prefix}${kind}${kind.endsWith(':') ? 'a' : ''}`);
 
-/** Other suites install other groups meanwhile. */
+/** Other suites install other API groups at the same time. */
 const TARGET = ['--api-group', 'vmcp.dev'];
 
 describeWithCluster('vmcp purge in a cluster', (cluster) => {
@@ -63,7 +63,7 @@ describeWithCluster('vmcp purge in a cluster', (cluster) => {
       sessionStorage: { provider: 'redis', redis: { addr: redis.address, aclUserConfig: user, ...more } },
     });
 
-    it('is refused while the resource is there; forced, it finds Redis and password by it', async () => {
+    it('refuses while the resource exists; with force, it finds Redis and password by the resource', async () => {
       const own = keysBelow(`vmcp:${namespace.name}/tools:`);
       await store([...own, 'other']);
       await put('virtualmcpservers', server('tools', stored()));
@@ -80,13 +80,13 @@ describeWithCluster('vmcp purge in a cluster', (cluster) => {
       expect(await left()).toEqual(['other']);
     });
 
-    it('is refused while pods of a server that is gone still run', async () => {
+    it('refuses while pods of a deleted server still run', async () => {
       const labels = { 'app.kubernetes.io/name': 'vmcp-runtime', 'app.kubernetes.io/instance': 'ending' };
       await put('serviceaccounts', { kind: 'ServiceAccount', metadata: { name: 'ending' } });
       const path = await put('pods', {
         kind: 'Pod',
         metadata: { name: 'vmcp-ending-1', labels },
-        // No node has such a label: it is never started.
+        // No node has this label, so the pod never starts.
         spec: {
           serviceAccountName: 'ending',
           nodeSelector: { never: 'here' },
@@ -107,7 +107,7 @@ describeWithCluster('vmcp purge in a cluster', (cluster) => {
       });
     });
 
-    it('says how a Redis inside of the cluster is reached from outside', async () => {
+    it('explains how to reach a Redis inside of the cluster from outside', async () => {
       await put('virtualmcpservers', server('far', stored({ addr: 'redis.data.svc:6379' })));
       const said = await purge('far', '--dry-run');
       expect(said).toMatchObject({ code: 5, err: expect.stringContaining('-n data port-forward service/redis 6379') });

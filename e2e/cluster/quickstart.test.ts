@@ -17,7 +17,7 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLE = join(ROOT, 'examples/quickstart-cluster');
-// Short names are another group's where a suite installs one.
+// A suite may install another API group with the same short names.
 const KINDS = 'virtualmcpservers.vmcp.dev,mcpservers.vmcp.dev,mcpgroups.vmcp.dev';
 const BACKENDS = ['calendar', 'everything', 'filesystem', 'memory', 'tickets', 'whoami'];
 
@@ -26,7 +26,7 @@ const has = (...members: object[]): unknown =>
 const uri = 'demo://resource/static/document/features.md';
 const template = 'demo://resource/dynamic/text/{resourceId}';
 
-/** A request of each kind that a client makes, and what its answer has. */
+/** A request of each kind that a client makes, and the expected content of its answer. */
 const REQUESTS: readonly (readonly [...Ask, result: object])[] = [
   ['ping', {}, {}],
   ['tools/list', {}, { tools: has({ name: 'everything_echo' }, { name: 'memory_read_graph' }) }],
@@ -82,7 +82,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('quickstart');
     programs.push(await startOperator(cluster, [namespace.name], [`--sidecars-of=${namespace.name}/quickstart`]));
-    // As written but for the ports of this machine, where a quickstart may run already.
+    // A quickstart may already run on this machine, so the ports are moved; all else is unchanged.
     const ports = await movePorts([4480, 4482, 4483]);
     const written = await cluster.kubectl(['kustomize', EXAMPLE]);
     const moved = written.stdout.replaceAll(/\b448[023]\b/g, (port) =>
@@ -128,7 +128,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     }
   }
 
-  it('has the Secrets of the quickstart, in the form in which they are kept', async () => {
+  it('has the Secrets of the quickstart in their stored form', async () => {
     const written = readObjects(readFileSync(join(ROOT, 'examples/quickstart/secrets.yaml'), 'utf8')) as unknown as {
       metadata: { name: string };
       stringData: Record<string, string>;
@@ -143,7 +143,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     }
   });
 
-  it('is unchanged when it is applied once more, by kubectl’s own word', async () => {
+  it('reports no change when kubectl applies it again', async () => {
     const again = await cluster.kubectl(['-n', namespace.name, 'apply', '-f', '-'], manifests);
     expect([again.code, again.stderr]).toEqual([0, '']);
     const lines = again.stdout.trim().split('\n');
@@ -151,7 +151,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     expect(lines.filter((line) => !line.endsWith(' unchanged'))).toEqual([]);
   });
 
-  it('serves all six backends: images that speak HTTP, and such that speak on standard input and output', async () => {
+  it('serves all six backends, over HTTP, and over standard input and output', async () => {
     const names = await eventually(
       () => withClient(tokens.alice, async (client) => (await client.listTools()).tools.map(({ name }) => name)),
       (found) => BACKENDS.every((backend) => found.some((name) => name.startsWith(`${backend}_`))),
@@ -208,7 +208,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     90_000,
   );
 
-  it('gives each backend the own token of the user, after one login at two providers', async () => {
+  it('sends each backend the user’s own token, after one login at two providers', async () => {
     const names = ['calendar_whoami', 'tickets_whoami', 'whoami_whoami'];
     const answers = await Promise.all(names.map((name) => callTool(endpoint, name, tokens.alice)));
     expect(answers).toMatchObject([
@@ -218,7 +218,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     ]);
   });
 
-  it('denies by policy, with the advice, and hides what bob may never call', async () => {
+  it('denies by policy, with the advice, and hides the tools that bob may never call', async () => {
     await withClient(tokens.bob, async (client) => {
       const names = (await client.listTools()).tools.map(({ name }) => name);
       expect(names).toContain('filesystem_write_file');
@@ -228,7 +228,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     });
   });
 
-  it('refuses who has no token, also at the Service itself', async () => {
+  it('refuses a caller without a token, also at the Service itself', async () => {
     const { body } = await cluster.ask('GET', `/api/v1/namespaces/${namespace.name}/services/vmcp-quickstart`);
     const ask = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
     for (const url of [endpoint, `http://${(body as { spec: { clusterIP: string } }).spec.clusterIP}:4483/mcp`]) {
@@ -239,13 +239,13 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
   });
 
   describe('the status', () => {
-    it('says of every resource that it is ready, by the condition that kubectl waits for', async () => {
+    it('reports every resource as ready, by the condition that kubectl waits for', async () => {
       const waits = await kubectl('wait', '--for=condition=Ready', '--timeout=60s', '--all', KINDS);
       expect([waits.code, waits.stderr]).toEqual([0, '']);
     }, 90_000);
 
-    it('shows in kubectl get how many backends and tools there are', async () => {
-      // A condition that is True says nothing of backends that come later: the next look at the pods does.
+    it('shows the numbers of backends and tools in kubectl get', async () => {
+      // Ready stays True when backends arrive later; the next probe of the pods counts them.
       const shown = new RegExp(`^quickstart +Ready +${endpoint} +6 +`);
       await eventually(
         async () => (await kubectl('get', 'virtualmcpservers.vmcp.dev', 'quickstart', '--no-headers')).stdout,

@@ -26,13 +26,13 @@ interface Pod {
   spec: { containers: { ports?: { name?: string; containerPort: number }[] }[] };
 }
 
-/** What a NetworkPolicy means for the pods that there are, each as `<namespace>/<name>`. */
+/** Effect of a NetworkPolicy on the existing pods, each as `<namespace>/<name>`. */
 interface ReadPolicy {
-  /** Those that it is for. */
+  /** Pods that the policy selects. */
   pods: string[];
-  /** By port, as a number: who may connect there. What is not listed is closed. */
+  /** Allowed clients by port number. Other ports are closed. */
   admits: Record<number, string[] | 'everybody'>;
-  /** What they may connect to, each as `<addresses> at <ports>`. Absent: everything. */
+  /** Allowed destinations, each as `<addresses> at <ports>`. Absent: everything. */
   reaches?: string[];
 }
 
@@ -53,7 +53,7 @@ function queryOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): st
   return `?labelSelector=${encodeURIComponent([...labels, ...expressions].join())}`;
 }
 
-/** A rule of a policy for what pods may reach: addresses, and ports with their protocol. */
+/** Formats an egress rule: addresses, and ports with their protocol. */
 function reachOf({ to, ports }: { to?: Peer[]; ports?: Port[] }): string {
   const addresses = to?.map(({ ipBlock }) => ipBlock?.cidr ?? 'pods').join() ?? 'anywhere';
   const at = ports?.map(({ port, protocol = 'TCP' }) => `${port}/${protocol}`).join() ?? 'all ports';
@@ -63,8 +63,8 @@ function reachOf({ to, ports }: { to?: Peer[]; ports?: Port[] }): string {
 const nameOf = ({ metadata: { namespace, name } }: Pod) => `${namespace}/${name}`;
 
 /**
- * Reads a NetworkPolicy as it stands. Which pods its selectors mean is asked of the API server, by queries with the same selectors: in a
- * cluster of the tests nobody may enforce it.
+ * Resolves a NetworkPolicy to pods. It queries the API server with the policy's selectors, as test clusters may not
+ * enforce policies.
  */
 export async function readPolicy(cluster: Cluster, namespace: string, name: string): Promise<ReadPolicy> {
   const get = async (path: string) => {
@@ -76,7 +76,10 @@ export async function readPolicy(cluster: Cluster, namespace: string, name: stri
     const { items } = (await get(`/api/v1/namespaces/${place}/pods${queryOf(selector)}`)) as { items: Pod[] };
     return items;
   };
-  /** A peer of pods alone is of the policy's own namespace; one of namespaces alone means all pods there. */
+  /**
+   * A peer with only a podSelector is in the policy's own namespace; one with only a namespaceSelector means all pods
+   * there.
+   */
   const fromPeer = async ({ namespaceSelector, podSelector = {}, ipBlock }: Peer): Promise<string[]> => {
     if (ipBlock !== undefined) throw new Error(`NetworkPolicy ${name} lets in addresses`);
     if (!namespaceSelector) return (await podsOf(namespace, podSelector)).map(nameOf);

@@ -7,9 +7,9 @@ const MINUTES = 60_000;
 const PODS = 3;
 /** Milliseconds that a server waits for the first list of a member with pods of the cluster. */
 const FIRST_DEADLINE = 60_000;
-/** A server that answers neither the first request of a client of today nor that of a client of before. */
+/** A server that hangs on the first request of either kind of client: `initialize` and `server/discover`. */
 const HANGS = ['--behaviour', 'hang', '--method', 'initialize', '--method', 'server/discover'];
-/** Its pods come one after the other, some seconds apart. */
+/** Its pods start one after the other, some seconds apart. */
 const PROGRAM = `
   import { hostname } from 'node:os';
   const order = [...hostname()].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7) % 10;
@@ -27,7 +27,7 @@ interface Rolling {
 describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   const stage = useStage(cluster, 'readiness');
 
-  /** What its Deployment says at the moment at which the wait is over. */
+  /** Returns the status of the Deployment at the moment when the wait ends. */
   async function waitFor(resource: string, deployment: string): Promise<Rolling> {
     const args = ['wait', resource, '--for=condition=Ready', '--timeout=100s', '-n', stage.namespace.name];
     const { code, stderr } = await cluster.kubectl(args);
@@ -58,7 +58,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   }, MINUTES);
 
   it(
-    'comes for the first time with all pods',
+    'becomes true for the first time with all pods',
     async () => {
       expect(await waitFor('mcpservers.vmcp.dev/plain', 'mcp-plain')).toEqual(all(PODS));
       expect(await waitFor('virtualmcpservers.vmcp.dev/demo', 'vmcp-demo')).toEqual(all(1));
@@ -67,7 +67,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   );
 
   it(
-    'comes of a program that changed when every pod has the change',
+    'becomes true after a change of a program when every pod has the change',
     async () => {
       await stage.patch('MCPServer', 'plain', {
         spec: {
@@ -83,7 +83,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   );
 
   it(
-    'comes of a program that is started anew by its annotation when every pod is, and the status says of which moment',
+    'becomes true after a restart by annotation when every pod is new, and the status has its time',
     async () => {
       const running = async () => {
         const pods = await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend,app.kubernetes.io/instance=plain');
@@ -100,7 +100,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   );
 
   it(
-    'comes of a server whose pods are replaced when they are',
+    'becomes true after a replacement of a server’s pods when all are replaced',
     async () => {
       await stage.patch('VirtualMCPServer', 'demo', { spec: { resources: { requests: { cpu: '11m' } } } });
       expect(await waitFor('virtualmcpservers.vmcp.dev/demo', 'vmcp-demo')).toEqual(all(1));

@@ -10,7 +10,7 @@ import { useStage } from './use-stage.ts';
 const CHILDREN = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment', 'NetworkPolicy', 'ReplicaSet'];
 const OWN = ['VirtualMCPServer', 'MCPServer', 'MCPGroup'];
 
-describeWithCluster('what the operator makes of resources', (cluster) => {
+describeWithCluster('the reconciliation of resources', (cluster) => {
   const stage = useStage(cluster, 'reconcile');
   const snapshot = async (kinds: string[]) => {
     const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
@@ -28,8 +28,8 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   });
 
-  it('a first start makes Events, and no Warning', async () => {
-    // What is named comes after what names it.
+  it('sends Events at a first start, and no Warning', async () => {
+    // The referring resource exists before the referred one.
     await stage.apply(server('first', 'late'));
     await stage.apply(backend('late', fake('late', 'backend', ['--name', 'late', '--tools', '1'])), group('late'));
     await stage.ready('first');
@@ -41,11 +41,11 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
       }[];
       return all.filter(({ involvedObject }) => involvedObject.apiVersion.startsWith('vmcp.dev/'));
     };
-    // It comes after the status of which it tells.
+    // The operator sends the Event after the status.
     const ours = await eventually(events, (now) =>
       now.some(({ reason, involvedObject }) => involvedObject.name === 'first' && reason === 'AllBackendsReady'),
     );
-    // What this suite wants so is warned of: it lasts.
+    // The resources of this suite cause these lasting warnings on purpose.
     const advice = ['NoAccessControl', 'SessionsInMemory'];
     expect(ours.filter(({ type, reason }) => type === 'Warning' && !advice.includes(reason))).toEqual([]);
     await stage.remove('VirtualMCPServer', 'first');
@@ -53,7 +53,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.remove('MCPGroup', 'late');
   });
 
-  it('lists all tools as soon as kubectl wait returns', async () => {
+  it('serves all tools as soon as kubectl wait returns', async () => {
     const members = ['x', 'y', 'z'].map((name) =>
       backend(name, fake('waited', 'backend', ['--name', name, '--tools', '3'])),
     );
@@ -72,7 +72,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.remove('MCPGroup', 'waited');
   }, 180_000);
 
-  it('every child belongs to its resource, and goes with it', async () => {
+  it('gives every child an owner, and deletes it with its resource', async () => {
     await stage.apply(server('short-lived', 'others'));
     const made = await eventually(
       async () =>
@@ -91,7 +91,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     );
   });
 
-  it('one that is removed and written again at once gets everything anew, and nothing of the former one', async () => {
+  it('recreates all children of a resource that is deleted and applied again at once, and keeps none of the former', async () => {
     await stage.apply(server('again', 'tools'));
     await stage.ready('again');
     const former = await stage.get('Secret', 'vmcp-again-sealing');
@@ -109,7 +109,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.remove('VirtualMCPServer', 'again');
   });
 
-  it('clients hear of backends that come, break, heal, move and go, on the stream that they have', async () => {
+  it('notifies clients of backends that come, break, recover, move and go, on their open stream', async () => {
     const client = await stage.connect('demo');
     const stream = await client.stream();
     const knows = await followTools(stream, () => client.toolNames(), 30_000);
@@ -131,7 +131,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   }, 150_000);
 
-  it('a backend that breaks is named in the status, and again when it heals', async () => {
+  it('names a broken backend in the status, and updates it after recovery', async () => {
     await stage.patch('VirtualMCPServer', 'demo', {
       spec: {
         config: {
@@ -155,7 +155,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     expect(reasons).toEqual(expect.arrayContaining(['AllBackendsReady', 'RuntimeNotReady']));
   }, 150_000);
 
-  it('an edit that cannot be brought about leaves what is served, says so, and starts nothing; also for a new operator', async () => {
+  it('keeps serving after an invalid edit, reports it, and starts nothing; also with a new operator', async () => {
     const load = await startLoad(await stage.endpoint('demo'), 'one_tool_0', { sessions: 2 });
     const incomingAuth = { type: 'oidc', oidcConfigRef: { name: 'missing', audience: 'a' } };
     await stage.patch('VirtualMCPServer', 'demo', { spec: { incomingAuth } });
@@ -179,7 +179,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     expect(load.failures).toEqual([]);
   });
 
-  it('what others change or remove of a child is put right', async () => {
+  it('restores children that others change or remove', async () => {
     await stage.remove('Service', 'vmcp-demo');
     await stage.patch('Deployment', 'vmcp-demo', {
       spec: { template: { spec: { terminationGracePeriodSeconds: 7 } } },
@@ -195,7 +195,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   });
 
-  it('an object of that name that somebody else made is never adopted, and the status says so', async () => {
+  it('never adopts a foreign object of that name, and reports it in the status', async () => {
     await cluster.kubectl(['-n', stage.namespace.name, 'create', 'service', 'clusterip', 'vmcp-guest', '--tcp=80:80']);
     const foreign = await stage.get('Service', 'vmcp-guest');
     await stage.apply(server('guest', 'tools'));
@@ -213,7 +213,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.remove('VirtualMCPServer', 'guest');
   });
 
-  it('what is not wanted any more is removed, and nothing else', async () => {
+  it('removes unwanted children, and nothing else', async () => {
     const policies = async () => (await stage.list('NetworkPolicy')).map(({ metadata }) => metadata.name);
     await eventually(policies, (names) => names.includes('vmcp-demo'));
     await cluster.kubectl(['-n', stage.namespace.name, 'create', 'configmap', 'bystander', '--from-literal=a=b']);
@@ -223,7 +223,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   });
 
-  it('kubectl scale stops a server, and starts it again', async () => {
+  it('lets kubectl scale stop a server, and start it again', async () => {
     const scale = (replicas: number) =>
       cluster.kubectl([
         '-n',
@@ -245,7 +245,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   });
 
-  it('a document of an older schema stays while a pod mounts it, and goes then', async () => {
+  it('keeps a document of an older schema while a pod mounts it, and then deletes it', async () => {
     const owner = await stage.get('VirtualMCPServer', 'demo');
     const older = {
       apiVersion: 'v1',
@@ -287,12 +287,12 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   }, 150_000);
 
-  it('killed and started again, it finds what it made: nothing is made anew, no pod is replaced, no call fails', async () => {
+  it('finds its children after a kill and restart: it creates nothing, replaces no pod, fails no call', async () => {
     const load = await startLoad(await stage.endpoint('demo'), 'one_tool_0', { sessions: 2 });
     const before = await snapshot([...CHILDREN, ...OWN, 'Pod']);
     process.kill(stage.operator.pid, 'SIGKILL');
     await stage.operator.ended;
-    // While nobody looks, a child goes and a backend comes.
+    // While no operator runs, a child is deleted and a backend is added.
     await stage.remove('Service', 'metrics-vmcp-demo');
     await stage.start();
     await eventually(

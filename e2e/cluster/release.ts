@@ -7,7 +7,7 @@ import type { Cluster } from './use-cluster.ts';
 /** Plurals of the kinds that the chart defines. */
 export const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
 
-/** A release of the chart with a group of its own, so that suites do not meet. */
+/** Returns a release of the chart with a separate API group, so that suites do not interfere. */
 export function releaseOf(cluster: Cluster, group: string, namespace: () => string) {
   const name = `vmcp-${group.replace('.test', '')}`;
   const run = (command: string, ...args: string[]) => helm(cluster, [command, name, ...args, '-n', namespace()]);
@@ -16,12 +16,12 @@ export function releaseOf(cluster: Cluster, group: string, namespace: () => stri
     name,
     install: (...args: string[]) => run('install', CHART, ...values, ...args),
     upgrade: (...args: string[]) => run('upgrade', CHART, ...values, ...args),
-    /** To another version of the chart. */
+    /** Upgrades to another version of the chart. */
     upgradeTo: (chart: string, ...args: string[]) => run('upgrade', chart, ...values, ...args),
     run,
     kubectl: (...args: string[]) => cluster.kubectl(['-n', namespace(), ...args]),
     apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
-    /** Resolves when the definitions serve. */
+    /** Resolves when the API server serves the definitions. */
     async established() {
       isDone(await untilEstablished(cluster, ...KINDS.map((kind) => `crd/${kind}.${group}`)));
     },
@@ -37,7 +37,7 @@ export function releaseOf(cluster: Cluster, group: string, namespace: () => stri
   };
 }
 
-/** Expects that a program did what it was told, with nothing on its standard error but warnings. */
+/** Expects exit code 0, and nothing but warnings on standard error. */
 export function isDone({ code, stderr }: Finished): void {
   expect([code, stderr.replaceAll(/^.*(WARN|Warning).*\n?/gm, '')]).toEqual([0, '']);
 }

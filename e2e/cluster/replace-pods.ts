@@ -3,13 +3,13 @@ import type { Stage } from './stage.ts';
 
 const REPLACED_WITHIN = 120_000;
 
-/** Names of the pods of a VirtualMCPServer, sorted; those that end are among them. */
+/** Returns the sorted names of a VirtualMCPServer's pods, including terminating ones. */
 export async function podsOf(stage: Stage, server: string): Promise<string[]> {
   const pods = await stage.list('Pod', `app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=${server}`);
   return pods.map(({ metadata }) => metadata.name).sort();
 }
 
-/** Resolves when a VirtualMCPServer has exactly so many pods, and all of them are ready and of its latest template. */
+/** Resolves when a VirtualMCPServer has exactly so many pods, all ready and with its latest template. */
 export async function untilSettled(stage: Stage, server: string, replicas: number): Promise<void> {
   await eventually(
     () => podsOf(stage, server),
@@ -21,7 +21,10 @@ export async function untilSettled(stage: Stage, server: string, replicas: numbe
   if (code !== 0) throw new Error(`vmcp-${server}: ${stderr}`);
 }
 
-/** Restarts a VirtualMCPServer by its annotation. Resolves when the last of its former pods is gone, and all new ones are ready. */
+/**
+ * Restarts a VirtualMCPServer by its annotation. Resolves when the last of its former pods is gone, and all new ones
+ * are ready.
+ */
 export async function replacePods(stage: Stage, server: string, replicas: number): Promise<void> {
   const before = await podsOf(stage, server);
   const annotations = { 'vmcp.dev/restarted-at': new Date().toISOString() };

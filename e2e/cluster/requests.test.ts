@@ -7,16 +7,19 @@ import { backend, group, installDefinitions, server, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster } from './use-cluster.ts';
 
-// How many requests of the operator an edit takes, as it counts them itself. Pods come nowhere, so nothing is delivered: what pods are told,
-// and what is said when they have taken it over, comes after the edit.
+// Counts the operator's requests for an edit with its own metric. Pods are never scheduled, so the operator sends them
+// no document, and reports no takeover.
 
-/** So long nothing may be asked before it counts as done; statuses of one object are a second apart. */
+/**
+ * Milliseconds without a request after which the operator counts as idle; it writes an object's status at most once a
+ * second.
+ */
 const QUIET_MS = 1200;
-/** What lasts is told as an Event after ten seconds. */
+/** A lasting problem becomes an Event after ten seconds. */
 const TOLD_MS = 11_000;
 const GROUPS = { few: 1, many: 5 };
 const SERVERS = 3;
-/** No node has such a label. */
+/** No node has this label. */
 const NOWHERE = { podTemplateSpec: { spec: { nodeSelector: { never: 'here' } } } };
 
 type Requests = Record<string, number>;
@@ -46,7 +49,10 @@ describeWithCluster('requests of the operator', (cluster) => {
     }
   };
 
-  /** All that were ever sent for resources, by verb and resource; not watches, Leases and the cluster's keys, which a clock asks for. */
+  /**
+   * Returns all requests for resources so far, by verb and resource; without watches, Leases and the cluster's keys,
+   * which depend on a clock.
+   */
   async function requests(): Promise<Requests> {
     const counted: Requests = {};
     for (const { labels, value } of await readMetric(operator, 'vmcp_operator_api_requests_total')) {
@@ -87,7 +93,7 @@ describeWithCluster('requests of the operator', (cluster) => {
   const edit = (name: string, header: string) =>
     stage.patch('VirtualMCPServer', name, { spec: { passthroughHeaders: [header] } });
 
-  it('are three for one edit, of its document, of the mark of that and of its status, among few and among many', async () => {
+  it('count three for one edit (document, allowed digest, status), with few and with many resources', async () => {
     await start();
     const told: Requests[] = [];
     for (const [from, to] of [
@@ -101,7 +107,7 @@ describeWithCluster('requests of the operator', (cluster) => {
     expect(told).toEqual([each, each]);
   }, 120_000);
 
-  it('are one status a second at most where edits follow one another', async () => {
+  it('count at most one status write a second during consecutive edits', async () => {
     let startedAt = 0;
     const found = await during(async () => {
       startedAt = Date.now();

@@ -7,7 +7,7 @@ import { useStage } from './use-stage.ts';
 
 const MEMORY = '/app/node_modules/@modelcontextprotocol/server-memory/dist/index.js';
 const SERVERS = ['a', 'b', 'c', 'd'];
-/** Two programs on standard input and output, each behind a bridge, the first with an endpoint of its own besides. */
+/** Two programs on standard input and output, each behind a bridge; the first also has its own endpoint. */
 const PROGRAMS = { first: { proxyPort: 8080 }, second: {} };
 const ALL = [
   ...SERVERS.map((name) => `vmcp-${name}`),
@@ -45,16 +45,16 @@ describeWithCluster('an upgrade of the operator', (cluster) => {
     );
     for (const name of SERVERS) await stage.ready(name);
     await eventually(deployments, (all) => all.length === ALL.length && !all.some(isRolling), 60_000);
-    // What has never been seen in force rolls at once, as what somebody wrote a moment ago.
+    // A document that was never active rolls out at once, like a fresh edit. So the test waits for it.
     for (const name of Object.keys(PROGRAMS)) {
       await stage.status('MCPServer', name, ({ observedGeneration }) => observedGeneration === 1, 60_000);
     }
   }, 240_000);
 
   it(
-    'rolls so many servers and backends at a time as it is told, one after the other until all are done',
+    'rolls out at most the configured number of servers and backends at a time, until all are done',
     async () => {
-      // What it renders is another pod, as with a new image.
+      // The flag changes the rendered pods, as a new image does.
       await stage.restart('--image-pull-secret=upgraded', '--max-concurrent-rollouts=1');
       let most: string[] = [];
       const countDone = async () => {
@@ -69,7 +69,7 @@ describeWithCluster('an upgrade of the operator', (cluster) => {
     ALL.length * ROLLOUT,
   );
 
-  it('does not hold up what somebody changes meanwhile', async () => {
+  it('does not delay edits that users make meanwhile', async () => {
     await stage.restart('--image-pull-secret=again', '--max-concurrent-rollouts=1');
     await stage.patch('VirtualMCPServer', 'd', {
       spec: { resources: { requests: { cpu: '11m' }, limits: { cpu: '1' } } },

@@ -15,7 +15,7 @@ interface How {
   cwd?: string;
 }
 
-/** Runs a program to its end. A code other than 0 is no error here; a program that cannot be started is. */
+/** Runs a program to its end. Rejects if it cannot be started, but not on a nonzero code. */
 export async function runProgram(program: string, args: readonly string[], how: How): Promise<Finished> {
   const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -27,7 +27,7 @@ export async function runProgram(program: string, args: readonly string[], how: 
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
   child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
-  // It may end without reading all of it.
+  // The program may end before it has read all input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(how.input ?? '');
   return new Promise((resolve, reject) => {
@@ -36,7 +36,7 @@ export async function runProgram(program: string, args: readonly string[], how: 
   });
 }
 
-/** Runs a program that must succeed, and returns its output. Throws with what it said otherwise. */
+/** Runs a program that must succeed, and returns its output. On failure, it throws an error with that output. */
 export async function run(program: string, args: readonly string[], how: Partial<How> = {}): Promise<string> {
   const { code, stdout, stderr } = await runProgram(program, args, { deadline: 60_000, ...how });
   if (code !== 0) throw new Error(`${program} ${args.slice(0, 4).join(' ')} … ended with ${code}: ${stderr || stdout}`);

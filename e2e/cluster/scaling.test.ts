@@ -7,8 +7,8 @@ import { untilReady } from './operator-metrics.ts';
 import { HASTENED, OPERATOR_ACCOUNT, startOperator } from './start-operator.ts';
 import { describeWithCluster } from './use-cluster.ts';
 
-// Whose the number of pods is, by the API server's own account of its fields. No node takes the pods, and nobody measures them:
-// the autoscaler of the cluster still keeps the number within its limits.
+// Reads the owner of the number of pods from the API server's managed fields. No node takes the pods, and they have no
+// metrics; the cluster's autoscaler still enforces its limits.
 
 const DEPLOYMENT = 'vmcp-wide';
 const NOWHERE = { nodeSelector: { never: 'here' } };
@@ -67,7 +67,7 @@ describeWithCluster('the number of pods of a server', (cluster) => {
     const { code, stderr } = await scale(`deployment/${DEPLOYMENT}`, replicas);
     expect([code, stderr]).toEqual([0, '']);
   };
-  /** An edit that changes the Deployment, brought about. */
+  /** Makes an edit that changes the Deployment, and waits until the operator has applied it. */
   const edit = async (round: string) => {
     const podTemplateSpec = { metadata: { labels: { round } }, spec: NOWHERE };
     await stage.patch('VirtualMCPServer', 'wide', { spec: { podTemplateSpec } });
@@ -76,7 +76,7 @@ describeWithCluster('the number of pods of a server', (cluster) => {
   };
 
   it(
-    'is the operator’s with autoscaling until somebody else writes one; then theirs, over each of its edits',
+    'belongs to the operator with autoscaling until another manager writes it, and then survives each edit of the operator',
     async () => {
       expect(await deployment()).toMatchObject({ replicas: 2, owners: [FIELD_MANAGER] });
       await scaleDeployment(3);
@@ -86,7 +86,7 @@ describeWithCluster('the number of pods of a server', (cluster) => {
     MINUTE,
   );
 
-  it('is the autoscaler’s when that writes one, also for an operator that starts anew', async () => {
+  it('belongs to the autoscaler once that writes it, also for a restarted operator', async () => {
     await scaleDeployment(7);
     await eventually(deployment, ({ replicas }) => replicas === 4, 2 * MINUTE);
     const { owners } = await deployment();
@@ -97,14 +97,14 @@ describeWithCluster('the number of pods of a server', (cluster) => {
     expect(await edit('three')).toMatchObject({ replicas: 4, owners });
   }, 240_000);
 
-  it('cannot be written beside autoscaling: kubectl scale of the server is refused, and says why', async () => {
+  it('rejects kubectl scale of the server beside autoscaling, with the reason', async () => {
     const refused = await scale('virtualmcpservers.vmcp.dev/wide', 3);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('the autoscaler sets them')]);
     expect((await deployment()).replicas).toBe(4);
   });
 
   it(
-    'is what is written when autoscaling goes, whoever scales the Deployment',
+    'returns to the written number when autoscaling goes, even if another client scales the Deployment',
     async () => {
       await stage.patch('VirtualMCPServer', 'wide', { spec: { autoscaling: null, replicas: 2 } });
       const isWritten = ({ replicas, owners }: Awaited<ReturnType<typeof deployment>>) =>
@@ -122,7 +122,7 @@ describeWithCluster('the number of pods of a server', (cluster) => {
     3 * MINUTE,
   );
 
-  it('has no budget while the operator may make none: that is said, and goes with the right', async () => {
+  it('reports a missing disruption budget while the operator may not create one', async () => {
     const { rules = [] } = ((await stage.get('Role', OPERATOR_ACCOUNT)) ?? {}) as { rules?: Rule[] };
     const less = rules.map((rule) =>
       rule.resources.includes('poddisruptionbudgets') ? { ...rule, verbs: ['get', 'list', 'watch'] } : rule,

@@ -12,7 +12,7 @@ const WHOAMI = 'whoami_whoami';
 const FIRST = 'first-value-of-the-header';
 const SECOND = 'second-value-of-the-header';
 
-/** Its answers are as long as its variable says: so a caller sees which value it has. */
+/** Serves answers of the length of its variable, so that the caller can tell its value. */
 const SIZED = `
   process.argv.push('--port', '8080', '--name', 'sized', '--tools', '1', '--payload', process.env.SIZE);
   await import('/app/e2e/fakes/backend/main.ts');
@@ -42,7 +42,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     await stage.ready('demo');
   }, 120_000);
 
-  it('reach the pod as one Secret of its own, with the keys that are named and no other', async () => {
+  it('reach the pod in one Secret per server, with the named keys and no other', async () => {
     const credentials = await stage.get('Secret', 'vmcp-demo-credentials');
     const files = Object.keys(credentials?.data ?? {});
     expect(files.filter((file) => /^api\.key-[0-9a-f]{16}$/.test(file))).toHaveLength(1);
@@ -55,7 +55,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect(text).not.toContain('kube-api-access');
   });
 
-  it('are nowhere else: no object but Secrets, no event, no line of the log has a value', async () => {
+  it('appear in no object but Secrets, in no event and in no log line', async () => {
     const kinds = ['VirtualMCPServer', 'MCPServer', 'ConfigMap', 'Deployment', 'Pod', 'Event', 'Service'];
     const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
     const seen = JSON.stringify(all) + stage.operator.output();
@@ -65,7 +65,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     }
   });
 
-  it('/status asks for the token that the operator made, probes and metrics for none', async () => {
+  it('include a token of the operator that /status requires, and probes and metrics do not', async () => {
     const [pod] = (await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime')) as unknown as {
       status: { podIP: string };
     }[];
@@ -79,7 +79,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect((await ask('/metrics')).status).toBe(200);
   });
 
-  it('a rotated one is taken over by the running pod under load, and no call fails', async () => {
+  it('rotate under load without a restart of the pod and without a failed call', async () => {
     const pods = await podsOf('demo');
     const load = await startLoad(await stage.endpoint('demo'), WHOAMI);
     await eventually(
@@ -106,7 +106,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect(await podsOf('demo')).toEqual(pods);
   }, 60_000);
 
-  it('the file of the old value goes once no pod reads it', async () => {
+  it('drop the old value’s file once no pod reads it', async () => {
     const files = await eventually(
       async () => Object.values((await stage.get('Secret', 'vmcp-demo-credentials'))?.data ?? {}),
       (values) => !values.includes(Buffer.from(FIRST).toString('base64')),
@@ -114,7 +114,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect(files).toContain(Buffer.from(SECOND).toString('base64'));
   });
 
-  it('a key that is removed leaves the backend out, says so, and comes back with the key', async () => {
+  it('exclude a backend without its key, report it, and restore it with the key', async () => {
     await stage.patch('Secret', 'api', { data: { key: null } });
     const without = await stage.status(
       'VirtualMCPServer',
@@ -130,7 +130,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     await stage.ready('demo');
   }, 60_000);
 
-  it('a Secret that is deleted leaves the backend out, too, and the other backend is served on', async () => {
+  it('exclude a backend without its Secret, and keep serving the other', async () => {
     const load = await startLoad(await stage.endpoint('demo'), 'plain_tool_0', { sessions: 2 });
     await stage.remove('Secret', 'api');
     const without = await stage.status(
@@ -146,7 +146,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect(load.answers.length).toBeGreaterThan(0);
   }, 60_000);
 
-  it('what a person changes in the copy is put right, and the copy itself is made again', async () => {
+  it('return to the copy after an edit or deletion of it', async () => {
     const [file = ''] = Object.keys((await stage.get('Secret', 'vmcp-demo-credentials'))?.data ?? {}).filter((name) =>
       name.startsWith('api.'),
     );
@@ -162,11 +162,11 @@ describeWithCluster('Secrets of a running server', (cluster) => {
       async () => (await stage.get('Secret', 'vmcp-demo-credentials'))?.data?.[file],
       (value) => value === Buffer.from(SECOND).toString('base64'),
     );
-    // A pod that has read the forged copy is told of the right one, or has it when its kubelet looks by itself.
+    // A pod with the forged copy gets the right one from the operator, or at the next sync of its kubelet.
     await stage.ready('demo', 120_000);
   }, 180_000);
 
-  it('the token for /status is replaced when it is old; the one before is taken until the next', async () => {
+  it('include an old /status token until the one after it is made', async () => {
     const pods = await podsOf('demo');
     const tokens = async () => {
       const text = (await stage.get('Secret', 'vmcp-demo-sealing'))?.data?.['status-token'] ?? '';
@@ -194,7 +194,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect(await podsOf('demo')).toEqual(pods);
   }, 60_000);
 
-  it('a variable of a program: a new value rolls the pods of that program, and no others', async () => {
+  it('roll the pods of a program with a changed variable, and no others', async () => {
     const backendPods = async (name: string) => {
       const pods = await stage.list('Pod', `app.kubernetes.io/name=mcp-backend,app.kubernetes.io/instance=${name}`);
       return pods.map(({ metadata }) => metadata.uid);
@@ -268,7 +268,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
       await stage.ready('login');
     }, 90_000);
 
-    it('a new signing key is published by the running pod while its documents are asked for without a failure', async () => {
+    it('let the running pod publish a new signing key, without a failed request for its documents', async () => {
       const pods = await podsOf('login');
       const { url } = await stage.endpoint('login');
       const keys = () => send(new URL('/.well-known/jwks.json', url).href, 'GET', { host: 'localhost:4483' });
@@ -291,7 +291,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
       await stage.ready('login');
     }, 60_000);
 
-    it('a new client secret reaches the pod', async () => {
+    it('bring a new client secret to the pod', async () => {
       await stage.apply(secret('upstream', { secret: 'client-secret-two' }));
       const two = Buffer.from('client-secret-two').toString('base64');
       const one = Buffer.from('client-secret-one').toString('base64');
@@ -300,7 +300,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
         (found) => found.includes(two) && !found.includes(one),
         20_000,
       );
-      // The former one goes only when every pod has said that it reads the new one.
+      // The former value is deleted only after every pod has reported that it reads the new one.
       expect(values).not.toContain(one);
     }, 60_000);
   });

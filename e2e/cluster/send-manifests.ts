@@ -2,7 +2,7 @@ import { parseAllDocuments } from 'yaml';
 import { KIND_NAMES } from '#crds/kinds/index';
 import type { Answer, Cluster } from './use-cluster.ts';
 
-/** An object as it is written. */
+/** An object as written in a manifest. */
 export interface Written {
   apiVersion: string;
   kind: string;
@@ -19,13 +19,16 @@ const PLURALS: Record<string, string> = {
   NetworkPolicy: 'networkpolicies',
 };
 
-/** Where objects of its kind are, in a namespace. An unknown kind is one that the API server does not know either. */
+/**
+ * Returns the path of a kind's collection in a namespace. An unknown kind gets a path that the API server does not
+ * know.
+ */
 export function collectionOf({ apiVersion, kind }: Written, namespace: string): string {
   const group = apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`;
   return `${group}/namespaces/${namespace}/${PLURALS[kind] ?? `${kind.toLowerCase()}s`}`;
 }
 
-/** The objects of a file. Throws where the text is no YAML. */
+/** Parses the objects of a file. Throws if the text is no YAML. */
 export function readObjects(text: string): Written[] {
   return [parseAllDocuments(text, { merge: true })].flat().flatMap((document) => {
     if (!('contents' in document)) return [];
@@ -36,7 +39,7 @@ export function readObjects(text: string): Written[] {
   });
 }
 
-/** How an object gets to the API server. Nothing is kept of it, all is checked. */
+/** Ways to send an object to the API server, with full validation and without storing it. */
 export const WAYS: Record<string, (cluster: Cluster, object: Written, namespace: string) => Promise<Answer>> = {
   create: (cluster, object, namespace) =>
     cluster.ask('POST', `${collectionOf(object, namespace)}?dryRun=All&fieldValidation=Strict`, object),

@@ -15,7 +15,7 @@ const ACCOUNTS = ['caller', 'other'] as const;
 
 type Account = (typeof ACCOUNTS)[number];
 
-/** A pod of an account, with a token for each audience in a volume: `/tokens/<audience>`. */
+/** Returns a pod with a token for each audience in a volume: `/tokens/<audience>`. */
 function podOf(account: Account): Written {
   const sources = [AUDIENCE, KUBERNETES_AUDIENCE, ELSEWHERE].map((audience) => ({
     serviceAccountToken: { audience, path: audience, expirationSeconds: 3600 },
@@ -84,7 +84,7 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
     return (await send(url, 'POST', { ...headers, authorization: `Bearer ${token}` }, call)).status;
   }
 
-  it('lets in the account that is named, by issuer and keys that the operator read from its own API server', async () => {
+  it('admits the named account, by the issuer and keys that the operator reads from its own API server', async () => {
     const authorization = `Bearer ${await tokenFor('caller', AUDIENCE)}`;
     const client = await stage.connect('demo', { authorization });
     expect(await client.toolNames()).toEqual(['whoami_whoami']);
@@ -93,13 +93,13 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
     expect(text).toContain(`required_subject: ${subjectOf('caller')}`);
   });
 
-  it('refuses another audience, another account and no token at all', async () => {
+  it('refuses another audience, another account, and a request without a token', async () => {
     expect(await statusWith(await tokenFor('caller', ELSEWHERE))).toBe(401);
     expect(await statusWith(await tokenFor('other', AUDIENCE))).toBe(401);
     expect(await statusWith('none')).toBe(401);
   });
 
-  it('and an issuer whose key set needs a token start no pod where nothing brings that into it, which the status says', async () => {
+  it('starts no pod if the key set needs a token that nothing provides, and reports it in the status', async () => {
     const jwksAuthTokenPath = '/var/run/secrets/keys/token';
     const inline = { issuer: 'https://login.example', jwksUrl: 'https://login.example/keys', jwksAuthTokenPath };
     const incomingAuth = { type: 'oidc', oidcConfig: { type: 'inline', inline } };
@@ -113,7 +113,7 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
     await stage.remove('VirtualMCPServer', 'tokened');
   }, 90_000);
 
-  describe('from another pod, by the token in its volume', () => {
+  describe('for another pod, by the token in its volume,', () => {
     const call = (args: object = {}): Ask => ['tools/call', { name: 'whoami_whoami', arguments: args }];
     const askAs = (account: Account, name: 'demo' | 'policed', audience: string, ...asks: Ask[]) =>
       askFromPod(stage, `pod/${account}`, {
@@ -121,10 +121,10 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
         bearer: { file: `/tokens/${audience}` },
         asks,
       });
-    /** It got to the backend, which is sent no token of the caller. */
+    /** The backend answers, and receives no token of the caller. */
     const served = { result: { structuredContent: { subject: null } } };
 
-    it('serves the account that is named', async () => {
+    it('admits the named account', async () => {
       expect(await askAs('caller', 'demo', AUDIENCE, call())).toMatchObject([served]);
     }, 90_000);
 
@@ -134,7 +134,7 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
       await expect(askAs('other', 'demo', AUDIENCE)).rejects.toThrow('initialize: 401');
     }, 90_000);
 
-    it('takes the audience that is not written for the usual one, and tells by policy what which account may', async () => {
+    it('uses the default audience if none is written, and applies policies to accounts', async () => {
       const asks = [call(), call({ loudly: true })];
       expect(await askAs('caller', 'policed', KUBERNETES_AUDIENCE, ...asks)).toMatchObject([served, served]);
       const policy = { id: 'others-whisper', advice: 'Ask as the account caller.' };

@@ -23,27 +23,27 @@ const keyAs = (headerName: string) =>
 const key = keyAs('X-Key');
 const issuer = shared('MCPOIDCConfig', 'issuer', { type: 'inline', inline: { issuer: 'https://login.example' } });
 const oidcConfigRef = { name: 'issuer', audience: 'tools' };
-/** Who may be told from others by tokens that the cluster itself gives. */
+/** Returns an incomingAuth that identifies callers by tokens of the cluster. */
 const accounts = (serviceAccount?: string) =>
   shared('MCPOIDCConfig', 'accounts', {
     type: 'kubernetesServiceAccount',
     kubernetesServiceAccount: { ...(serviceAccount !== undefined && { serviceAccount }) },
   });
 const EVERYBODY = 'permit(principal, action, resource);';
-/** Policies as a team keeps them: in a ConfigMap, for several servers. */
+/** Returns a ConfigMap of policies that several servers share. */
 const rules = (...policies: string[]): Written & { data: object } => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'rules' },
   data: { 'authz.json': JSON.stringify({ policies: [EVERYBODY, ...policies] }) },
 });
-/** With an endpoint of its own where anything asks for one, but without pods: this is about what is said. */
+/** A backend, with its own endpoint where incomingAuth is set, and without pods: the test reads only its status. */
 const remote = { remoteUrl: 'https://mcp.example/mcp', replicas: 0 };
 
 describeWithCluster('a shared configuration', (cluster) => {
   const stage = useStage(cluster, 'shared');
   const resourceUrl = 'https://gateway.example/mcp';
-  /** Those of one server: which pods, and how often a container of theirs was started anew. */
+  /** Returns the pods of a server, and the restart counts of their containers. */
   const runtimePods = async (name: string) => {
     const pods = await stage.list('Pod', `app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=${name}`);
     return pods.map(({ metadata, status }) => {
@@ -93,14 +93,14 @@ describeWithCluster('a shared configuration', (cluster) => {
     }, 60_000);
     afterAll(() => stream.close());
 
-    /** The session that was opened first, at the process that opened it. */
+    /** Verifies that the first session is still open in the same process. */
     const isSame = async () => {
       expect([(await client.request('ping')).status, stream.isOpen()]).toEqual([200, true]);
       expect(pods).toEqual([[expect.any(String), 0]]);
       expect(await runtimePods('edited')).toEqual(pods);
     };
 
-    it('MCPOIDCConfig: lets in who may come now, and no more who may not any longer', async () => {
+    it('admits the new callers and refuses the former ones, with MCPOIDCConfig', async () => {
       const authorization = await bearer('late');
       const comes = () =>
         stage.connect('edited', { authorization }).then(
@@ -114,7 +114,7 @@ describeWithCluster('a shared configuration', (cluster) => {
       const late = await (await stage.connect('edited', { authorization })).stream();
       await stage.apply(accounts('default'));
       await eventually(comes, (how) => how.includes('initialize: 401'), LIMIT);
-      // Nor does it hear anything more on what it has open.
+      // The former caller gets no more messages on its open streams either.
       await eventually(
         () => late.isOpen(),
         (isOpen) => !isOpen,
@@ -123,7 +123,7 @@ describeWithCluster('a shared configuration', (cluster) => {
       await isSame();
     }, 90_000);
 
-    it('MCPExternalAuthConfig: calls carry the credential as it is written now', async () => {
+    it('adds the new credential to calls, with MCPExternalAuthConfig', async () => {
       const hashes = async () => {
         const { answer } = await client.call('keyed_whoami', {});
         return (answer.result?.structuredContent as { headerHashes: object } | undefined)?.headerHashes;
@@ -139,7 +139,7 @@ describeWithCluster('a shared configuration', (cluster) => {
       await isSame();
     }, 90_000);
 
-    it('policies in a ConfigMap: the next call is decided by them and told why, and clients hear of what they see no more', async () => {
+    it('decides the next call by new policies in a ConfigMap, returns their reason, and notifies clients of hidden tools', async () => {
       const say = (text: string) => client.call('plain_tool_0', { text });
       const knows = await followTools(stream, () => client.toolNames(), LIMIT);
       await knows('keyed_whoami', 'plain_tool_0');
@@ -177,7 +177,7 @@ describeWithCluster('a shared configuration', (cluster) => {
     const saysNoMore = (kind: string, name: string, type: string, reason: string) =>
       stage.status(kind, name, (seen) => reasonOf(type)(seen) !== reason);
 
-    it('is said by each MCPServer and VirtualMCPServer that gets its credentials from it, until it is there again', async () => {
+    it('appears as missing in each MCPServer and VirtualMCPServer with its credentials, until it exists again', async () => {
       const missing = 'MCPExternalAuthConfig "key"';
       await stage.remove('MCPExternalAuthConfig', 'key');
       for (const [kind, name, type] of [
@@ -199,7 +199,7 @@ describeWithCluster('a shared configuration', (cluster) => {
       await saysNoMore('MCPServer', 'alone', 'Ready', 'AuthConfigNotFound');
     }, 120_000);
 
-    it('is said by each MCPServer and VirtualMCPServer whose callers it lets in; what was served is served on', async () => {
+    it('appears as missing in each MCPServer and VirtualMCPServer with its callers, which serve as before', async () => {
       const pods = await runtimePods('demo');
       const place = await stage.endpoint('demo');
       await stage.remove('MCPOIDCConfig', 'issuer');
@@ -212,7 +212,7 @@ describeWithCluster('a shared configuration', (cluster) => {
           expect.stringContaining('MCPOIDCConfig "issuer", which does not exist: create it'),
         ]);
       expect((await stage.get('VirtualMCPServer', 'demo'))?.status?.phase).toBe('Degraded');
-      // As before: who has no token is not let in.
+      // A caller without a token is still refused.
       expect((await send(place.url, 'POST', place.headers, '{}')).status).toBe(401);
 
       await stage.apply(issuer);

@@ -9,7 +9,7 @@ import type { Cluster, Namespace } from './use-cluster.ts';
 const CRDS = join(import.meta.dirname, '../../crds/manifests');
 const API = 'vmcp.dev/v1alpha1';
 
-/** A status as tests look at it. */
+/** The fields of a status that the tests read. */
 export interface Seen {
   phase?: string;
   observedGeneration?: number;
@@ -19,7 +19,7 @@ export interface Seen {
   conditions?: { type: string; status: string; reason: string; message: string; lastTransitionTime: string }[];
 }
 
-/** An object as it came, as far as tests look at it. */
+/** The fields of a live object that the tests read. */
 export interface Live {
   kind: string;
   metadata: {
@@ -36,7 +36,10 @@ export interface Live {
   status?: Seen;
 }
 
-/** Waits until definitions serve: `which` names them as kubectl does. One has no conditions at first, which that of 1.30 takes for an error. */
+/**
+ * Waits until the API server serves the definitions; `which` names them as for kubectl. A new definition has no
+ * conditions, which kubectl 1.30 reports as an error.
+ */
 export async function untilEstablished(cluster: Cluster, ...which: string[]): Promise<Finished> {
   const waiting = ['wait', '--for=condition=Established', '--timeout=50s', ...which];
   return eventually(
@@ -69,7 +72,7 @@ export const backend = (name: string, spec: object): Written => ({
   spec,
 });
 
-/** A backend of our own image that runs a fake with these arguments. */
+/** Returns a backend of our test image that runs a fake with these arguments. */
 export const fake = (name: string, program: string, args: readonly string[] = []): object => ({
   image: IMAGES.backends,
   command: ['node', `/app/e2e/fakes/${program}/main.ts`, '--port', '8080', ...args],
@@ -85,12 +88,12 @@ export const secret = (name: string, values: Record<string, string>): Written & 
   stringData: values,
 });
 
-/** A namespace of a suite and what is in it. */
+/** A namespace of a suite and its objects. */
 export class Stage {
   readonly cluster: Cluster;
   #namespace: Namespace | undefined;
 
-  /** The namespace may come later: tests are told of a stage before anything is made. */
+  /** The namespace may come later, as a suite declares its stage before any object exists. */
   constructor(cluster: Cluster, namespace?: Namespace) {
     this.cluster = cluster;
     this.#namespace = namespace;
@@ -117,7 +120,7 @@ export class Stage {
     await this.cluster.ask('DELETE', this.#path(kind, name));
   }
 
-  /** Undefined where there is none. */
+  /** Returns undefined for a missing object. */
   async get(kind: string, name: string): Promise<Live | undefined> {
     const { status, body } = await this.cluster.ask('GET', this.#path(kind, name));
     return status === 200 ? (body as Live) : undefined;
@@ -136,12 +139,12 @@ export class Stage {
     if (status !== 200) throw new Error(`patch of ${kind} ${name}: ${JSON.stringify(body)}`);
   }
 
-  /** The status of a resource as soon as it is so. */
+  /** Returns the status of a resource as soon as it satisfies `isSo`. */
   async status(kind: string, name: string, isSo: (status: Seen) => boolean, milliseconds = 30_000): Promise<Seen> {
     return eventually(async () => (await this.get(kind, name))?.status ?? {}, isSo, milliseconds);
   }
 
-  /** A VirtualMCPServer as soon as all that is wanted of it is delivered and answers. */
+  /** Returns the status of a VirtualMCPServer as soon as all its configuration is delivered and answers. */
   async ready(name: string, milliseconds = 60_000): Promise<Seen> {
     const isReady = (live: Live | undefined) =>
       live?.status?.phase === 'Ready' && live.status.observedGeneration === live.metadata.generation;
@@ -149,7 +152,7 @@ export class Stage {
     return live?.status ?? {};
   }
 
-  /** Where a server is reached from this machine, and the Host header that belongs to it. */
+  /** Returns a server's URL for this machine, and its Host header. */
   async endpoint(name: string): Promise<{ url: string; headers: { host: string } }> {
     const service = await this.get('Service', `vmcp-${name}`);
     const address = (service?.spec as { clusterIP?: string } | undefined)?.clusterIP ?? '';
@@ -157,7 +160,7 @@ export class Stage {
     return { url: `http://${address.includes(':') ? `[${address}]` : address}:4483/mcp`, headers: { host } };
   }
 
-  /** A session at a server, as a client on this machine opens it. */
+  /** Opens a session at a server, like a client on this machine. */
   async connect(name: string, headers: Record<string, string> = {}): Promise<SessionClient> {
     const place = await this.endpoint(name);
     return SessionClient.open(place.url, { ...place.headers, ...headers });

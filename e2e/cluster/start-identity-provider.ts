@@ -5,8 +5,8 @@ const NAME = 'company';
 const PORT = 4480;
 
 /**
- * Runs an OpenID provider in a pod of a stage. Returns its issuer, an address of the cluster that means the same to pods and to
- * this machine.
+ * Runs an OpenID provider in a pod of a stage. Returns its issuer, an address of the cluster that pods and this machine
+ * can reach.
  */
 export async function startIdentityProvider(stage: Stage, redirectUris: readonly string[]): Promise<string> {
   await stage.apply({

@@ -13,21 +13,20 @@ const ATTACH = '--stdio-attach';
 /** Name of the account of an operator that the tests start, in the first namespace that it watches. */
 export const OPERATOR_ACCOUNT = 'vmcp-operator';
 
-/** Variables of an operator whose minutes pass in a second. */
+/** Variables of an operator whose timers run a minute in a second. */
 export const HASTENED = { NODE_OPTIONS: `--import=${new URL('./hasten-timers.ts', import.meta.url).href}` };
 
-/** How an operator of a test differs from others. */
+/** Options of one test's operator. */
 export interface Particular {
-  /** Variables besides those of the test, e.g. `POD_NAMESPACE`: where the operator takes itself to be. */
+  /** Variables besides those of the test, e.g. `POD_NAMESPACE`, the operator's own namespace. */
   env?: Record<string, string>;
-  /** Of an account that the test has made. Absent: the one of the chart's installation for these namespaces. */
+  /** Kubeconfig of an account that the test has made. Absent: that of the chart's installation for these namespaces. */
   kubeconfig?: string;
 }
 
 /**
- * Starts the operator on this machine, for some namespaces of a cluster: suites do not disturb each other. It has the rights
- * that the chart gives an installation for these namespaces, and no other. As a pod it is tried by the suites of the chart.
- * Who watches a namespace alone needs no Lease.
+ * Starts the operator on this machine, for some namespaces, so that suites do not interfere. It has exactly the chart's
+ * rights there; the chart's suites test it as a pod. An operator that watches one namespace needs no Lease.
  */
 export async function startOperator(
   cluster: Cluster,
@@ -65,7 +64,10 @@ function start(
   return startProgram(process.execPath, args, { ...process.env, ...env });
 }
 
-/** Applies account and roles of the chart, which go with the namespaces. Returns the path of a kubeconfig that has them. */
+/**
+ * Applies the chart's account and roles, which the deletion of the namespaces removes. Returns the path of their
+ * kubeconfig.
+ */
 async function giveRights(
   cluster: Cluster,
   namespaces: readonly string[],

@@ -36,7 +36,7 @@ const REDIS = {
   ],
 };
 
-/** Runs a Redis that keeps nothing, as `redis` in a namespace. Returns its address when it listens. */
+/** Runs a Redis without persistence, as `redis` in a namespace. Returns its address when it listens. */
 export async function startRedisPod(cluster: Cluster, namespace: string): Promise<string> {
   const steps: [args: string[], input?: string][] = [
     [['apply', '-f', '-'], JSON.stringify(REDIS)],

@@ -10,7 +10,7 @@ const NAME = 'remote-server';
 const PORT = 8443;
 const ISSUER_PORT = 8444;
 
-/** PEM; the certificate is its own authority, for one day. */
+/** Makes a self-signed certificate in PEM, valid for one day. */
 function makeCertificate(address: string): { cert: string; key: string } {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-remote-'));
   try {
@@ -25,8 +25,8 @@ function makeCertificate(address: string): { cert: string; key: string } {
 }
 
 /**
- * Runs a remote MCP server and the authorization server that it names, by https in a pod of a stage. Returns its URL, which means
- * the same to pods and to this machine; the ConfigMap `remote-server` has its authority under `ca.crt`.
+ * Runs a remote MCP server and its authorization server, by https in a pod of a stage. Returns its URL, which pods and
+ * this machine can reach. The ConfigMap `remote-server` has its authority under `ca.crt`.
  */
 export async function startRemoteServer(stage: Stage): Promise<string> {
   const ports = [PORT, ISSUER_PORT].map((port) => ({ name: `p${port}`, port }));
@@ -41,7 +41,7 @@ export async function startRemoteServer(stage: Stage): Promise<string> {
     image: IMAGES.backends,
     command: ['node', '/app/e2e/fakes/remote-server/main.ts'],
     args: Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, String(value)]),
-    // It asks its authorization server for keys as any other client does.
+    // It requests keys from its authorization server like any other client.
     env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/tls/cert' }],
     volumeMounts: [{ name: 'tls', mountPath: '/tls' }],
     readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 1 },

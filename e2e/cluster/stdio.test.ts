@@ -14,7 +14,7 @@ interface Pod {
   status: { containerStatuses?: { name: string; restartCount: number; ready: boolean }[] };
 }
 
-/** A server with one backend: the memory server of npm, started in this way. */
+/** Applies a server with one backend: the memory server of npm, started in this way. */
 async function serveMemory(stage: Stage, how: object): Promise<void> {
   const env = [{ name: 'MEMORY_FILE_PATH', value: '/tmp/memory.json' }];
   await stage.apply(
@@ -25,13 +25,13 @@ async function serveMemory(stage: Stage, how: object): Promise<void> {
   await stage.ready('demo', 90_000);
 }
 
-describeWithCluster('an image on standard input and output', (cluster) => {
+describeWithCluster('a backend on standard input and output', (cluster) => {
   const stage = useStage(cluster, 'stdio');
   beforeAll(() => serveMemory(stage, { command: ['node', MEMORY] }), 120_000);
 
   const pods = async () => (await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend')) as unknown as Pod[];
 
-  it('is served by the bridge in its pod, under its own names', async () => {
+  it('serves its own tool names through the bridge in its pod', async () => {
     const client = await stage.connect('demo');
     await eventually(
       () => client.toolNames(),
@@ -67,7 +67,7 @@ describeWithCluster('an image on standard input and output', (cluster) => {
     expect(said.map(({ stdout }) => stdout).join()).not.toContain('größe');
   });
 
-  it('is started again when its input ends, and serves the sessions that there are', async () => {
+  it('restarts when its input ends, and keeps serving open sessions', async () => {
     const client = await stage.connect('demo');
     await client.call('memory_create_entities', { entities: [ENTITY] });
     const [before] = await pods();
@@ -87,12 +87,12 @@ describeWithCluster('an image on standard input and output', (cluster) => {
   }, 130_000);
 });
 
-describeWithCluster('an image on standard input and output whose program nobody names', (cluster) => {
+describeWithCluster('a backend on standard input and output without a named program', (cluster) => {
   const stage = useStage(cluster, 'attach', '--stdio-attach');
-  // The image of the tests has no entry point: so its arguments are one.
+  // The test image has no entrypoint, so its arguments name the program.
   beforeAll(() => serveMemory(stage, { transport: 'stdio', args: ['node', MEMORY] }), 120_000);
 
-  it('is served by a bridge that attaches to it', async () => {
+  it('serves its tools through a bridge that attaches to it', async () => {
     const client = await stage.connect('demo');
     await eventually(
       () => client.toolNames(),
@@ -104,7 +104,7 @@ describeWithCluster('an image on standard input and output whose program nobody 
     expect(text).toContain('entity-199');
   });
 
-  it('may attach to its own pod, and do nothing else', async () => {
+  it('may only attach to its own pod', async () => {
     const account = { user: `system:serviceaccount:${stage.namespace.name}:mcp-memory` };
     const may = async (verb: string, resource: string, subresource = '', name = '') => {
       const resourceAttributes = { namespace: stage.namespace.name, verb, resource, subresource, name };
@@ -122,7 +122,7 @@ describeWithCluster('an image on standard input and output whose program nobody 
     expect(await may('get', 'secrets', '', 'vmcp-demo-credentials')).toBe(false);
   });
 
-  it('has the token in the container of the bridge alone, and says that answers are in the log', async () => {
+  it('has the token in the bridge’s container only, and a condition says that the log has its answers', async () => {
     const pod = (await stage.get('Pod', 'mcp-memory-0')) as unknown as {
       spec: { containers: { name: string; volumeMounts: { name: string }[] }[] };
     };
@@ -136,7 +136,7 @@ describeWithCluster('an image on standard input and output whose program nobody 
     expect(stdout).toContain('"jsonrpc"');
   });
 
-  it('comes back with its pod', async () => {
+  it('returns with its pod', async () => {
     const client = await stage.connect('demo');
     const before = (await stage.get('Pod', 'mcp-memory-0'))?.metadata.uid;
     await stage.remove('Pod', 'mcp-memory-0');

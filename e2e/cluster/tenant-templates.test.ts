@@ -12,7 +12,7 @@ const ours = (fields: object) => pod({ containers: [{ name: 'vmcp', ...fields }]
 const variable = (name: string, value: string) => ours({ env: [{ name, value }] });
 const metadata = (fields: object) => ({ podTemplateSpec: { metadata: fields } });
 
-/** What a VirtualMCPServer says beside its group, and how the refusal names it. */
+/** Spec of a VirtualMCPServer besides its group, and the field in the refusal. */
 const ATTACKS: [string, object, string][] = [
   [
     'another address for a name',
@@ -81,7 +81,7 @@ const ATTACKS: [string, object, string][] = [
 
 const SERVICE = { proxyService: { annotations: { 'cloud.example/public': 'true' } } };
 
-describeWithCluster('a tenant who may use the own group, and writes a template of pods', (cluster) => {
+describeWithCluster('a tenant with use of its own group', (cluster) => {
   const apiGroup = ownGroup('tenant');
   let namespace: Namespace;
   const release = releaseOf(cluster, apiGroup, () => namespace.name);
@@ -117,7 +117,7 @@ describeWithCluster('a tenant who may use the own group, and writes a template o
       { ...server({}), kind: 'MCPGroup', spec: {} },
     ])
       isDone(await release.apply(JSON.stringify(object)));
-    // The webhook refuses as soon as the operator has a certificate; the policies, a moment after they were made.
+    // The webhook refuses as soon as the operator has a certificate; the policies, a moment after their creation.
     const refused = [server(pod({ dnsPolicy: 'None' })), server(metadata({ labels: { app: 'a' } }))];
     for (const object of refused)
       await eventually(
@@ -133,7 +133,7 @@ describeWithCluster('a tenant who may use the own group, and writes a template o
     await namespace.delete();
   });
 
-  it('creates a server of the own group, also with a template that only places the pods', async () => {
+  it('creates a server of its own group, also with a template that only places the pods', async () => {
     expect(await tryAsTenant(server({}))).toMatchObject({ code: 0 });
     const placed = {
       ...pod({ nodeSelector: { disk: 'ssd' } }).podTemplateSpec,
@@ -143,19 +143,19 @@ describeWithCluster('a tenant who may use the own group, and writes a template o
     expect(await tryAsTenant(program({ proxyPort: 9000 }))).toMatchObject({ code: 0 });
   });
 
-  it.each(ATTACKS)('may not write %s, and learns the name of the field', async (_what, spec, reason) => {
+  it.each(ATTACKS)('may not write %s, and the refusal names the field', async (_what, spec, reason) => {
     const { code, stderr } = await tryAsTenant(server(spec));
     expect([code, stderr]).toEqual([1, expect.stringContaining(reason)]);
     expect(stderr).not.toContain('may not use');
   });
 
-  it('may not write an annotation of a Service, and learns its name', async () => {
+  it('may not write an annotation of a Service, and the refusal names it', async () => {
     const { code, stderr } = await tryAsTenant(program({ proxyPort: 9000, resourceOverrides: SERVICE }));
     const field = 'resourceOverrides.proxyService.annotations[cloud.example/public]';
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${field}: is no annotation that the operator allows`)]);
   });
 
-  it('may not create a server of a group of another team', async () => {
+  it('may not create a server of another team’s group', async () => {
     const { code, stderr } = await tryAsTenant(server({ config: { groupRef: 'team-b' } }));
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${TENANT} may not use MCPGroup team-b`)]);
   });

@@ -13,7 +13,7 @@ import { useStage } from './use-stage.ts';
 const REPLICAS = 2;
 const MINUTES = 60_000;
 const EACH_SECOND = { healthCheckInterval: '1s', unhealthyThreshold: 1, statusReportingInterval: '1s' };
-/** Serves whoever asks first, by its address, and breaks off every request of others. */
+/** Serves the first client address, and breaks every connection of others. */
 const CHOOSY = `
   import { createServer, request } from 'node:http';
   process.argv.push('--port', '8081', '--name', 'choosy', '--tools', '1');
@@ -35,7 +35,7 @@ const CHOOSY = `
   }).listen(8080, '::');
 `;
 
-describeWithCluster('two replicas with their sessions in Redis, under load', (cluster) => {
+describeWithCluster('two replicas with sessions in Redis, under load,', (cluster) => {
   const stage = useStage(cluster, 'updates');
 
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   const podNames = () => podsOf(stage, 'demo');
   const loaded = async (work: (load: Load) => Promise<void>) =>
     underLoad(await stage.endpoint('demo'), 'plain_tool_0', work);
-  /** The same, and no call may fail. */
+  /** Runs the load during `work`, and expects that no call fails. */
   const unnoticed = async (work: (load: Load) => Promise<void>) => {
     const { failures } = await loaded(work);
     expect(failures).toEqual([]);
@@ -67,7 +67,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
       .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
       .sort();
 
-  /** What each pod says of itself. */
+  /** Returns the status of each pod. */
   const statuses = async () => {
     const token = (await stage.get('Secret', 'vmcp-demo-sealing'))?.data?.['status-token'] ?? '';
     const [newest] = Buffer.from(token, 'base64').toString().split('\n');
@@ -91,13 +91,13 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   );
 
   it(
-    'a rolling update fails no call and keeps every session',
+    'fail no call and keep every session during a rolling update',
     () => unnoticed(() => replacePods(stage, 'demo', REPLICAS)),
     3 * MINUTES,
   );
 
   it(
-    'a change of resources takes effect in the running pods, without a failed call',
+    'apply a change of resources in the running pods, without a failed call',
     async () => {
       const before = await podNames();
       await unnoticed(async () => {
@@ -110,7 +110,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   );
 
   it(
-    'say one thing together of a backend that only one of them reaches, which is another one than each says by itself',
+    'combine their views of a backend that only one of them reaches into one status',
     async () => {
       const { toolCount: tools = 0 } = await stage.ready('demo');
       await stage.patch('VirtualMCPServer', 'demo', {
@@ -136,7 +136,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   );
 
   it(
-    'a pod that is deleted drains: no call fails',
+    'fail no call when a pod is deleted and drains',
     async () => {
       const [victim = ''] = await podNames();
       await unnoticed(async () => {
@@ -149,7 +149,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   );
 
   it(
-    'a pod that is deleted by force: at most one call of each session is cut, all go on at the other pod, and nothing is made twice',
+    'lose at most one call of each session when a pod is deleted by force, and create nothing twice',
     async () => {
       const made = await children();
       const [victim = ''] = await podNames();
@@ -166,7 +166,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   );
 
   it(
-    'the operator that dies disturbs nobody; the next one finds all as it should be',
+    'serve on when the operator dies; the next one finds nothing to change',
     async () => {
       const before = await podNames();
       const made = await children();
@@ -184,7 +184,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     3 * MINUTES,
   );
 
-  describe('and two operators, of which one is elected', () => {
+  describe('and two operators with leader election', () => {
     const operators = new ElectedOperators(cluster, () => stage.namespace.name);
 
     beforeAll(async () => {
@@ -193,7 +193,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     }, 2 * MINUTES);
     afterAll(() => operators.stop());
 
-    /** An edit that needs no other pod: what the server says of a tool of its backend. */
+    /** Changes the description of a tool, an edit that needs no other pod. */
     const describeTool = (description: string) => {
       const tools = [{ workload: 'plain', overrides: { tool_0: { description } } }];
       return stage.patch('VirtualMCPServer', 'demo', { spec: { config: { aggregation: { tools } } } });
@@ -202,7 +202,10 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
       const { answer } = await client.request('tools/list');
       return JSON.stringify(answer).includes(`"description":"${description}"`);
     };
-    /** In a session that was open before, at any pod: so all of them have it, and none has lost the session. */
+    /**
+     * Waits for the edit in an open session at any pod, which shows that all pods have it and none has lost the
+     * session.
+     */
     const untilServed = (client: SessionClient, description: string) =>
       eventually(
         () => Promise.all(Array.from({ length: 8 }, () => isServed(client, description))),
@@ -211,7 +214,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
       );
 
     it(
-      'both of them die at once: no call fails, and what was edited meanwhile is served as soon as there are others',
+      'fail no call when both operators die at once, and serve the edits as soon as new ones run',
       async () => {
         const [before, made, client] = [await podNames(), await children(), await stage.connect('demo')];
         await unnoticed(async () => {
@@ -227,7 +230,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     );
 
     it(
-      'the Lease is written over: who acted ends, the other one acts, and serves what is edited then',
+      'serve the next edit after the Lease is overwritten: the leader ends, and the other operator takes over',
       async () => {
         const [before, made, client] = [await podNames(), await children(), await stage.connect('demo')];
         await unnoticed(async () => {

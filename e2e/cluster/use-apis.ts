@@ -3,7 +3,7 @@ import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import type { Cluster, Namespace } from './use-cluster.ts';
 
-/** Connections and namespaces that a suite opens as it needs them, and that go after its last test. */
+/** Opens connections and namespaces on demand, and removes them after the last test of the suite. */
 export function useApis(cluster: Cluster, suite: string) {
   const apis: KubeApi[] = [];
   const namespaces: Namespace[] = [];

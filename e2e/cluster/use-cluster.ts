@@ -7,7 +7,7 @@ import { type Finished, runProgram } from './run-program.ts';
 const REQUEST_DEADLINE_MS = 30_000;
 const KUBECTL_DEADLINE_MS = 60_000;
 
-/** What the API server answered; `body` is the object, or the Status that says what is wrong. */
+/** Answer of the API server; `body` is the object, or a Status with the problem. */
 export interface Answer {
   readonly status: number;
   // Every object of every kind, as it came.
@@ -15,34 +15,37 @@ export interface Answer {
   readonly body: any;
 }
 
-/** A Kubernetes cluster that the tests may do with as they like, in namespaces of their own. */
+/** A Kubernetes cluster that the tests may change freely, each suite in its own namespaces. */
 export interface Cluster {
   /** Path of the kubeconfig of an administrator. */
   readonly kubeconfig: string;
   readonly config: KubeConfig;
-  /** One request as it stands, e.g. `ask('GET', '/api/v1/namespaces')`. A patch says by a header which kind it is. */
+  /** Sends one unmodified request, e.g. `ask('GET', '/api/v1/namespaces')`. A patch names its kind in a header. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Server-side apply of an object at its path; takes fields over from other managers unless told otherwise. */
   apply(path: string, object: object, how?: { manager?: string; force?: boolean }): Promise<Answer>;
   /** Runs kubectl, with a text as its standard input. */
   kubectl(args: readonly string[], input?: string): Promise<Finished>;
-  /** A namespace that nobody else has: the name of the suite and some random letters. */
+  /** Creates a namespace with a unique name: the suite and some random letters. */
   makeNamespace(suite: string): Promise<Namespace>;
 }
 
 export interface Namespace {
   readonly name: string;
-  /** All that is in it goes with it; returns before that is done. */
+  /** Starts the deletion of the namespace with its objects, and does not wait for the end. */
   delete(): Promise<void>;
 }
 
-/** Milliseconds after which a kubectl is ended: later than one that waits gives up by itself and says for what it waited. */
+/**
+ * Returns the milliseconds after which a kubectl is killed: longer than its own timeout, whose message names the
+ * awaited object.
+ */
 export function kubectlDeadline(args: readonly string[]): number {
   const [, seconds = '0'] = args.map((arg) => /^--timeout=(\d+)s$/.exec(arg)).find((found) => found !== null) ?? [];
   return KUBECTL_DEADLINE_MS + Number(seconds) * 1000;
 }
 
-/** The cluster that E2E_KUBECONFIG names; undefined: there is none. */
+/** Returns the cluster that E2E_KUBECONFIG names, if any. */
 export function useCluster(): Cluster | undefined {
   const kubeconfig = process.env.E2E_KUBECONFIG;
   if (kubeconfig === undefined || kubeconfig === '') return undefined;
@@ -67,7 +70,7 @@ export function useCluster(): Cluster | undefined {
   };
 }
 
-/** Tests on a real cluster. Where there is none they are skipped, and say why. */
+/** Describes tests on a real cluster. Without one they are skipped, with the reason. */
 export function describeWithCluster(name: string, tests: (cluster: Cluster) => void): void {
   const cluster = useCluster();
   if (cluster !== undefined) {
@@ -79,7 +82,7 @@ export function describeWithCluster(name: string, tests: (cluster: Cluster) => v
   const why = process.env.E2E_NO_CLUSTER ?? 'make test-cluster brings one up, E2E_KUBECONFIG names another';
   const missing = `skipped: no cluster; ${why}`;
   process.stderr.write(`${name}: ${missing}\n`);
-  // So that each test counts, they are made, for a cluster that none of them asks.
+  // The tests are declared without a cluster, so that each counts as skipped.
   describe.skip(`${name} (${missing})`, () => {
     tests(NO_CLUSTER);
   });
@@ -120,7 +123,7 @@ interface Question {
   headers: Record<string, string>;
 }
 
-/** Asks on connections that are kept: a new one costs more than most answers. */
+/** Sends requests on keep-alive connections: a new connection costs more than most answers. */
 function createAsking(config: KubeConfig): (question: Question) => Promise<Answer> {
   let agent: Agent | undefined;
   const server = config.getCurrentCluster()?.server;

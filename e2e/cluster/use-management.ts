@@ -18,7 +18,7 @@ import type { Answer, Cluster, Namespace } from './use-cluster.ts';
 
 export const AUDIENCE = 'vmcp-management';
 const BASE = '/api/v1beta';
-/** Milliseconds that an answer may take: more than the operator gives the API server. */
+/** Milliseconds that an answer may take: more than the operator's timeout for the API server. */
 const ANSWER_DEADLINE = 20_000;
 const LOGS = [
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
@@ -26,14 +26,17 @@ const LOGS = [
 ];
 const SECRETS = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 
-/** Who calls in the tests: by the roles of the chart; the editor besides with the right to Secrets and logs, as who has the role edit. */
+/**
+ * Callers of the tests, with roles of the chart. The editor also has the right to Secrets and logs, as with the role
+ * edit.
+ */
 export type Who = 'viewer' | 'editor' | 'keyless' | 'nobody' | 'neighbour';
 
-/** How the program of the management API is started. */
+/** Start options of the management API's program. */
 export interface Starting {
-  /** Another address by which it reaches the API server. */
+  /** Another address of the API server. */
   server?: string | undefined;
-  /** Port of the API; a free one without. */
+  /** Port of the API; absent: a free one. */
   port?: number;
   flags?: readonly string[];
   env?: Record<string, string>;
@@ -44,7 +47,7 @@ export interface Asked extends Answer {
 }
 
 interface Question {
-  /** Whose token; a text that is none of them is sent as the header Authorization. */
+  /** The caller whose token is sent; any other text is sent as the header Authorization. */
   as?: Who | { authorization: string | undefined };
   body?: unknown;
   headers?: Record<string, string>;
@@ -52,10 +55,12 @@ interface Question {
   namespace?: string | undefined;
 }
 
-/** The management API and an operator on this machine, each with the rights that the chart gives its account and no other. */
+/**
+ * The management API and an operator on this machine, each with exactly the rights that the chart gives its account.
+ */
 export class ManagementStage {
   readonly cluster: Cluster;
-  /** Temporary files of the management API, and what else a suite puts there. */
+  /** Temporary files of the management API and of the suite. */
   readonly folder = mkdtempSync(join(tmpdir(), 'vmcp-management-'));
   #ours: Namespace | undefined;
   #theirs: Namespace | undefined;
@@ -77,7 +82,7 @@ export class ManagementStage {
     return this.#ours?.name ?? '';
   }
 
-  /** Another one that the operator works for, where only the neighbour has rights. */
+  /** Another namespace of the operator, in which only the neighbour has rights. */
   get otherNamespace(): string {
     return this.#theirs?.name ?? '';
   }
@@ -134,12 +139,12 @@ export class ManagementStage {
     return [this.namespace, this.otherNamespace];
   }
 
-  /** Starts the next process, where the last one has ended. */
+  /** Starts the next process after the last one has ended. */
   async start(): Promise<void> {
     this.#program = await this.launch(this.#how);
     const name = `${this.release}-management-ca`;
     const path = `/api/v1/namespaces/${this.namespace}/configmaps/${name}`;
-    // Asked for once: of what a program says only the latest is kept.
+    // The port is read once, as only the latest output of a program is kept.
     this.#port = await portOf(this.#program, 'managementPort');
     const { body } = await eventually(
       () => this.cluster.ask('GET', path),
@@ -151,7 +156,7 @@ export class ManagementStage {
     this.#dispatcher = new Agent({ connect: this.#trust });
   }
 
-  /** Starts the management API and waits for nothing. Its temporary files are in a folder of its own. */
+  /** Starts the management API without waiting for it. Its temporary files are in a separate folder. */
   async launch({ server, port = 0, flags = [], env = {} }: Starting): Promise<Program> {
     const account = { namespace: this.namespace, name: `${this.release}-management` };
     const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.folder, 'kubeconfig'), server);
@@ -159,7 +164,7 @@ export class ManagementStage {
     return startManagement(this.#watched, all, { kubeconfig, env: { TMPDIR: this.folder, ...env } });
   }
 
-  /** Ends the management API as the system does that has no memory left. */
+  /** Kills the management API, as the kernel does without free memory. */
   async kill(): Promise<void> {
     process.kill(this.program.pid, 'SIGKILL');
     await this.program.ended;
@@ -167,7 +172,10 @@ export class ManagementStage {
     this.#dispatcher = undefined;
   }
 
-  /** Kills the management API in the middle of writes, which are numbered from 1. Returns the number of the last one that was answered with success. */
+  /**
+   * Kills the management API during a series of writes, numbered from 1. Returns the number of the last one that
+   * succeeded.
+   */
   async killAmid(write: (nr: number) => Promise<Asked>): Promise<number> {
     let answered = 0;
     const ended = (async () => {
@@ -192,7 +200,7 @@ export class ManagementStage {
     await this.#operator?.stop();
   }
 
-  /** With the namespace of this stage, unless another or none is given. */
+  /** Sends a request with the namespace of this stage, unless the question names another or none. */
   async ask(method: string, path: string, question: Question = {}): Promise<Asked> {
     const { body } = question;
     const answer = await request(this.#urlOf(path, question), {
@@ -205,7 +213,7 @@ export class ManagementStage {
     return { status: answer.statusCode, headers: answer.headers, body: parsed(await answer.body.text()) };
   }
 
-  /** The same with the head alone, which says that so many bytes are to come. */
+  /** Sends only the header, with a content-length of so many bytes. */
   async announce(method: string, path: string, length: number, question: Question = {}): Promise<Asked> {
     const asking = requestHead(this.#urlOf(path, question), {
       ...this.#trust,
@@ -218,24 +226,24 @@ export class ManagementStage {
       const [answer] = (await once(asking, 'response')) as [IncomingMessage];
       return { status: answer.statusCode ?? 0, headers: answer.headers, body: parsed(await text(answer)) };
     } finally {
-      // Its end is never sent.
+      // The body is never sent.
       asking.on('error', () => undefined).destroy();
     }
   }
 
-  /** The answer as it comes, until `signal`. */
+  /** Returns the answer as a stream, until `signal`. */
   async read(path: string, signal: AbortSignal, question: Question = {}): Promise<Dispatcher.ResponseData> {
     const url = this.#urlOf(path, question);
     const limits = { headersTimeout: ANSWER_DEADLINE, bodyTimeout: 0, signal };
     return request(url, { ...this.#through(), headers: this.headersOf(question), ...limits });
   }
 
-  /** Where it is, and by whom its certificate is signed. */
+  /** Address of the API, and the authority of its certificate. */
   get place() {
     return { host: '127.0.0.1', port: this.#port, ...this.#trust };
   }
 
-  /** A connection for what is written by hand. */
+  /** Opens a connection for handwritten requests. */
   async connect(): Promise<TLSSocket> {
     const socket = connect(this.place);
     await once(socket, 'secureConnect');
@@ -253,7 +261,7 @@ export class ManagementStage {
     return url;
   }
 
-  /** Who asks, and how: by the editor's token unless told otherwise. */
+  /** Returns the headers of a request, by default with the editor's token. */
   headersOf({ as = 'editor', body, headers }: Question): Record<string, string> {
     const authorization = typeof as === 'string' ? `Bearer ${this.token(as)}` : as.authorization;
     return {
@@ -273,7 +281,7 @@ export class ManagementStage {
 
 const parsed = (answered: string): unknown => (answered.startsWith('{') ? JSON.parse(answered) : answered);
 
-/** A stage that is there before the first `beforeAll` of the suite, and goes after its last test. */
+/** Opens a stage before the first `beforeAll` of the suite, and closes it after the last test. */
 export function useManagement(cluster: Cluster, suite: string, ...flags: string[]): ManagementStage {
   const stage = new ManagementStage(cluster);
   beforeAll(() => stage.open(suite, { flags }), 90_000);

@@ -9,7 +9,7 @@ const unbreakable: Breakable = {
   startNode: () => undefined,
 };
 
-/** Tests that break a cluster. They are skipped where the cluster is not that of this machine: another one is somebody else's. */
+/** Describes tests that break a cluster. They are skipped unless it is the cluster of this machine. */
 export function describeWithOwnCluster(name: string, tests: (cluster: Cluster, own: Breakable) => void): void {
   const cluster = useCluster();
   const own = cluster && breakable(cluster.kubeconfig);

@@ -4,7 +4,7 @@ import { installDefinitions, type Seen, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import type { Cluster } from './use-cluster.ts';
 
-/** A namespace of a suite, which an operator of its own on this machine looks after. */
+/** A namespace of a suite, with an operator for it on this machine. */
 export class WatchedStage extends Stage {
   #operator: Program | undefined;
 
@@ -13,7 +13,7 @@ export class WatchedStage extends Stage {
     return this.#operator;
   }
 
-  /** Starts the next operator, where the last one has ended. */
+  /** Starts the next operator after the last one has ended. */
   async start(...flags: string[]): Promise<void> {
     this.#operator = await startOperator(this.cluster, [this.namespace.name], flags);
   }
@@ -35,7 +35,7 @@ export class WatchedStage extends Stage {
   }
 }
 
-/** A stage that is there before the first `beforeAll` of the suite, and goes after its last test. */
+/** Opens a stage before the first `beforeAll` of the suite, and closes it after the last test. */
 export function useStage(cluster: Cluster, suite: string, ...flags: string[]): WatchedStage {
   const stage = new WatchedStage(cluster);
   beforeAll(async () => {

@@ -17,7 +17,7 @@ const GENERATION = 2;
 
 type Status = NonNullable<Outcome['status']>;
 
-describeWithCluster('what waits by kstatus, as Flux does', (cluster) => {
+describeWithCluster('a tool that waits by kstatus, as Flux does,', (cluster) => {
   const test = isInstalled('go') ? it : it.skip;
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-kstatus-'));
   const program = join(folder, 'kstatus');
@@ -25,7 +25,7 @@ describeWithCluster('what waits by kstatus, as Flux does', (cluster) => {
   const judge = async (objects: readonly unknown[]) =>
     JSON.parse(await run(program, [], { input: JSON.stringify(objects) })) as string[];
 
-  /** One word for each: Current, InProgress, Failed. */
+  /** Returns one word for each: Current, InProgress, Failed. */
   async function wordsFor(statuses: readonly (Status | undefined)[]): Promise<string[]> {
     const metadata = { name: 'a', generation: GENERATION };
     const objects = statuses.map((status) => ({
@@ -40,7 +40,7 @@ describeWithCluster('what waits by kstatus, as Flux does', (cluster) => {
   beforeAll(() => buildKstatus(program), 300_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('takes each status that the plan writes for what it is: there, failed, or on its way', async () => {
+  test('classifies each status that the plan writes as ready, failed or in progress', async () => {
     const outcomes = readdirSync(GOLDEN)
       .filter((file) => file.endsWith('.out.yaml'))
       .map((file) => [file, parse(readFileSync(join(GOLDEN, file), 'utf8')) as Outcome] as const);
@@ -55,14 +55,14 @@ describeWithCluster('what waits by kstatus, as Flux does', (cluster) => {
     expect(new Set(words)).toEqual(new Set(['Current', 'Failed', 'InProgress']));
   });
 
-  test('waits while another generation is in force', async () => {
+  test('waits while another generation is active', async () => {
     const ready = { type: 'Ready', status: 'True', reason: 'Valid', message: 'It is valid.' };
     const status = { phase: 'Ready', conditions: [{ ...ready, lastTransitionTime: '2026-01-02T03:04:05Z' }] };
     const words = await wordsFor([1, 2].map((observedGeneration) => ({ ...status, observedGeneration }) as Status));
     expect(words).toEqual(['InProgress', 'Current']);
   });
 
-  describe('where no operator is', () => {
+  describe('without an operator', () => {
     let namespace: Namespace;
     beforeAll(async () => {
       await installDefinitions(cluster);
@@ -70,7 +70,7 @@ describeWithCluster('what waits by kstatus, as Flux does', (cluster) => {
     }, 60_000);
     afterAll(() => namespace.delete());
 
-    test('waits for what has not been looked at, of each kind, from its first moment on', async () => {
+    test('waits for a new resource of each kind from the first moment on', async () => {
       const asked = Object.entries(LEAST_SPECS).map(async ([kind, spec]) => {
         const apiVersion = 'vmcp.dev/v1alpha1';
         const collection = collectionOf({ apiVersion, kind, metadata: {} }, namespace.name);

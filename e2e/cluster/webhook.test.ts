@@ -64,7 +64,7 @@ describeWithCluster('the certificates of the webhook', (cluster) => {
     await api.close();
   });
 
-  it('are the same for all operators that start at once, and the API server trusts them', async () => {
+  it('match for all operators that start concurrently, and the API server trusts them', async () => {
     const [first, ...others] = await Promise.all(Array.from({ length: 5 }, () => bringCertificates(place)));
     for (const other of others) expect(other).toEqual(first);
     const { clientConfig } = (await configuration()).webhooks[0];
@@ -73,7 +73,7 @@ describeWithCluster('the certificates of the webhook', (cluster) => {
     expect(Object.keys((await secret()).data).sort()).toEqual(['ca.crt', 'ca.key', 'path', 'tls.crt', 'tls.key']);
   });
 
-  it('are looked at without being written while they are fresh', async () => {
+  it('stay unwritten while they are fresh', async () => {
     const before = [(await configuration()).metadata.resourceVersion, (await secret()).metadata.resourceVersion];
     await bringCertificates(place);
     expect([(await configuration()).metadata.resourceVersion, (await secret()).metadata.resourceVersion]).toEqual(
@@ -81,11 +81,11 @@ describeWithCluster('the certificates of the webhook', (cluster) => {
     );
   });
 
-  it('are renewed before they end: by the same authority at first, later by one that was announced before', async () => {
+  it('renew before they expire: first by the same authority, later by one that was announced before', async () => {
     const start = await bringCertificates(place);
     const later = await bringCertificates({ ...place, now: () => Date.now() + 61 * DAY });
     expect([later.authorities === start.authorities, later.certificate === start.certificate]).toEqual([true, false]);
-    // Looked at each minute there would be many certificates in between.
+    // In operation there are many renewals in between, as the operator checks each minute.
     const next = await bringCertificates({ ...place, now: () => Date.now() + 100 * DAY });
     const announced = await bringCertificates({ ...place, now: () => Date.now() + 500 * DAY });
     expect(announced.authorities).toContain(next.authorities.trim());
@@ -95,7 +95,7 @@ describeWithCluster('the certificates of the webhook', (cluster) => {
     expect(announced.path).toBe(start.path);
   });
 
-  it('are written back when somebody takes the authority out of the configuration', async () => {
+  it('return to the configuration after the authority was removed from it', async () => {
     const patch = [{ op: 'replace', path: '/webhooks/0/clientConfig/caBundle', value: '' }];
     const { status } = await cluster.ask('PATCH', `${CONFIGURATIONS}/${namespace.name}`, patch, {
       'content-type': 'application/json-patch+json',

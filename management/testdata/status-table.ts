@@ -22,7 +22,7 @@ const IN_CLUSTER = 'e2e/cluster/management-statuses.test.ts';
 const WORKLOADS = 'e2e/cluster/management-workloads.test.ts';
 const SKILLS = 'management/skills/contract/cluster-skills.contract.ts';
 const SKILLS_HELD_UP =
-  'e2e/cluster/management-skills.test.ts: are told to be busy while others work on skills for too long';
+  'e2e/cluster/management-skills.test.ts: return busy while another request works on skills for too long';
 
 const ONE_CALLER = 'whoever has the token of a machine may do all that its user may';
 const NO_FILES = 'in a cluster a client has no file that somebody else could have written';
@@ -40,31 +40,31 @@ const REACH: Record<ProblemCode, Reach> = {
   private_address_refused: inACluster('who calls is on the machine, and reaches what is private by itself'),
   image_refused: {
     machine: 'e2e/provenance/entries.test.ts: fails with a signature of %s, and vmcp creates nothing',
-    cluster: `${WORKLOADS}: are refused where somebody else signed it, and nothing is made`,
+    cluster: `${WORKLOADS}: refuse an image with another signer, and create nothing`,
   },
   foreign_host: BOTH,
   not_found: BOTH,
   method_not_allowed: {
     machine: 'management/routes.test.ts: lists the allowed methods in a 405 answer',
-    cluster: `${IN_CLUSTER}: is refused with 405 by another method, which is told those that there are`,
+    cluster: `${IN_CLUSTER}: answers 405 to another method, with the allowed methods`,
   },
   provider_read_only: onAMachine('a cluster has the provider kubernetes alone, which can be written'),
   secrets_locked: onAMachine('a cluster has the provider kubernetes alone, which has no password'),
   already_exists: BOTH,
   conflict: {
     machine: 'each',
-    cluster: `${WORKLOADS}: keep what another manager owns, unless it is taken by force`,
+    cluster: `${WORKLOADS}: keep fields of another manager unless the change is forced`,
   },
   in_use: BOTH,
   // Covers each kind of object for which a caller can lose against other writers.
   busy: {
     machine: 'each',
-    cluster: `${WORKLOADS}: are busy for who changes what others change all the time: %s`,
+    cluster: `${WORKLOADS}: return busy while other writers change the object all the time: %s`,
   },
   // Occurs before the operation is known.
   too_slow: {
     machine: `${ATTACKS}: with its headers or its body gets 408 in bounded time, and delays no other caller`,
-    cluster: `${IN_CLUSTER}: is refused with 408 to who is slow with its head`,
+    cluster: `${IN_CLUSTER}: answers 408 to a client that sends its header slowly`,
   },
   headers_too_large: { machine: `${ATTACKS}: gets the same problem form as other refusals`, cluster: 'each' },
   stale: BOTH,
@@ -73,7 +73,7 @@ const REACH: Record<ProblemCode, Reach> = {
   too_many_requests: {
     machine: 'each',
     cluster:
-      'e2e/cluster/management-logs.test.ts: is one of so many for a caller, who holds up nobody by them, and leaves none open at the API server',
+      'e2e/cluster/management-logs.test.ts: limits the logs of a caller, blocks no other request, and leaves no connection to the API server',
   },
   internal: onAMachine('a fault of the program: rooms that fail bring it about, and an operator has no other rooms'),
   // Also on a real cluster: e2e/cluster/management-records.test.ts runs it there.

@@ -10,12 +10,12 @@ import { useStage } from '../use-stage.ts';
 const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
 const REPLICAS = 2;
 const MINUTES = 60_000;
-/** By then pauses between attempts would have grown long, did they not depend on why an attempt failed. */
+/** Long enough for a backoff that ignores the reason of a failure to grow long. */
 const AWAY_MS = 12_000;
-/** From the moment that an edit is taken to its document, on a machine with much to do. */
+/** Limit from an accepted edit to its document, on a busy machine. */
 const SOON_MS = 10_000;
 
-describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
+describeWithOwnCluster('a cluster with faults', (cluster, own) => {
   const stage = useStage(cluster, 'faults');
 
   const pods = async () =>
@@ -36,7 +36,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
       .filter(({ metadata }) => metadata.ownerReferences !== undefined)
       .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
       .sort();
-  /** An eviction that has to wait for another pod of the same disruption budget is said too, as an error. */
+  /** kubectl also reports, as an error, an eviction that waits for another pod of the same disruption budget. */
   const SAID = /^(Warning|error when evicting .* \(will retry after ).*\n?/gm;
   const kubectl = async (...args: string[]) => {
     const { code, stderr } = await cluster.kubectl(['-n', stage.namespace.name, ...args]);
@@ -57,7 +57,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
   const loaded = async (work: () => Promise<void>) =>
     (await underLoad(await stage.endpoint('demo'), 'plain_tool_0', work)).failures;
 
-  /** Edits the server as soon as the API server takes it, and waits for its document: not for any attempt that is long in coming. */
+  /** Edits the server as soon as the API server accepts it, and waits for its document within the limit. */
   async function takesEffect(header: string): Promise<void> {
     const edit = () => stage.patch('VirtualMCPServer', 'demo', { spec: { passthroughHeaders: [header] } });
     const isTaken = () =>
@@ -70,9 +70,10 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
     await eventually(document, (text) => text.includes(header), SOON_MS);
   }
 
-  // First: after its API server was away a scheduler may take half a minute to learn that a node is cordoned.
+  // This test runs first: after an outage of the API server, the scheduler may take half a minute to learn of a
+  // cordoned node.
   it(
-    'a node that is drained: its pod moves within the disruption budget, and no call fails',
+    'moves the pod of a drained node within the disruption budget, and no call fails',
     async () => {
       const [first] = await pods();
       const node = first?.spec.nodeName ?? '';
@@ -125,7 +126,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
   );
 
   it(
-    'loses its API server for longer than a leader acts without its Lease: that one ends, the other one acts, and an edit takes effect',
+    'replaces the leader when the API server is away longer than the Lease lasts, and an edit takes effect',
     async () => {
       const [before, made] = [await pods(), await children()];
       const operators = new ElectedOperators(cluster, () => stage.namespace.name);
@@ -151,7 +152,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
   );
 
   it(
-    'a pod whose process is killed: at most one call of each session is cut, and all go on at the other pod, which serves meanwhile',
+    'cuts at most one call of each session when a pod is killed, and the other pod continues all sessions',
     async () => {
       const [[victim], made] = [await pods(), await children()];
       const { sessions } = await underLoad(await stage.endpoint('demo'), 'plain_tool_0', async (load) => {
@@ -161,7 +162,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
           now.some((pod) => pod.metadata.name === victim?.metadata.name && isRestarted(pod));
         await eventually(pods, again, 2 * MINUTES);
       });
-      // Until the cluster knows of it the Service sends connections to the dead pod, which are refused before there is a call.
+      // Until the cluster notices, the Service sends connections to the dead pod. They are refused before any call.
       const cut = sessions.map(({ failures }) => failures.filter((why) => !why.includes('ECONNREFUSED')));
       for (const failures of cut) {
         expect(failures.slice(1)).toEqual([]);
@@ -173,7 +174,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster, own) => {
   );
 
   it(
-    'a node that dies and comes back: its pods serve again',
+    'restores the pods of a node that dies and comes back',
     async () => {
       const [first] = await pods();
       const node = first?.spec.nodeName ?? '';

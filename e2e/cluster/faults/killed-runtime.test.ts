@@ -7,12 +7,14 @@ import { describeWithOwnCluster } from '../use-own-cluster.ts';
 import { useStage } from '../use-stage.ts';
 
 const MINUTES = 60_000;
-/** docs/kubernetes.md says what was measured on a quiet machine: at most 1.1 s. At a load of 5 to 9 it took 1.2 to 2.4 s. */
+/** docs/kubernetes.md has the figures of a quiet machine: at most 1.1 s. At a load of 5 to 9 it took 1.2 to 2.4 s. */
 const ANSWERS_WITHIN_MS = 5_000;
-/** The same by the Service, on a machine with much to do. */
+/** Limit for an answer by the Service, on a busy machine. */
 const SOON_MS = 10_000;
 const EVERY_MS = 10;
-/** A kernel answers few connections to a Service without pods with a refusal, and drops the others: TCP tries again after 1 s and 3 s. */
+/**
+ * For a Service without pods the kernel refuses few connections and drops the others. TCP retries after 1 s and 3 s.
+ */
 const GIVE_UP_MS = 250;
 
 interface Pod {
@@ -20,7 +22,7 @@ interface Pod {
   status: { podIP?: string; containerStatuses?: { ready: boolean; restartCount: number }[] };
 }
 
-describeWithOwnCluster('the only pod of a server, whose process is killed', (cluster, own) => {
+describeWithOwnCluster('the only pod of a server, after its process is killed', (cluster, own) => {
   const stage = useStage(cluster, 'killed');
 
   const thePod = async (): Promise<Pod> => {
@@ -30,7 +32,10 @@ describeWithOwnCluster('the only pod of a server, whose process is killed', (clu
   };
   const containerOf = ({ status }: Pod) => status.containerStatuses?.[0];
 
-  /** Calls a tool in new sessions until it is told to stop. Returns when the first call after the last failed one was answered. */
+  /**
+   * Calls a tool in new sessions until `stop` aborts. Returns the time of the first answered call after the last failed
+   * one.
+   */
   async function callUntil(url: string, headers: Record<string, string>, stop: AbortSignal): Promise<number> {
     let [hasFailed, answeredAt] = [true, Infinity];
     while (!stop.aborted) {
