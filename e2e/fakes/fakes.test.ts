@@ -54,7 +54,7 @@ function exchange(
 }
 
 describe('the whoami fixture', () => {
-  it('tells subject, audience and header names, and shows secrets only as hashes', async () => {
+  it('returns subject, audience and header names, and shows secrets only as hashes', async () => {
     const whoami = await open(serveWhoami());
     const claims = Buffer.from(JSON.stringify({ sub: 'alice', aud: 'whoami' })).toString('base64url');
     const response = await call(whoami.url, 'whoami', { authorization: `Bearer h.${claims}.s`, 'x-api-key': 'sesame' });
@@ -80,7 +80,7 @@ describe('the identity provider fixture', () => {
     });
   });
 
-  it('says on its login page where it is and who may sign in', async () => {
+  it('shows its address and its users on the login page', async () => {
     const provider = await open(serveIdentityProvider({ redirectUris: ['http://127.0.0.1:4483/back'] }));
     const url = new URL(`${provider.issuer}/auth`);
     url.search = new URLSearchParams({
@@ -98,7 +98,7 @@ describe('the identity provider fixture', () => {
     expect(page).not.toMatch(/@import|https:/);
   });
 
-  it('exchanges a token for one with another audience that names who acts', async () => {
+  it('exchanges a token for one with another audience that names the actor', async () => {
     const provider = await open(serveIdentityProvider());
     const token = await fetchToken(provider.issuer, 'bob', 'http://127.0.0.1:4483/mcp');
     const answer = (await (await exchange(provider, token, 'whoami')).json()) as { access_token: string };
@@ -121,7 +121,7 @@ describe('the identity provider fixture', () => {
     expect((await exchange(provider, token, 'whoami')).status).toBe(400);
   });
 
-  it('takes the secrets of the client that it is told, and counts how often each one was tried', async () => {
+  it('accepts the configured client secrets, and counts the uses of each', async () => {
     const provider = await open(serveIdentityProvider());
     const token = await provider.sign({ sub: 'bob', aud: 'x' });
     const statuses = async () => {
@@ -143,7 +143,7 @@ describe('the identity provider fixture', () => {
     expect(await use('second')).toEqual({ [shortHash(GATEWAY_CLIENT.secret)]: 3, [shortHash('second')]: 3 });
   });
 
-  it('fails in the part that is told to fail, and nowhere else', async () => {
+  it('fails only in the configured part', async () => {
     const provider = await open(serveIdentityProvider());
     provider.setFault('jwks', 'fail');
     expect((await fetch(provider.jwksUrl)).status).toBe(503);
@@ -152,7 +152,7 @@ describe('the identity provider fixture', () => {
 });
 
 describe('a misbehaving backend', () => {
-  it('answers with another id, then well again', async () => {
+  it('answers with another id, then correctly again', async () => {
     const backend = await open(serveMisbehaving('wrongId'));
     expect(await (await call(backend.url, 'tool_1')).json()).toMatchObject({ id: 'not-the-id-you-sent' });
     backend.behaveLike(undefined);
@@ -162,7 +162,7 @@ describe('a misbehaving backend', () => {
     });
   });
 
-  it('sends as many bytes as it is told', async () => {
+  it('sends as many bytes as configured', async () => {
     const backend = await open(serveMisbehaving('huge', { bytes: 3_000_000 }));
     const body = await (await call(backend.url, 'tool_1')).arrayBuffer();
     expect(body.byteLength).toBeGreaterThan(3_000_000);

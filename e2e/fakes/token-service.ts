@@ -8,7 +8,9 @@ const ANSWER = JSON.stringify({
   expires_in: 300,
 });
 
-/** An endpoint of token exchange that gives everybody a token: the backend behind it has a credential for each caller. */
+/**
+ * Serves a token exchange that issues a token for every caller, so that each caller has a credential for the backend.
+ */
 export async function serveTokens(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((_req, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -14,10 +14,10 @@ afterEach(closeAll);
 
 type Operational = NonNullable<RunConfigDocument['operational']>;
 
-/** Probes say nothing meanwhile, so that calls find out. */
+/** Probes are disabled, so that calls discover the faults. */
 const NO_PROBES = { health_check_interval: '1h' };
 
-/** The gateway with an SDK client in front of a server of the official SDK. */
+/** Starts the gateway with an SDK client in front of a server of the official SDK. */
 async function serveSdk(operational: Operational = {}, options: { json?: boolean; transport?: 'sse' } = {}) {
   const server = await startSdkServer('old', options);
   closing({ close: server.stop });
@@ -35,7 +35,7 @@ async function serveSdk(operational: Operational = {}, options: { json?: boolean
   return { server, gateway, client, echo: () => reasonOf(client, 'a_echo', { text: 'hi' }) };
 }
 
-/** Calls a tool. Returns the reason and the text of the error; undefined where the tool answered. */
+/** Calls a tool. Returns the reason and the text of the error; undefined if the tool answered. */
 async function reasonOf(client: Client, name: string, args: object): Promise<[unknown, string] | undefined> {
   try {
     await client.callTool({ name, arguments: { ...args } });
@@ -58,11 +58,11 @@ async function backendStatus(gateway: ServedGateway): Promise<{ phase: string; m
   return backend;
 }
 
-/** Waits until the call is at the server. */
+/** Waits until the server has received the call. */
 const untilRunning = (gateway: ServedGateway, count = 1) =>
   until('the call', () => gateway.runtime.gateway.rooms.backends.get('a')?.running === count);
 
-/** A program on this port that answers whatever it is sent with these bytes. */
+/** Starts a program on this port that answers every request with these bytes. */
 async function answerWith(port: number, bytes: string): Promise<void> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -72,7 +72,7 @@ async function answerWith(port: number, bytes: string): Promise<void> {
   closing({ close: () => new Promise((resolve) => server.close(resolve)) });
 }
 
-/** A program on this port that accepts no connection, and whose queue of them is full. */
+/** Starts a program on this port that accepts no connection, with a full backlog. */
 async function acceptNothing(port: number): Promise<void> {
   const program = startProgram(process.execPath, [
     '-e',
@@ -91,7 +91,7 @@ async function acceptNothing(port: number): Promise<void> {
 const PAGE = 'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\n<p>hi</p>';
 
 describe('the reason of a call without an answer', () => {
-  it('says refused where nothing listens, in error, audit line and metrics', async () => {
+  it('becomes refused if nothing listens, in error, audit line and metrics', async () => {
     const { server, gateway, echo } = await serveSdk();
     await server.kill();
     expect(await echo()).toEqual(['refused', expect.stringContaining('backend a cannot be reached: it takes no conn')]);
@@ -101,7 +101,7 @@ describe('the reason of a call without an answer', () => {
   });
 
   it.each([{ json: true }, { json: false }, { transport: 'sse' as const }])(
-    'is reset where the server is killed in mid-call (%j)',
+    'becomes reset if the server is killed during a call (%j)',
     async (options) => {
       const { server, gateway, client } = await serveSdk({}, options);
       const slow = reasonOf(client, 'a_slow', { ms: 60_000 });
@@ -111,7 +111,7 @@ describe('the reason of a call without an answer', () => {
     },
   );
 
-  it('says reset where the server is killed in mid-call, in a request of 2026-07-28', async () => {
+  it('becomes reset if the server is killed during a request of 2026-07-28', async () => {
     const server = await startSdkServer('new');
     closing({ close: server.stop });
     const gateway = await gatewayTo({ a: server.url });
@@ -122,7 +122,7 @@ describe('the reason of a call without an answer', () => {
     expect(await failed).toMatchObject({ data: { backend: 'a', reason: 'reset' } });
   });
 
-  it('says timeout where the call takes too long', async () => {
+  it('becomes timeout if the call takes too long', async () => {
     const { client } = await serveSdk({ timeouts: { default: '500ms' } });
     expect(await reasonOf(client, 'a_slow', { ms: 60_000 })).toEqual([
       'timeout',
@@ -130,14 +130,14 @@ describe('the reason of a call without an answer', () => {
     ]);
   });
 
-  it('says connect_timeout where the backend does not take the connection', async () => {
+  it('becomes connect_timeout if the backend does not accept the connection', async () => {
     const { server, echo } = await serveSdk();
     await server.kill();
     await acceptNothing(server.port);
     expect(await echo()).toEqual(['connect_timeout', expect.stringContaining('cannot be reached')]);
   });
 
-  it('says busy where all places are taken', async () => {
+  it('becomes busy if the concurrency limit is reached', async () => {
     const { gateway, client, echo } = await serveSdk({ concurrency: { per_backend: 1, queue: 1 } });
     const calls = [1, 2].map(() => reasonOf(client, 'a_slow', { ms: 60_000 }));
     await untilRunning(gateway, 2);
@@ -149,7 +149,7 @@ describe('the reason of a call without an answer', () => {
   it.each([
     ['a web page', PAGE],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
-  ])('says protocol where the backend answers with %s', async (_what, bytes) => {
+  ])('becomes protocol if the backend answers with %s', async (_what, bytes) => {
     const { server, echo } = await serveSdk();
     await server.kill();
     await answerWith(server.port, bytes);
@@ -160,7 +160,7 @@ describe('the reason of a call without an answer', () => {
 describe('the circuit breaker of a backend', () => {
   const handling = { circuit_breaker: { enabled: true, failure_threshold: 2, timeout: '1h' } };
 
-  it('says that it is open in the error, the status and the metrics, and closes soon after the server is back', async () => {
+  it('appears as open in the error, the status and the metrics, and closes soon after the server is back', async () => {
     const { server, gateway, echo } = await serveSdk({ failure_handling: handling });
     await server.kill();
     expect(await echo()).toEqual(['refused', expect.any(String)]);
@@ -169,7 +169,7 @@ describe('the circuit breaker of a backend', () => {
     expect(await backendStatus(gateway)).toMatchObject({
       phase: expect.stringMatching(/degraded|unavailable/),
       breaker: 'open',
-      // Without numbers that differ at each look: the operator writes the status when its text changes.
+      // The message has no changing numbers, as the operator writes the status on each change of its text.
       message: expect.stringContaining('its circuit breaker is open, as calls failed in a row; one call tries again'),
     });
     expect(await metricsOf(gateway)).toContain('vmcp_backend_breaker{backend="a",state="open"} 1');

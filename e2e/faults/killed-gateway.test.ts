@@ -16,7 +16,7 @@ type Mode = 'shared' | 'perSession';
 describe.each<[sdk: Sdk, mode: Mode]>([
   ['old', 'shared'],
   ['new', 'perSession'],
-])('a stdio server of the %s SDK (%s) whose gateway is killed', (sdk, mode) => {
+])('a stdio server of the %s SDK (%s) with a killed gateway', (sdk, mode) => {
   it('ends, although a call keeps it running', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'killed-gateway-'));
     closing({ close: () => rm(folder, { recursive: true }) });

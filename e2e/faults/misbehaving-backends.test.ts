@@ -88,7 +88,10 @@ async function call(era: Era, name: string): Promise<Outcome> {
   return { status, headers, answer: answers.at(-1) ?? {}, answers: answers.length, bytes, text };
 }
 
-/** Calls a tool of the backend that misbehaves, then one of its neighbour, then the first again when it is well. */
+/**
+ * Calls a tool of the misbehaving backend, then one of the good backend, then the first again after the fault has
+ * ended.
+ */
 async function tryOut(era: Era, behaviour: Behaviour, tool = 'bad_tool_1'): Promise<Outcome> {
   bad.behaveLike(behaviour);
   try {
@@ -116,30 +119,33 @@ const REFUSALS: [behaviour: Behaviour, reason: string, message: RegExp][] = [
   ['redirect', 'http_error', /HTTP error/],
 ];
 
-describe.each(ERAS)('a backend that misbehaves, for clients %s', (era) => {
-  it.each(REFUSALS)('%s is a JSON-RPC error (%s) at HTTP 200 that names it', async (behaviour, reason, message) => {
-    const { status, answer, answers } = await tryOut(era, behaviour);
-    expect([status, answers]).toEqual([200, 1]);
-    expect(answer.error?.message).toMatch(message);
-    expect(answer.error?.data).toEqual({ backend: 'bad', reason });
-  });
+describe.each(ERAS)('the gateway with a misbehaving backend, for clients %s', (era) => {
+  it.each(REFUSALS)(
+    'turns %s into a JSON-RPC error (%s) at HTTP 200 that names the backend',
+    async (behaviour, reason, message) => {
+      const { status, answer, answers } = await tryOut(era, behaviour);
+      expect([status, answers]).toEqual([200, 1]);
+      expect(answer.error?.message).toMatch(message);
+      expect(answer.error?.data).toEqual({ backend: 'bad', reason });
+    },
+  );
 
-  it('is waited for when it is slow', async () => {
+  it('waits for a slow answer', async () => {
     expect((await tryOut(era, 'slow')).answer.result).toBeDefined();
   });
 
-  it('is heard once when it answers twice', async () => {
+  it('takes one of two answers', async () => {
     const { answers, text } = await tryOut(era, 'answersTwice');
     expect(answers).toBe(1);
     expect(text).not.toContain('again');
   });
 
-  it('cannot forge keys of _meta that belong to the protocol', async () => {
+  it('removes forged keys of _meta that belong to the protocol', async () => {
     const { answer } = await tryOut(era, 'forgedMeta');
     expect(answer.result?._meta).toEqual({ 'example.test/kept': 'yes' });
   });
 
-  it('does not get its challenge, its redirect or the text of its error to the client', async () => {
+  it('hides the backend’s challenge, redirect and error text from the client', async () => {
     const refused = await tryOut(era, 'unauthorized');
     const redirected = await tryOut(era, 'redirect');
     const failed = await tryOut(era, 'serverError');
@@ -148,7 +154,7 @@ describe.each(ERAS)('a backend that misbehaves, for clients %s', (era) => {
     expect(gateway.output()).not.toContain('hunter2');
   });
 
-  it('may send 120 MB of progress, which the gateway passes on without keeping it', async () => {
+  it('streams 120 MB of progress without buffering it', async () => {
     const before = residentBytes(gateway.pid);
     const { bytes, answer } = await tryOut(era, 'flood', 'busy_tool_1');
     expect(answer.result).toBeDefined();

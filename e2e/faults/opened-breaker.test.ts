@@ -46,7 +46,7 @@ describe.each<Transport>(['streamable-http', 'sse', 'stdio'])(
       await until('the end of what was asked first', () => backends.get('a')?.running === 0);
       const options = { timeout: 300_000, onprogress: () => undefined };
       const call = () => client.callTool({ name: tool, arguments: args }, undefined, options);
-      // At the same time: a success between them would count from the beginning.
+      // The calls run concurrently, as a success between them would reset the count.
       const ends = await Promise.allSettled(Array.from({ length: FAILURES }, call));
       for (const end of ends) expect(String(end.status === 'rejected' && end.reason)).toMatch(/did not answer in time/);
       expect(backends.get('a')?.breaker.state).toBe('open');

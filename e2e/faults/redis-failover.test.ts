@@ -11,12 +11,12 @@ const SESSIONS = 40;
 const lifespan = 600_000;
 const rotation = { clientId: 'client-1', kid: 'k1', grace: 30_000, lifespan };
 
-/** A client that refreshes again and again, and tries the same token again while it hears 503. */
+/** A client that refreshes repeatedly, and retries with the same token after 503. */
 interface Refresher {
   readonly key: string;
   gen: number;
   refused: number;
-  /** Anything but a successor or 503. */
+  /** Outcomes other than a successor or 503. */
   lost: unknown[];
 }
 
@@ -83,7 +83,7 @@ describeWithRedis('a failover', () => {
     for (const { key, gen } of clients) expect(await from.getSession(key)).toMatchObject({ gen });
   }
 
-  it('while forty sessions refresh loses none, and is some seconds of 503 alone', async () => {
+  it('loses none of forty refreshing sessions, and causes only some seconds of 503', async () => {
     startRefreshing(storage!);
     await allHaveRefreshed(5);
     const begin = performance.now();
@@ -96,14 +96,14 @@ describeWithRedis('a failover', () => {
     expect(clients.every(({ refused }) => refused > 0)).toBe(true);
     await expectNothingLost(storage!);
     expect(storage!.unacknowledged).toBe(0);
-    // Of each connection one that listens for the next failover, and none is left of former ones.
+    // Each connection has one listener for the next failover; those of former connections are closed.
     for (const sentinel of group!.sentinelServers) {
       const listeners = String(await sentinel.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
       expect(listeners.match(/ cmd=subscribe /g)).toHaveLength(2);
     }
   });
 
-  it('after a second without replication loses none: tokens that are ahead of what is stored are good', async () => {
+  it('loses no session after a second without replication: newer tokens than the stored ones are valid', async () => {
     startRefreshing(storage!);
     await allHaveRefreshed(5);
     await group!.cutReplication();
@@ -120,7 +120,7 @@ describeWithRedis('a failover', () => {
     await expectNothingLost(storage!);
   });
 
-  it('by which the old master hangs is noticed, and the old one is not used when it comes back', async () => {
+  it('takes effect while the old master hangs, which is not used when it returns', async () => {
     startRefreshing(storage!);
     await allHaveRefreshed(2);
     group!.master.freeze();
@@ -134,7 +134,7 @@ describeWithRedis('a failover', () => {
     for (const { key, gen } of clients) expect(await generationAt(group!.replica, key)).toBe(gen);
   });
 
-  it('that the Sentinels are told to make is noticed without a refusal by the old master', async () => {
+  it('takes effect on a Sentinel command, without a refusal by the old master', async () => {
     startRefreshing(storage!);
     await allHaveRefreshed(2);
     await group!.sentinelServers[0]!.command('SENTINEL', 'FAILOVER', group!.masterName);
@@ -145,7 +145,7 @@ describeWithRedis('a failover', () => {
     await expectNothingLost(storage!);
   });
 
-  it('goes well with one Sentinel gone', async () => {
+  it('succeeds with one Sentinel gone', async () => {
     await group!.sentinelServers[0]!.kill();
     startRefreshing(storage!);
     await group!.killMaster();

@@ -9,29 +9,29 @@ import { type RedisServer, type RedisServerOptions, startRedis } from '../redis/
 
 const READ_TIMEOUT_MS = 300;
 const timeouts = { dial_timeout: '500ms', read_timeout: `${READ_TIMEOUT_MS}ms`, write_timeout: '300ms' };
-/** Beside them what is refused at once is told from what has waited, on a slow machine too. */
+/** With long timeouts, an immediate refusal differs from a timeout on a slow machine, too. */
 const longTimeouts = { dial_timeout: '3s', read_timeout: '20s', write_timeout: '20s' };
 const AT_ONCE_MS = 2_500;
-/** So many, one after the other, that a pause of the machine is small beside what they would wait. */
+/** So many sequential calls that a pause of the machine is short compared with their timeouts. */
 const CALLS = 100;
 const ticket = { sub: 'ann', provider: 'git' };
 const lifespan = 60_000;
 
-/** How long it takes until it is refused as unavailable. */
+/** Returns the milliseconds until the call is refused as unavailable. */
 async function refusedAfter(ask: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await expect(ask()).rejects.toThrow(StorageUnavailable);
   return performance.now() - begin;
 }
 
-/** As where there is no CPU time for this process: nothing happens in it meanwhile. */
+/** Blocks this process, as a lack of CPU time does. */
 function sleepInThread(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
 const works = (storage: AuthStorage) => until('a storage that works', async () => (await storage.count('x', 10)) > 0);
 
-describeWithRedis('a Redis that fails', () => {
+describeWithRedis('the storage with a faulty Redis', () => {
   const opened: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of opened.splice(0).reverse()) await close();
@@ -51,7 +51,7 @@ describeWithRedis('a Redis that fails', () => {
     return { server, storage: await open(server, deadlines) };
   }
 
-  it('and hangs is unavailable within the read timeout, then at once, and is used again when it answers', async () => {
+  it('reports a hanging Redis after the read timeout, then at once, and uses it again when it answers', async () => {
     const { server, storage } = await start();
     await storage.put('ticket', 'x', ticket, { lifespan });
     server.freeze();
@@ -65,7 +65,7 @@ describeWithRedis('a Redis that fails', () => {
     expect(await storage.get('ticket', 'x')).toEqual(ticket);
   });
 
-  it('has answered in time where this process was paused and has not read the answer yet', async () => {
+  it('accepts a timely answer that this process read late because it was paused', async () => {
     const { storage } = await start();
     await storage.put('ticket', 'x', ticket, { lifespan });
     const asked = storage.get('ticket', 'x');
@@ -73,7 +73,7 @@ describeWithRedis('a Redis that fails', () => {
     expect(await asked).toEqual(ticket);
   });
 
-  it('and hangs lets no more than ten thousand wait for it', async () => {
+  it('limits the calls that wait for a hanging Redis to ten thousand', async () => {
     const { server, storage } = await start();
     server.freeze();
     const waiting = Array.from({ length: 10_000 }, () => storage.get('ticket', 'x').catch((error: unknown) => error));
@@ -83,7 +83,7 @@ describeWithRedis('a Redis that fails', () => {
     await works(storage);
   });
 
-  it('and is gone is unavailable at once, and is used again when it is back', async () => {
+  it('reports a lost Redis at once, and uses it again when it is back', async () => {
     const { server, storage } = await start(longTimeouts);
     await server.kill();
     await sleep(50);
@@ -94,7 +94,7 @@ describeWithRedis('a Redis that fails', () => {
     await storage.endUser('ann');
   });
 
-  it('and is not there at the start is used when it comes', async () => {
+  it('uses a Redis that was missing at the start once it runs', async () => {
     const server = await startRedis();
     await server.stop();
     const storage = await open(server, longTimeouts);
@@ -103,7 +103,7 @@ describeWithRedis('a Redis that fails', () => {
     await works(storage);
   });
 
-  it('and is no master any more is left, and the next one is looked for', async () => {
+  it('leaves a Redis that is no longer master, and searches the next one', async () => {
     const { server, storage } = await start();
     const clients = async () => String(await server.command('CLIENT', 'LIST', 'TYPE', 'normal'));
     const before = await clients();
@@ -116,7 +116,7 @@ describeWithRedis('a Redis that fails', () => {
     expect([...now].filter((id) => !old.has(id))).toHaveLength(1);
   });
 
-  it('and accepts no writes without a replica is unavailable for them, and readable', async () => {
+  it('refuses writes while Redis accepts none without a replica, and still reads', async () => {
     const { server, storage } = await start();
     await storage.put('ticket', 'x', ticket, { lifespan });
     await server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
@@ -126,14 +126,14 @@ describeWithRedis('a Redis that fails', () => {
     expect(await storage.take('ticket', 'x')).toEqual(ticket);
   });
 
-  it('and forgets its scripts is given them again', async () => {
+  it('reloads scripts that Redis has lost', async () => {
     const { server, storage } = await start();
     await storage.put('ticket', 'x', ticket, { lifespan });
     await server.command('SCRIPT', 'FLUSH');
     expect(await storage.take('ticket', 'x')).toEqual(ticket);
   });
 
-  it('tells nothing of what it was asked in its errors', async () => {
+  it('keeps the arguments of a call out of its errors', async () => {
     const { server, storage } = await start();
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
     const refused = await storage.put('ticket', 'secret-id', ticket, { lifespan }).catch((error: unknown) => error);
@@ -143,7 +143,7 @@ describeWithRedis('a Redis that fails', () => {
   });
 });
 
-/** Says that it is ready, and then takes nothing in. */
+/** Starts a server that reports ready, and then reads nothing. */
 async function startDeafServer(): Promise<{ port: number; stop: () => Promise<void> }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -166,7 +166,7 @@ async function startDeafServer(): Promise<{ port: number; stop: () => Promise<vo
   };
 }
 
-it('a peer that takes nothing in is left after the write timeout', async () => {
+it('leaves a peer that reads nothing after the write timeout', async () => {
   const server = await startDeafServer();
   const times = { dial_timeout: '500ms', read_timeout: '60s', write_timeout: '200ms' };
   const storage = await openRedis({ addr: `127.0.0.1:${server.port}`, ...times });

@@ -8,11 +8,11 @@ import { until } from '../gateway/until.ts';
 import { type RedisServer, startRedis } from '../redis/start-redis.ts';
 
 const lifespan = 60_000;
-/** WAIT takes no longer. */
+/** Limit of WAIT. */
 const WAIT_MS = 100;
-/** What a busy machine may take besides. */
+/** Extra time for a busy machine. */
 const PAUSE_MS = 2_500;
-/** So many, one after the other, that such a pause is small beside what they would wait. */
+/** So many sequential calls that such a pause is short compared with their timeouts. */
 const CALLS = 100;
 
 async function took(ask: () => Promise<unknown>): Promise<number> {
@@ -21,14 +21,14 @@ async function took(ask: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin;
 }
 
-/** Asks again while it is refused, as a client does. */
+/** Repeats a refused call, as a client does. */
 async function orLater<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   const answers: Answer[] = [];
   await until('an acknowledgement', async () => answers.push(await ask()) > 0);
   return answers[0]!;
 }
 
-describeWithRedis('what must outlive a failover', () => {
+describeWithRedis('a write that must outlive a failover', () => {
   let master: RedisServer | undefined;
   let replica: RedisServer | undefined;
   let storage: AuthStorage | undefined;
@@ -40,7 +40,7 @@ describeWithRedis('what must outlive a failover', () => {
     await until('a replica', async () => String(await master!.command('INFO', 'replication')).includes('state=online'));
   });
   beforeEach(async () => {
-    // A replica that was frozen catches up first.
+    // A replica that was frozen needs to catch up first.
     await until('a replica that answers', async () => {
       const storage = await openRedis({ addr: master!.address });
       await storage.endSession('none');
@@ -71,7 +71,7 @@ describeWithRedis('what must outlive a failover', () => {
     from.redeemCode(id, { key: `session of ${id}`, row: sessionOf(sub, Date.now()), lifespan });
   const onReplica = (key: string) => replica!.command('EXISTS', `vmcp:test/tools:${key}`);
 
-  it('is at the replica when the operation returns', async () => {
+  it('reaches the replica before the operation returns', async () => {
     const redis = await open();
     const id = await newCode(redis);
     expect(await redeem(redis, id)).toEqual({ outcome: 'redeemed' });
@@ -81,7 +81,7 @@ describeWithRedis('what must outlive a failover', () => {
     expect(redis.unacknowledged).toBe(0);
   });
 
-  it('is counted when no replica acknowledges it in time, and done all the same', async () => {
+  it('succeeds without a timely acknowledgement of a replica, and is counted', async () => {
     const redis = await open();
     const id = await newCode(redis);
     await redeem(redis, await newCode(redis));
@@ -97,7 +97,7 @@ describeWithRedis('what must outlive a failover', () => {
     expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
   });
 
-  it('waits once for all who come together, and keeps nobody else waiting', async () => {
+  it('shares one wait with concurrent writes, and delays no read', async () => {
     const redis = await open();
     const ids = await Promise.all(Array.from({ length: CALLS }, () => newCode(redis)));
     replica!.freeze();
@@ -108,15 +108,15 @@ describeWithRedis('what must outlive a failover', () => {
       await redis.getSession('none');
       reads += 1;
     } while (!(await Promise.race([isDone, sleep(1, false)])));
-    // One after the other they would take ten seconds.
+    // Sequential waits would take ten seconds.
     expect(await all).toBeLessThan((CALLS * WAIT_MS) / 2);
-    // Behind them there would be one, or a second one.
+    // Behind the waits there would be one or two reads.
     expect(reads).toBeGreaterThan(3);
     expect(redis.unacknowledged).toBe(CALLS);
   });
 
-  describe('where an acknowledgement is required', () => {
-    it('is refused without one: nothing was issued, and the code can be redeemed later', async () => {
+  describe('with a required acknowledgement', () => {
+    it('fails without one: nothing is issued, and the code can be redeemed later', async () => {
       const redis = await open({ require_replica_ack: true });
       const id = await newCode(redis, 'bob');
       replica!.freeze();
@@ -129,7 +129,7 @@ describeWithRedis('what must outlive a failover', () => {
       expect(redis.unacknowledged).toBeGreaterThan(0);
     });
 
-    it('ends a session without one, and says so only when it is sure', async () => {
+    it('ends a session without one, but reports success only with it', async () => {
       const redis = await open({ require_replica_ack: true });
       const id = await newCode(redis);
       await redeem(redis, id);
@@ -142,7 +142,7 @@ describeWithRedis('what must outlive a failover', () => {
       expect(await onReplica(`session:session of ${id}`)).toBe(0);
     });
 
-    it('unlinks without one, and says so only when it is sure', async () => {
+    it('unlinks without one, but reports success only with it', async () => {
       const redis = await open({ require_replica_ack: true });
       await redis.finishLogin({ sub: 'eve', links: { git: linkOf('eve1') }, code: undefined, lifespan });
       await until('the link', async () => (await onReplica('links:eve')) === 1);
@@ -154,7 +154,7 @@ describeWithRedis('what must outlive a failover', () => {
       expect(await onReplica('links:eve')).toBe(0);
     });
 
-    it('stores renewed tokens without one: they are the only ones that are good', async () => {
+    it('stores renewed tokens without one, as no other tokens are valid', async () => {
       const redis = await open({ require_replica_ack: true });
       await redis.finishLogin({ sub: 'eve', links: { git: linkOf('eve1') }, code: undefined, lifespan });
       const [link] = Object.values(await redis.linksOf('eve'));
@@ -164,7 +164,7 @@ describeWithRedis('what must outlive a failover', () => {
       expect(await redis.getLink('eve', 'git')).toMatchObject({ sealed: 'k1.new.x' });
     });
 
-    it('waits for the end of a session whose refresh token came back late', async () => {
+    it('waits for the end of a session whose refresh token was replayed', async () => {
       const redis = await open({ require_replica_ack: true });
       const id = await newCode(redis);
       await redeem(redis, id);
@@ -177,7 +177,7 @@ describeWithRedis('what must outlive a failover', () => {
       expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
     });
 
-    it('is refused at once where there is no replica at all', async () => {
+    it('fails at once if there is no replica', async () => {
       const alone = await startRedis();
       const redis = await openRedis({ addr: alone.address, require_replica_ack: true });
       const id = await newCode(redis);
@@ -191,7 +191,7 @@ describeWithRedis('what must outlive a failover', () => {
     });
   });
 
-  it('is not waited for, nor counted, at one Redis without replicas', async () => {
+  it('returns without a wait and without a count at one Redis without replicas', async () => {
     const alone = await startRedis();
     const redis = await openRedis({ addr: alone.address });
     await redeem(redis, await newCode(redis));
@@ -204,7 +204,7 @@ describeWithRedis('what must outlive a failover', () => {
     await alone.stop();
   });
 
-  it('is no rotation: that is one round trip, and no WAIT', async () => {
+  it('excludes rotation, which takes one round trip and no WAIT', async () => {
     const redis = await open();
     const id = await newCode(redis);
     await redeem(redis, id);
@@ -213,7 +213,7 @@ describeWithRedis('what must outlive a failover', () => {
     await master!.command('CONFIG', 'RESETSTAT');
     for (let gen = 1; gen <= 20; gen += 1) await redis.rotateSession(`session of ${id}`, { ...rotation, gen });
     const stats = String(await master!.command('INFO', 'commandstats'));
-    // What a client may send and no script calls.
+    // Commands that a client may send and that no script calls.
     const sent = [...stats.matchAll(/^cmdstat_(evalsha|eval|wait|info|get|multi|exec):calls=(\d+)/gm)];
     expect(sent.map(([, name, calls]) => `${name} ${calls}`)).toEqual(['evalsha 20']);
   });

@@ -22,7 +22,7 @@ const SERVERS: [name: string, call: Call][] = [
   ['server-memory', { name: 'a_read_graph', arguments: {} }],
 ];
 
-/** The gateway in front of a program over stdio, and a way to kill that. */
+/** Starts the gateway in front of a stdio program, with a function that kills the program. */
 async function serveProgram(name: string, script = 'echo $$ > "$0"; exec "$@"') {
   const folder = await mkdtemp(join(tmpdir(), 'restarts-'));
   closing({ close: () => rm(folder, { recursive: true }) });
@@ -45,7 +45,7 @@ async function serveProgram(name: string, script = 'echo $$ > "$0"; exec "$@"') 
   const pid = async () => Number(await readFile(pidFile, 'utf8'));
   return {
     gateway,
-    /** Kills the process, and resolves when the next one is there. */
+    /** Kills the process, and resolves when the next one runs. */
     kill: async () => {
       const before = await pid();
       process.kill(before, 'SIGKILL');
@@ -63,7 +63,7 @@ const detailsOf = (gateway: ServedGateway): { outcome: string; code: string | un
     .map((line) => JSON.parse(line) as { outcome: string; target: { backend: string }; data?: { code?: string } })
     .map(({ outcome, target, data }) => ({ outcome, code: data?.code, backend: target.backend }));
 
-describe('a program over stdio that is killed again and again', () => {
+describe('a stdio program that is killed repeatedly', () => {
   it.each(SERVERS)('%s fails only the calls under way, and denies none', async (name, call) => {
     const { gateway, kill } = await serveProgram(name);
     const client = closing(await connectOldClient(new URL(gateway.url)));
@@ -97,7 +97,7 @@ describe('a program over stdio that is killed again and again', () => {
     expect(tools.length).toBeGreaterThan(0);
   });
 
-  it('gives restarting as the reason, after a bounded wait, where it does not come back', async () => {
+  it('gives restarting as the reason, after a bounded wait, if it does not return', async () => {
     const once = 'test -e "$0" && exit 1; echo $$ > "$0"; exec "$@"';
     const { gateway, killOnly } = await serveProgram('server-memory', once);
     const client = closing(await connectOldClient(new URL(gateway.url)));

@@ -14,7 +14,10 @@ import { sdkServerCommand } from '../sdk-servers/start-sdk-server.ts';
 
 afterEach(closeAll);
 
-/** A server of the official SDK with a process for each session, and the pids of those that run. */
+/**
+ * Starts a server of the official SDK with a process for each session. Returns a function that lists the pids of the
+ * running ones.
+ */
 async function serveSessions(limits: RunConfigDocument['limits'] = {}, health_check_interval = '1h') {
   const folder = await mkdtemp(join(tmpdir(), 'processes-'));
   closing({ close: () => rm(folder, { recursive: true }) });
@@ -24,7 +27,7 @@ async function serveSessions(limits: RunConfigDocument['limits'] = {}, health_ch
       incoming: { type: 'anonymous' },
       limits,
       audit_config: { enabled: true },
-      // A probe has a process of its own.
+      // A probe starts a separate process.
       operational: { failure_handling: { health_check_interval } },
       backends: [
         {
@@ -45,14 +48,14 @@ async function serveSessions(limits: RunConfigDocument['limits'] = {}, health_ch
     }
   };
   const running = async () => (await readdir(folder)).map(Number).filter(isRunning);
-  // It has a process for its own lists.
+  // The backend starts a separate process for its own lists.
   const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
   await until('the lists of the gateway itself', () => typeof health()?.resources === 'number');
   const client = closing(await connectOldClient(new URL(gateway.url)));
   return { gateway, client, running };
 }
 
-/** How often this process has run the tool `echo` before, and once more. */
+/** Calls the tool `echo`, and returns the number of calls of this process so far. */
 async function echoesOf(client: Client): Promise<unknown> {
   await client.callTool({ name: 'a_echo', arguments: { text: 'hi' } });
   const { structuredContent } = await client.callTool({ name: 'a_count', arguments: {} });
@@ -85,14 +88,14 @@ describe('the process of a session', () => {
     expect(gateway.log()).toMatch(/"outcome":"failure".*"code":"backend_state_lost"/);
   });
 
-  it('fails one call only where it ends in mid-call', async () => {
+  it('fails only one call if it ends during a call', async () => {
     const { client } = await serveSessions();
     await echoesOf(client);
     expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
     expect(await echoesOf(client)).toBe(1);
   });
 
-  it('loses nothing where a late stream drops the process that ended before it once more', async () => {
+  it('loses nothing if a late stream drops the earlier process a second time', async () => {
     const { gateway, client } = await serveSessions();
     await echoesOf(client);
     const session = gateway.runtime.gateway.rooms.sessions.get(client.transport?.sessionId ?? '');
@@ -104,19 +107,19 @@ describe('the process of a session', () => {
     expect(await echoesOf(client)).toBe(2);
   });
 
-  it('ends when its session does not use it, and the next call says so in a session that goes on', async () => {
+  it('ends when its session does not use it, and the next call reports it in a session that goes on', async () => {
     const { client, running } = await serveSessions({ session_idle: '2s' });
-    // The stream that the client holds open keeps its session, not the process.
+    // The client's open stream keeps its session alive, but not the process.
     await echoesOf(client);
     await until('the end of the process', async () => (await running()).length === 0);
     expect(await reasonOf(client.callTool({ name: 'a_echo', arguments: { text: 'hi' } }))).toBe('state_lost');
     expect(await echoesOf(client)).toBe(1);
   });
 
-  it('makes its backend degraded, not unavailable, while it leaves no place for the process of a probe', async () => {
+  it('makes its backend degraded, not unavailable, while it leaves no quota for the process of a probe', async () => {
     const { gateway, client } = await serveSessions({ sessions_per_principal: 2 }, '500ms');
     const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
-    // The first call may come while a probe has the place.
+    // The first call may come while a probe has the quota.
     await until('its process', async () => (await echoesOf(client)) !== undefined);
     await until('a probe', () => health()?.phase !== 'ready');
     expect(health()).toMatchObject({ phase: 'degraded', message: expect.stringContaining('too many calls') });

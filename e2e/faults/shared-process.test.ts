@@ -11,7 +11,7 @@ const EVERYTHING = join(
   '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
 );
 
-/** The warnings of the status after this client has listed and called, and the names of the tools that it saw. */
+/** Lists and calls with this client. Returns the warnings of the status, and the names of the listed tools. */
 async function serve(stdio_process: 'shared' | 'perSession', answers: ClientAnswers) {
   const gateway = closing(
     await serveGateway({
@@ -41,7 +41,7 @@ describe('a process that all sessions share', () => {
     expect((await serve('shared', {})).warnings).toEqual([]);
   });
 
-  it('offers the tools that ask and adds no warning under perSession', async () => {
+  it('offers tools that ask the client and adds no warning under perSession', async () => {
     const { warnings, names } = await serve('perSession', ANSWERS);
     expect(warnings).toEqual([]);
     expect(names).toContain('a_trigger-elicitation-request');

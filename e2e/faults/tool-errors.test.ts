@@ -28,7 +28,7 @@ async function gatewayBefore(kind: Backend) {
   return gatewayTo({ a: { url: server.url, transport: kind === 'sse' ? 'sse' : 'streamable-http' } }, AUDIT);
 }
 
-/** The outcomes of the calls of tools, in order, as soon as there are as many. */
+/** Waits for so many audit lines of tool calls, and returns their outcomes in order. */
 async function outcomesOf(gateway: { log(): string }, count: number): Promise<unknown[]> {
   const found = () =>
     gateway
@@ -42,7 +42,7 @@ async function outcomesOf(gateway: { log(): string }, count: number): Promise<un
 
 describe('audit outcome of a tools/call', () => {
   it.each(['http', 'json', 'sse', 'stdio'] as const)(
-    'is tool_error for a result with isError, in a session (%s)',
+    'becomes tool_error for a result with isError, in a session (%s)',
     async (kind) => {
       const gateway = await gatewayBefore(kind);
       const client = await connectOldClient(new URL(gateway.url));
@@ -59,7 +59,7 @@ describe('audit outcome of a tools/call', () => {
     },
   );
 
-  it('says tool_error for a result with isError, in a request of 2026-07-28', async () => {
+  it('becomes tool_error for a result with isError, in a request of 2026-07-28', async () => {
     const gateway = await gatewayBefore('http');
     const client = await connectNewClient(new URL(gateway.url), { revision: '2026-07-28' });
     closing(client);

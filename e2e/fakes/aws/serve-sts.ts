@@ -2,12 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { IssuedCredentials } from './verify-signature.ts';
 
-/** An AWS STS that lets whoever asks assume the role that it names. */
+/** An AWS STS that lets every caller assume the role in its request. */
 export interface FakeSts {
   readonly url: string;
-  /** Forms of the requests that came. */
+  /** Forms of the received requests. */
   readonly asked: readonly URLSearchParams[];
-  /** What was given out, by session name. */
+  /** Issued credentials, by session name. */
   readonly issued: ReadonlyMap<string, IssuedCredentials>;
   close(): Promise<void>;
 }

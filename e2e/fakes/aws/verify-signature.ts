@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** What a service knows of the credentials that STS gave out. */
+/** The part of the STS credentials that a service knows. */
 export interface IssuedCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -14,9 +14,8 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8}\/[^/]+\/[^/]+\/aws4_request), SignedHeaders=([\w;-]+), Signature=([0-9a-f]{64})$/;
 
 /**
- * Whether a request is signed with these credentials, as a service of AWS looks at it (Signature Version 4): over what came,
- * not over what was meant.
- * @returns why not; undefined where it is
+ * Verifies the signature of a received request with these credentials, as an AWS service does (Signature Version 4).
+ * @returns the reason of a failure, or undefined
  */
 export function whyNotSigned(
   request: IncomingMessage,

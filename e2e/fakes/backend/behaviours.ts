@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Message } from '../mcp/answer.ts';
 
-/** Where a misbehaving backend sends a redirect, and how slow or big it is. */
+/** Target of redirects, delay and size of a misbehaving backend's answers. */
 export interface Knobs {
   delayMs: number;
   bytes: number;
@@ -34,11 +34,11 @@ function writeMuch(response: ServerResponse, chunk: string, bytes: number, end: 
   more();
 }
 
-/** What can go wrong, by name. */
+/** Misbehaviours, by name. */
 export const BEHAVIOURS = {
   /** Takes the request and never answers. */
   hang: () => undefined,
-  /** Answers late, in the right way. */
+  /** Answers correctly, but late. */
   slow: (response, message, { delayMs }) => {
     const timer = setTimeout(() => response.writeHead(200, JSON_TYPE).end(JSON.stringify(reply(message.id))), delayMs);
     response.once('close', () => {
@@ -83,14 +83,14 @@ export const BEHAVIOURS = {
   serverError: (response) => {
     response.writeHead(500, { 'content-type': 'text/plain' }).end('stack trace with a secret: hunter2');
   },
-  /** One valid answer of `bytes` bytes. */
+  /** Sends one valid answer of `bytes` bytes. */
   huge: (response, message, { bytes }) => {
     response.writeHead(200, JSON_TYPE);
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(message.id)},"result":{"content":[{"type":"text","text":"`;
     response.write(head);
     writeMuch(response, 'x'.repeat(65_536), bytes, () => response.end('"}]}}'));
   },
-  /** `bytes` bytes of progress, then the answer. */
+  /** Sends `bytes` bytes of progress, then the answer. */
   flood: (response, message, { bytes }) => {
     response.writeHead(200, SSE_TYPE);
     const params = {
@@ -101,7 +101,7 @@ export const BEHAVIOURS = {
     const chunk = event({ jsonrpc: '2.0', method: 'notifications/progress', params });
     writeMuch(response, chunk, bytes, () => response.end(event(reply(message.id))));
   },
-  /** Claims keys of `_meta` that belong to the protocol. */
+  /** Sets keys of `_meta` that belong to the protocol. */
   forgedMeta: (response, message) => {
     const _meta = {
       'io.modelcontextprotocol/serverInfo': { name: 'forged', version: '0' },
@@ -131,7 +131,7 @@ export const BEHAVIOURS = {
 
 export type Behaviour = keyof typeof BEHAVIOURS;
 
-/** The way to misbehave that has this name. */
+/** Returns the misbehaviour with this name. */
 export function behave(name: Behaviour): Misbehave {
   return BEHAVIOURS[name];
 }

@@ -8,7 +8,7 @@ const { values } = parseArgs({
     name: { type: 'string', default: 'plain' },
     tools: { type: 'string', default: '10' },
     payload: { type: 'string', default: '100' },
-    /** Several backends in one process, on ports of their own. */
+    /** Several backends in one process, on separate ports. */
     count: { type: 'string', default: '1' },
     behaviour: { type: 'string' },
     method: { type: 'string', multiple: true },

@@ -1,7 +1,7 @@
 import { servePlain, type PlainBackend } from './serve-plain.ts';
 import type { Message } from '../mcp/answer.ts';
 
-/** A plain backend that logs. Each level that it is told is put at the end of `levels`, with its name before it. */
+/** Serves a plain backend that logs. It appends each level that it receives to `levels`, as its name and the level. */
 export function serveLogging(name: string, levels: string[]): Promise<PlainBackend> {
   return servePlain({
     tools: 1,

@@ -10,11 +10,11 @@ interface MisbehavingOptions extends PlainOptions, Partial<Knobs> {
 }
 
 export interface MisbehavingBackend extends PlainBackend {
-  /** Behaves in another way from now on; undefined: well. */
+  /** Changes the behaviour; undefined: correct. */
   behaveLike(behaviour: Behaviour | undefined): void;
 }
 
-/** A plain backend that answers some methods in a wrong way, and the rest rightly. */
+/** Serves a plain backend that answers some methods in a wrong way, and the rest correctly. */
 export async function serveMisbehaving(
   behaviour: Behaviour | undefined,
   options: MisbehavingOptions = {},
@@ -50,7 +50,7 @@ function readMessage(body: string): Message {
   }
 }
 
-/** A URL on 127.0.0.1 where nothing listens. */
+/** Returns a URL on 127.0.0.1 where nothing listens. */
 export async function deadUrl(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -4,18 +4,18 @@ import { serveFake, type Intercept, type RunningFake } from '../mcp/serve.ts';
 export interface PlainOptions {
   port?: number;
   name?: string;
-  /** How many tools it lists: `tool_0`, `tool_1`, … */
+  /** Number of listed tools: `tool_0`, `tool_1`, … */
   tools?: number;
   /** Bytes of text in each result. */
   payload?: number;
   intercept?: Intercept;
-  /** Where it listens; default 127.0.0.1. */
+  /** Address on which it listens; default 127.0.0.1. */
   host?: string | undefined;
 }
 
-/** A plain backend, and a way to change what it lists. */
+/** A plain backend whose list of tools can change. */
 export interface PlainBackend extends RunningFake {
-  /** Changes the number of tools and tells all open streams. */
+  /** Changes the number of tools and notifies all open streams. */
   setTools(count: number): void;
 }
 
@@ -39,8 +39,8 @@ function makeTools(count: number): FakeTool[] {
 const textOf = (bytes: number) => JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(bytes) }] });
 
 /**
- * An MCP backend on plain node:http that answers every call with a prepared text, as long as the call's argument
- * `count` says, up to 1 MiB.
+ * Serves an MCP backend on plain node:http. It answers every call with a prepared text, whose length is the call's
+ * argument `count`, up to 1 MiB.
  */
 export async function servePlain(options: PlainOptions = {}): Promise<PlainBackend> {
   let tools = makeTools(options.tools ?? 10);

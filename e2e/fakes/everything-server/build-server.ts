@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 
 const HINT: CacheHint = { ttlMs: 60_000, cacheScope: 'public' };
 
-/** One MCP server with everything that the conformance suite asks for: for a session, or for a single request. */
+/** Builds an MCP server with all features of the conformance suite, for a session or for a single request. */
 export function buildServer(world: World, state: RequestStateCodec<{ round: number }>): McpServer {
   const server = new McpServer(
     { name: 'everything-fixture', version: '1.0.0' },

@@ -44,7 +44,7 @@ const FIXED_RESULTS: [name: string, description: string, result: CallToolResult]
   ],
 ];
 
-/** Tools whose answer depends on nothing but their arguments. */
+/** Registers tools whose answer depends only on their arguments. */
 export function registerContentTools(server: McpServer): void {
   for (const [name, description, result] of FIXED_RESULTS) server.registerTool(name, { description }, () => result);
 

@@ -26,7 +26,7 @@ const form = (message: string, name: string, property: Property = { type: 'strin
 const sample = (prompt: string, maxTokens = 100) =>
   inputRequired.createMessage({ messages: [{ role: 'user', content: { type: 'text', text: prompt } }], maxTokens });
 
-/** What the client can do: in the request's `_meta` since 2026-07-28, from `initialize` before. */
+/** Returns the client's capabilities: from the request's `_meta` since 2026-07-28, from `initialize` before. */
 function declaredCapabilities(server: McpServer, context: ServerContext): ClientCapabilities {
   const envelope: Record<string, unknown> = context.mcpReq.envelope ?? {};
   const inRequest = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
@@ -34,7 +34,7 @@ function declaredCapabilities(server: McpServer, context: ServerContext): Client
   return inRequest ?? server.server.getClientCapabilities() ?? {};
 }
 
-/** The answer to one input request, when it is there. */
+/** Returns the answer to one input request, if it has arrived. */
 function answerTo(context: ServerContext, key: string): Record<string, unknown> | undefined {
   const answer = context.mcpReq.inputResponses?.[key];
   return typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : undefined;
@@ -43,7 +43,7 @@ function answerTo(context: ServerContext, key: string): Record<string, unknown> 
 const QUESTIONS: [name: string, requests: InputRequests, done: string][] = [
   ['test_input_required_result_elicitation', { user_name: form('What is your name?', 'name') }, 'Hello'],
   ['test_input_required_result_sampling', { capital_question: sample('What is the capital of France?') }, 'Sampled'],
-  // The SDK refuses to ask for what the client did not declare: -32021.
+  // The SDK refuses a request for an undeclared capability: -32021.
   ['test_missing_capability', { sampled: sample('Anything') }, 'Sampled'],
   ['test_input_required_result_list_roots', { client_roots: inputRequired.listRoots() }, 'Roots'],
 ];
@@ -61,7 +61,9 @@ const STATEFUL_QUESTIONS: [name: string, requests: InputRequests][] = [
   ],
 ];
 
-/** Tools that ask the client before they answer. The SDK turns the questions into real requests for older clients. */
+/**
+ * Registers tools that ask the client before they answer. For older clients, the SDK sends the questions as requests.
+ */
 export function registerInputTools(server: McpServer, state: RequestStateCodec<{ round: number }>): void {
   for (const [name, inputRequests, done] of QUESTIONS) {
     server.registerTool(name, { description: 'Asks once', inputSchema: NOTHING }, (_arguments, context) => {

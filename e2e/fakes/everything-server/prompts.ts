@@ -5,7 +5,7 @@ import { PNG } from './samples.ts';
 const user = (text: string): GetPromptResult['messages'][number] => ({ role: 'user', content: { type: 'text', text } });
 const CITIES = ['paris', 'park', 'party'];
 
-/** Prompts of every kind; one asks the client first. */
+/** Registers prompts of every kind; one asks the client first. */
 export function registerPrompts(server: McpServer): void {
   server.registerPrompt('test_simple_prompt', { description: 'A prompt without arguments' }, () => ({
     messages: [user('This is a simple prompt for testing.')],

@@ -2,7 +2,7 @@ import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import { PNG } from './samples.ts';
 import { type World, WATCHED_URI } from './world.ts';
 
-/** Static resources, a template with completion, and one resource that changes. */
+/** Registers static resources, a template with completion, and one resource that changes. */
 export function registerResources(server: McpServer, world: World): void {
   server.registerResource(
     'static-text',

@@ -4,7 +4,7 @@ export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8
 /** A WAV header without samples, in Base64. */
 export const WAV = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=';
 
-/** A schema that uses what JSON Schema 2020-12 adds; a gateway passes every keyword on. */
+/** A schema with the additions of JSON Schema 2020-12; a gateway passes every keyword on. */
 export const SCHEMA_2020_12 = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object' as const,

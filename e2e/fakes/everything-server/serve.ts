@@ -19,8 +19,8 @@ export interface EverythingServer extends RunningServer {
 }
 
 /**
- * An MCP server with every feature, for tests and the conformance suite: 2026-07-28 and the revisions with sessions on
- * one endpoint, told apart by what the request says. Loopback only.
+ * Serves an MCP server with every feature, for tests and the conformance suite, on loopback only. One endpoint serves
+ * 2026-07-28 and the revisions with sessions; the request tells them apart.
  */
 export async function serveEverything({
   port = 0,

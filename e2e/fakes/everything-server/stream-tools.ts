@@ -28,7 +28,7 @@ async function logThreeTimes(context: ServerContext): Promise<CallToolResult> {
   return text('Tool with logging executed successfully');
 }
 
-/** Tools that say something before they answer, answer late, or cut the stream. */
+/** Registers tools that send messages before they answer, answer late, or cut the stream. */
 export function registerStreamTools(server: McpServer): void {
   for (const name of ['test_tool_with_logging', 'test_logging_tool']) {
     server.registerTool(name, { description: 'Logs three times', inputSchema: NOTHING }, (_arguments, context) =>
@@ -76,7 +76,7 @@ export function registerStreamTools(server: McpServer): void {
   );
 }
 
-/** Tools that change what the server offers, so that clients see `list_changed` and `updated`. */
+/** Registers tools that change the server's lists, so that clients receive `list_changed` and `updated`. */
 export function registerTriggerTools(server: McpServer, world: World): void {
   const trigger = (name: string, description: string, change: () => void) => {
     server.registerTool(name, { description, inputSchema: NOTHING }, () => {

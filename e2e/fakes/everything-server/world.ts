@@ -2,17 +2,17 @@ import type { ServerNotifier } from '@modelcontextprotocol/server';
 
 export const WATCHED_URI = 'test://watched-resource';
 
-/** What all sessions and requests of one fixture share, and who hears of a change. */
+/** State that all sessions and requests of one fixture share, and the listeners for its changes. */
 export interface World {
   readonly extraTool: boolean;
   readonly extraPrompt: boolean;
   readonly watchedContent: string;
-  /** Lists everything, but refuses each call: shows a gateway that routed to the wrong backend. */
+  /** Lists everything, but refuses each call: reveals a gateway that routes to the wrong backend. */
   readonly refusesCalls: boolean;
   toggleTool(): void;
   togglePrompt(): void;
   updateResource(content: string): void;
-  /** @returns how to stop listening */
+  /** @returns a function that stops listening */
   listen(notifier: ServerNotifier): () => void;
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A server that listens, and how to end it. */
+/** A server that listens, with a function that stops it. */
 export interface RunningServer {
   port: number;
   /** Origin without a trailing slash, e.g. `http://127.0.0.1:4000`. */
@@ -14,10 +14,8 @@ export interface RunningServer {
 export type WebHandler = (request: Request) => Promise<Response>;
 
 /**
- * Serves a web-standard handler on node:http. The request's signal aborts when the client goes away; what the handler
- * throws becomes a 500 without a body.
- *
- * @param port 0 takes a free one
+ * Serves a web-standard handler on node:http. The request's signal aborts when the client goes away; an exception of
+ * the handler becomes a 500 without a body. @param port 0 takes a free one
  */
 export async function serveWebHandler(handler: WebHandler, port: number, host = '127.0.0.1'): Promise<RunningServer> {
   const server = createServer((request, response) => {

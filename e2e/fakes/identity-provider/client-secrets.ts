@@ -1,13 +1,13 @@
 import { shortHash } from '../whoami/describe-caller.ts';
 import { GATEWAY_CLIENT } from './users.ts';
 
-/** What the gateway's client may show: several secrets at once for as long as somebody changes from one to another. */
+/** Secrets that the provider accepts from the gateway's client: several during a rotation. */
 export interface ClientSecrets {
-  /** From now on these, and no others. */
+  /** Replaces the accepted secrets. */
   readonly use: (secrets: readonly string[]) => void;
-  /** Whether it is one of them. It counts as tried either way. */
+  /** Returns whether the secret is accepted, and counts the attempt in any case. */
   readonly check: (secret: string) => boolean;
-  /** How often each one was tried, by its short hash. */
+  /** Returns the number of attempts with each secret, by its short hash. */
   readonly tries: () => Record<string, number>;
 }
 

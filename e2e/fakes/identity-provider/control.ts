@@ -21,8 +21,8 @@ async function change(query: URLSearchParams, { provider, faults, secrets }: Con
 }
 
 /**
- * `POST /control?rotate=drop|keep`, `?fault=jwks:hang`, `?fault=jwks:none`, `?client-secret=<one>&client-secret=<other>`,
- * `?token-lifetime=<seconds>`; the answer holds the counts.
+ * Answers `POST /control?rotate=drop|keep`, `?fault=jwks:hang`, `?fault=jwks:none`,
+ * `?client-secret=<one>&client-secret=<other>`, `?token-lifetime=<seconds>` with the counts.
  */
 export async function answerControl(
   { method, url = '' }: IncomingMessage,

@@ -7,22 +7,22 @@ import { CLI_CLIENT, GATEWAY_CLIENT, USERS } from './users.ts';
 export interface ProviderSettings {
   issuer: string;
   keys: SigningKeys;
-  /** Seconds that an access token lives. */
+  /** Lifetime of an access token, in seconds. */
   tokenLifetime: number;
   /** Audiences for which tokens may be exchanged; absent: any. */
   audiences: string[] | undefined;
   /** Redirect addresses of the gateway's own login. */
   redirectUris: string[];
-  /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
+  /** Access tokens are opaque and open the user-info endpoint, the only source of name and email. */
   opaque?: boolean;
-  /** Whether a secret is one of the gateway's client. */
+  /** Returns whether the gateway's client may use a secret. */
   isClientSecret: (secret: string) => boolean;
   cookieKey: string;
-  /** Where it keeps sessions, codes and tokens; absent: in memory. */
+  /** Storage of sessions, codes and tokens; absent: in memory. */
   adapter?: AdapterConstructor | undefined;
 }
 
-/** The OpenID provider with its users, clients and grants. */
+/** Creates the OpenID provider with its users, clients and grants. */
 export function createProvider(settings: ProviderSettings): Provider {
   const provider = new Provider(settings.issuer, configure(settings));
   fitLoginPages(provider);
@@ -36,14 +36,14 @@ export function createProvider(settings: ProviderSettings): Provider {
   return provider;
 }
 
-/** The library knows one secret of a client. */
+/** Replaces the comparison of secrets, as the library knows only one secret of a client. */
 function takeSecrets({ Client }: Provider, isClientSecret: ProviderSettings['isClientSecret']): void {
   Client.prototype.compareClientSecret = function (secret) {
     return this.clientId === GATEWAY_CLIENT.id ? isClientSecret(secret) : this.clientSecret === secret;
   };
 }
 
-/** Browsers keep cookies by host, whatever the port: providers on one machine must not overwrite each other's. */
+/** Browsers share cookies between the ports of a host, so the providers of one machine need different names. */
 function cookieNames(issuer: string): Record<'session' | 'interaction' | 'resume', string> {
   const { port } = new URL(issuer);
   return { session: `_session_${port}`, interaction: `_interaction_${port}`, resume: `_interaction_resume_${port}` };
@@ -70,7 +70,7 @@ function clientsOf(redirectUris: string[]): NonNullable<Configuration['clients']
   ];
 }
 
-/** Who there is, and what tokens say of them. */
+/** The accounts, and the claims of their tokens. */
 const PEOPLE: Pick<Configuration, 'findAccount' | 'extraTokenClaims'> = {
   findAccount: (_context, sub) => {
     const user = USERS[sub];
@@ -81,7 +81,7 @@ const PEOPLE: Pick<Configuration, 'findAccount' | 'extraTokenClaims'> = {
   extraTokenClaims: (context, token) => {
     const user = 'accountId' in token ? USERS[token.accountId] : undefined;
     const exchanged = context.oidc.params?.grant_type === TOKEN_EXCHANGE;
-    // RFC 8693 §4.1: who acts for the user.
+    // RFC 8693 §4.1: the client acts for the user.
     const actor = exchanged ? { act: { sub: token.clientId } } : {};
     return user ? { groups: user.groups, email: user.email, name: user.name, ...actor } : actor;
   },

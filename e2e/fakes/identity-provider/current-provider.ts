@@ -4,13 +4,13 @@ import { createProvider, type ProviderSettings } from './create-provider.ts';
 /** A provider whose keys and settings change while it serves. */
 export interface CurrentProvider {
   readonly handle: RequestListener;
-  /** New signing key; with `dropOld` tokens of older keys no longer verify. */
+  /** Adds a new signing key; with `dropOld`, tokens of older keys no longer verify. */
   readonly rotate: (how?: { dropOld?: boolean }) => Promise<void>;
-  /** Seconds, of tokens that are issued from now on. */
+  /** Sets the lifetime of tokens that are issued later, in seconds. */
   readonly setTokenLifetime: (seconds: number) => void;
 }
 
-/** The library reads its settings once, so each change makes another provider. */
+/** Serves a provider that each change replaces, as the library reads its settings only once. */
 export function serveCurrent(settings: ProviderSettings): CurrentProvider {
   const make = () => createProvider(settings).callback();
   let handle = make();

@@ -1,4 +1,4 @@
-/** What goes wrong on purpose, by part of the provider. */
+/** Parts of the provider that can fail on purpose. */
 export type Part = 'all' | 'discovery' | 'jwks' | 'token';
 export type Fault = 'fail' | 'hang';
 
@@ -9,7 +9,7 @@ const PARTS: [part: Part, path: RegExp][] = [
   ['all', /^/],
 ];
 
-/** The part that a path belongs to. */
+/** Returns the part that a path belongs to. */
 function partOf(path: string): Part {
   return PARTS.find(([, pattern]) => pattern.test(path))?.[0] ?? 'all';
 }
@@ -17,14 +17,14 @@ function partOf(path: string): Part {
 export const isPart = (value: string): value is Part => PARTS.some(([part]) => part === value);
 export const isFault = (value: string): value is Fault => value === 'fail' || value === 'hang';
 
-/** What goes wrong now, and how often each part was asked. */
+/** Active faults, and the number of requests to each part. */
 export interface Faults {
   /** Requests since the start, by part. */
   readonly counts: ReadonlyMap<Part, number>;
   readonly broken: ReadonlyMap<Part, Fault>;
-  /** Undefined: it works again. */
+  /** Undefined: the part works again. */
   readonly set: (part: Part, fault: Fault | undefined) => void;
-  /** Counts a request, and tells what is to go wrong with it. */
+  /** Counts a request, and returns its fault, if any. */
   readonly meet: (path: string) => Fault | undefined;
 }
 

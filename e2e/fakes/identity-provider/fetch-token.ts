@@ -1,10 +1,8 @@
 import { CLI_CLIENT, USERS } from './users.ts';
 
 /**
- * A token for one of the demonstration users, by the password grant of the loopback identity provider.
- *
- * @param resource what the token is for: becomes its audience
- * @throws when the provider refuses or does not answer within 5 s
+ * Returns a token for a demonstration user, by the password grant of the loopback identity provider. @param resource
+ * becomes the token's audience @throws if the provider refuses or does not answer within 5 s
  */
 export async function fetchToken(
   issuer: string,

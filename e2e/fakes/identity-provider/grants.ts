@@ -27,7 +27,7 @@ interface PasswordParameters {
   password?: string;
 }
 
-/** Describes the API that a token is for: its tokens are JWTs. */
+/** Describes the API as the resource of a token: its tokens are JWTs. */
 export function describeResource(identifier: string, accessTokenTTL: number): ResourceServer {
   return {
     audience: identifier,
@@ -65,7 +65,9 @@ async function issueAccessToken(context: KoaContextWithOIDC, issue: Issue): Prom
 
 const first = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value);
 
-/** RFC 6749 §4.3, for terminals and tests on this machine only: whoever knows a demonstration password gets a token. */
+/**
+ * RFC 6749 §4.3, for terminals and tests on this machine only: any client with a demonstration password gets a token.
+ */
 export function registerPasswordGrant(provider: Provider, lifetime: number): void {
   provider.registerGrantType<PasswordParameters>(
     PASSWORD,
@@ -98,7 +100,7 @@ async function readSubject(params: ExchangeParameters, keys: SigningKeys, issuer
   }
 }
 
-/** RFC 8693: an access token of this issuer becomes one for another audience, for the same user. */
+/** RFC 8693: exchanges an access token of this issuer for one with another audience, for the same user. */
 export function registerTokenExchange(
   provider: Provider,
   { keys, lifetime, audiences }: { keys: SigningKeys; lifetime: number; audiences: string[] | undefined },

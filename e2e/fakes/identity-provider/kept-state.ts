@@ -4,17 +4,17 @@ import type { Adapter, AdapterConstructor, AdapterPayload } from 'oidc-provider'
 
 interface Entry {
   payload: AdapterPayload;
-  /** Milliseconds since the epoch; absent: it never ends. */
+  /** Milliseconds since the epoch; absent: it never expires. */
   ends?: number;
 }
 
-/** What a provider remembers from start to start. */
+/** State of a provider that outlives restarts. */
 export interface KeptState {
-  /** Its signing keys of the last time. */
+  /** Its signing keys of the previous run. */
   readonly keys: JWK[] | undefined;
   readonly cookieKey: string | undefined;
   readonly adapter: AdapterConstructor;
-  /** Writes all of it, for its owner alone. */
+  /** Writes the whole state, readable by its owner only. */
   write(keys: JWK[], cookieKey: string): void;
 }
 
@@ -32,7 +32,7 @@ function read(file: string): Partial<Written> {
   }
 }
 
-/** What is alive of the entries, by `<kind>:<id>`. */
+/** The entries that have not expired, by `<kind>:<id>`. */
 class Entries {
   readonly #entries: Map<string, Entry>;
   constructor(former: [string, Entry][]) {
@@ -59,7 +59,7 @@ class Entries {
   }
 }
 
-/** What the library stores of one kind. */
+/** Storage of the library for one kind. */
 class FileAdapter implements Adapter {
   readonly #name: string;
   readonly #entries: Entries;
@@ -103,7 +103,7 @@ class FileAdapter implements Adapter {
   }
 }
 
-/** The state in a file, which need not be there yet. */
+/** Opens the state in a file, which need not exist yet. */
 export function openState(file: string): KeptState {
   const { keys, cookieKey, entries: former = [] } = read(file);
   const entries = new Entries(former);

@@ -6,8 +6,8 @@ const HINT = NAMES.join(' or ');
 const FONT = /@import url\([^)]*\);/;
 
 /**
- * Says on the library's development pages where one is and who may sign in: two providers look the same, and an unknown name
- * ends in an error page. They load nothing from elsewhere.
+ * Adds the provider's address and its users to the library's development pages, which load nothing from elsewhere. Two
+ * providers look the same otherwise, and an unknown name ends in an error page.
  */
 export function fitLoginPages(provider: Provider): void {
   const { host } = new URL(provider.issuer);

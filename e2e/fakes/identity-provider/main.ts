@@ -5,7 +5,7 @@ import { serveIdentityProvider } from './serve.ts';
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
-    /** Where others reach it, where that is not 127.0.0.1. */
+    /** Public address, if it is not 127.0.0.1. */
     issuer: { type: 'string' },
     'token-lifetime': { type: 'string', default: '3600' },
     audience: { type: 'string', multiple: true },

@@ -17,9 +17,12 @@ export interface IdentityProvider {
   jwksUrl: string;
   /** Requests since the start, by part. */
   counts: ReadonlyMap<Part, number>;
-  /** A token with these claims besides issuer, time of issue and a lifetime of one hour; claims given win. */
+  /**
+   * Signs a token with these claims. It adds issuer, time of issue and a lifetime of one hour unless the claims have
+   * them.
+   */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
-  /** New signing key; with `dropOld` tokens of older keys no longer verify. */
+  /** Adds a new signing key; with `dropOld`, tokens of older keys no longer verify. */
   rotate(options?: { dropOld?: boolean }): Promise<void>;
   /** Makes a part fail with 503, hang, or work again. */
   setFault(part: Part, fault: Fault | undefined): void;
@@ -28,20 +31,20 @@ export interface IdentityProvider {
 
 interface IdentityProviderOptions {
   port?: number;
-  /** Where others reach it, as in a pod; absent: it listens on 127.0.0.1 alone. */
+  /** Public address, as in a pod; absent: it listens on 127.0.0.1 only. */
   issuer?: string | undefined;
-  /** PEM; with it everything is served by https. */
+  /** PEM; with it, everything is served by https. */
   tls?: { readonly cert: string; readonly key: string };
   tokenLifetime?: number;
   audiences?: string[];
   redirectUris?: string[];
-  /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
+  /** Access tokens are opaque and open the user-info endpoint, the only source of name and email. */
   opaque?: boolean;
-  /** Keeps keys, sessions and tokens from start to start, written at the end; absent: nothing is stored. */
+  /** Stores keys, sessions and tokens between starts, and writes them at the end; absent: no storage. */
   stateFile?: string;
 }
 
-/** Listens where it is told; what `answer` is asked for, it may know only when the port is known. */
+/** Listens on the given address. `answer` may depend on the port, which is known only afterwards. */
 async function listen({ port, issuer, tls }: IdentityProviderOptions, answer: RequestListener): Promise<Server> {
   const server = tls ? createTlsServer(tls, answer) : createServer(answer);
   await new Promise<void>((resolve, reject) => {
@@ -51,7 +54,7 @@ async function listen({ port, issuer, tls }: IdentityProviderOptions, answer: Re
   return server;
 }
 
-/** Starts a real OpenID provider with the users alice and bob, on 127.0.0.1 unless it is told where it is. */
+/** Starts a real OpenID provider with the users alice and bob, on 127.0.0.1 without an `issuer`. */
 export async function serveIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const kept = options.stateFile === undefined ? undefined : openState(options.stateFile);
   const keys = await createSigningKeys(kept?.keys);

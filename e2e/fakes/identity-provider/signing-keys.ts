@@ -6,7 +6,7 @@ export interface SigningKeys {
   /** Adds a key that signs from now on. Older ones still verify, unless they are dropped. */
   rotate(options?: { dropOld?: boolean }): Promise<void>;
   verifier(): ReturnType<typeof createLocalJWKSet>;
-  /** Signs claims with the newest key, whatever they say. */
+  /** Signs claims with the newest key, without any check. */
   sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
 }
 
@@ -17,7 +17,7 @@ async function generateKey(serial: number): Promise<JWK> {
 
 const publicPart = ({ kty, n, e, kid, alg, use }: JWK): JWK => ({ kty, n, e, kid, alg, use }) as JWK;
 
-/** Those of an earlier start, or an RSA key made in memory. */
+/** Returns the keys of an earlier start, or makes an RSA key in memory. */
 export async function createSigningKeys(former?: JWK[]): Promise<SigningKeys> {
   let serial = former?.length ?? 1;
   let keys = former ?? [await generateKey(serial)];

@@ -1,4 +1,4 @@
-/** The people whom the identity provider knows. Passwords are for the loopback example only. */
+/** The users of the identity provider. Passwords are for the loopback example only. */
 interface User {
   password: string;
   name: string;

@@ -7,21 +7,21 @@ export interface FakeTool {
   inputSchema: Record<string, unknown>;
 }
 
-/** What a fake MCP server offers. Results are JSON text of an object, so that a fixed one is written only once. */
+/** The offer of a fake MCP server. Results are JSON text of an object, so that a fixed one is serialised only once. */
 export interface FakeServer {
   name: string;
   tools(): FakeTool[];
-  /** The result of one call as JSON text, or undefined for an unknown tool. */
+  /** Returns the result of one call as JSON text, or undefined for an unknown tool. */
   call(
     name: string,
     args: Record<string, unknown>,
     headers: IncomingHttpHeaders,
   ): string | undefined | Promise<string | undefined>;
-  /** Who may share a cached list; default `public`. */
+  /** Scope of a cached list; default `public`. */
   cacheScope?: 'public' | 'private';
 }
 
-/** A JSON-RPC message, as far as a fake looks at it. */
+/** The fields of a JSON-RPC message that a fake reads. */
 export interface Message {
   id?: string | number;
   method?: string;
@@ -47,12 +47,12 @@ const OLDER = ['2025-11-25', '2025-06-18', '2025-03-26'];
 const PAGE = 1000;
 const CAPABILITIES = '{"tools":{"listChanged":true}}';
 
-/** Whether the request speaks a revision without sessions. */
+/** Returns whether the request uses a revision without sessions. */
 export function isModern(message: Message): boolean {
   return message.params?._meta?.[VERSION_KEY] !== undefined;
 }
 
-/** A JSON-RPC error as an answer. */
+/** Returns a JSON-RPC error as an answer. */
 export function refuse(id: Message['id'], code: number, text: string, status: number, data?: unknown): Answer {
   const error = { code, message: text, ...(data === undefined ? {} : { data }) };
   return { status, body: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error }) };

@@ -12,12 +12,12 @@ export interface RunningFake {
   url: string;
   /** Requests since the start, by JSON-RPC method; `http` counts all. */
   counts: ReadonlyMap<string, number>;
-  /** Tells all open streams that the list of tools changed. */
+  /** Notifies all open streams that the list of tools changed. */
   toolsChanged(): void;
   close: () => Promise<void>;
 }
 
-/** Looks at a request before it is answered; true when it answered by itself. */
+/** Inspects a request before the server does; returns true if it answered itself. */
 export type Intercept = (request: IncomingMessage, response: ServerResponse, body: string) => boolean;
 
 interface State {
@@ -28,11 +28,8 @@ interface State {
 
 /**
  * Serves an MCP server on `/mcp` with plain node:http: JSON answers, sessions for the older revisions, streams for
- * change notifications. Cheap enough to stand behind what a benchmark measures.
- *
- * @param port 0 takes a free one
- * @param host where it listens; in a container 0.0.0.0
- * @param before awaited before each request is looked at
+ * change notifications. It is cheap enough for the backend of a benchmark. @param port 0 takes a free one @param host
+ * address to listen on; in a container 0.0.0.0 @param before awaited before each request is read
  */
 export async function serveFake(
   server: FakeServer,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CLIENT_ID, CLIENT_SECRET, type OAuthProviderOptions } from './options.ts';
 
-/** What somebody agreed to. */
+/** Consent of a user. */
 export interface Grant {
   readonly user: string;
   readonly redirectUri: string;
@@ -10,7 +10,7 @@ export interface Grant {
   readonly scope: string;
 }
 
-/** What the token endpoint found out. */
+/** Result of the token endpoint. */
 export interface Issued {
   readonly grant: Grant;
   readonly accessToken: string;
@@ -28,7 +28,7 @@ export class GrantError extends Error {
   }
 }
 
-/** Codes and tokens of a provider, as strict as RFC 6749 and RFC 7636 have them. */
+/** Codes and tokens of a provider, checked as strictly as RFC 6749 and RFC 7636 require. */
 export class Grants {
   readonly #options: OAuthProviderOptions;
   readonly #codes = new Map<string, Grant>();
@@ -48,24 +48,24 @@ export class Grants {
     return code;
   }
 
-  /** The provider no longer knows this user: no token of theirs counts any more. */
+  /** Removes the user, whose tokens all become invalid. */
   revoke(user: string): void {
     this.#revoked.add(user);
   }
 
-  /** What was given to this user so far does not count any more. */
+  /** Invalidates all codes and tokens that this user has received so far. */
   endGrants(user: string): void {
     for (const tokens of [this.#codes, this.#access, this.#refresh]) {
       for (const [token, grant] of tokens) if (grant.user === user) tokens.delete(token);
     }
   }
 
-  /** Something else that was given. */
+  /** Records another issued secret. */
   note(secret: string, user: string): void {
     this.#issued.push([secret, user]);
   }
 
-  /** Every code and token that was given, with whose it is. */
+  /** Returns every issued code and token with its user. */
   issued(): readonly (readonly [secret: string, user: string])[] {
     return this.#issued;
   }

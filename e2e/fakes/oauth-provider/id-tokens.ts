@@ -7,7 +7,7 @@ export interface IdTokens {
     about: { sub: string; nonce: string | null; claims: JWTPayload },
     fault: IdTokenFault | undefined,
   ): Promise<string>;
-  /** A new key signs, and the former is published no more. */
+  /** Replaces the signing key, and stops publishing the former one. */
   rotate(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Where a gateway finds what a provider answers as `nested`, as Slack does. */
+/** Paths of the values in the answers of a provider with `nested`, as Slack has them. */
 export const NESTED = {
   token_response_mapping: {
     access_token_path: 'authed_user.access_token',

@@ -1,24 +1,24 @@
-/** How this provider differs from others: each is met in the field. */
+/** Variations of this provider; real providers have each of them. */
 export interface OAuthProviderOptions {
   readonly port?: number;
-  /** Address to listen at: browsers keep cookies by it. */
+  /** Address to listen on, by which browsers separate cookies. */
   readonly host?: string;
-  /** Publishes discovery and keys, and gives ID tokens. */
+  /** Publishes discovery and keys, and issues ID tokens. */
   readonly oidc?: boolean;
-  /** `nested`: tokens and user below `authed_user`; `form`: form-encoded, whatever is accepted. */
+  /** `nested`: tokens and user below `authed_user`; `form`: form-encoded, regardless of the accept header. */
   readonly answers?: 'plain' | 'nested' | 'form';
-  /** Members of token answers besides, or in the place of what would be there. */
+  /** Additional members of token answers, which override the usual ones. */
   readonly members?: Readonly<Record<string, unknown>>;
   /** Errors of the token endpoint come with HTTP 200. */
   readonly errorsAt200?: boolean;
-  /** Whether a refresh token is given, and whether a refresh gives another. */
+  /** Whether logins issue a refresh token, and whether a refresh replaces it. */
   readonly refresh?: 'none' | 'keeps' | 'rotates';
-  /** Seconds; undefined: tokens do not end, and the provider does not say so. */
+  /** Seconds; undefined: tokens do not expire, and answers have no expiry. */
   readonly expiresIn?: number;
-  /** Where the client's secret has to be. */
+  /** Required place of the client's secret. */
   readonly clientAuth?: 'body' | 'header' | 'public';
   readonly clientSecret?: string;
-  /** The user-info endpoint wants this method and header, says these claims besides, or answers 403. */
+  /** Requirements of the user-info endpoint: method and header; it adds these claims, or answers 403. */
   readonly userInfo?: {
     readonly method?: 'GET' | 'POST';
     readonly header?: readonly [name: string, value: string];
@@ -31,15 +31,15 @@ export interface OAuthProviderOptions {
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Leaves name and email out of ID tokens. */
   readonly slimIdToken?: boolean;
-  /** Is asked before anything else is done; what it returns is waited for. */
+  /** Runs before each request; the provider awaits its result. */
   readonly before?: (path: string) => Promise<void> | undefined;
 }
 
-/** What goes wrong on purpose. */
+/** Faults to inject. */
 export type Fault = 'fail' | 'hang' | 'html' | 'huge' | 'redirect' | 'unknown-client';
 export type Part = 'discovery' | 'jwks' | 'authorize' | 'token' | 'userinfo';
 
-/** What is wrong with the ID tokens. */
+/** Errors in the ID tokens. */
 export type IdTokenFault =
   | 'signature'
   | 'nonce'
@@ -52,9 +52,9 @@ export type IdTokenFault =
   | 'foreign-key'
   | 'other-user';
 
-/** One request that came. */
+/** A received request. */
 export interface Asked {
-  /** When it came, in milliseconds since the epoch. */
+  /** Time of receipt, in milliseconds since the epoch. */
   readonly at: number;
   readonly method: string;
   readonly path: string;

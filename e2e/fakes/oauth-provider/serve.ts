@@ -4,7 +4,7 @@ import { GrantError, Grants, type Issued } from './grants.ts';
 import { createIdTokens, type IdTokens } from './id-tokens.ts';
 import { type Asked, type Fault, type IdTokenFault, type OAuthProviderOptions, type Part } from './options.ts';
 
-/** A provider of logins on loopback that can be as odd as real ones are, and fail on purpose. */
+/** A login provider on loopback with the quirks of real ones, and with faults to inject. */
 export interface OAuthProvider {
   readonly port: number;
   readonly host: string;
@@ -15,17 +15,17 @@ export interface OAuthProvider {
   readonly asked: readonly Asked[];
   /** Requests of one path. */
   of(path: string): readonly Asked[];
-  /** Every code and token that it gave, with whose it is. */
+  /** Returns every issued code and token with its user. */
   issued(): readonly (readonly [secret: string, user: string])[];
   setFault(part: Part, fault: Fault | undefined): void;
-  /** The form of token answers from now on. */
+  /** Changes the form of later token answers. */
   setAnswers(answers: NonNullable<OAuthProviderOptions['answers']>): void;
   setIdTokenFault(fault: IdTokenFault | undefined): void;
-  /** Whose an access token is. */
+  /** Returns the user of an access token. */
   userOf(accessToken: string): string | undefined;
-  /** The provider no longer knows this user. */
+  /** Removes this user from the provider. */
   revoke(user: string): void;
-  /** What was given to this user so far does not count any more; a new login does. */
+  /** Invalidates all codes and tokens that this user has received so far; a new login is valid. */
   endGrants(user: string): void;
   rotateKeys(): Promise<void>;
   close(): Promise<void>;
@@ -55,7 +55,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   '/userinfo': 'userinfo',
 };
 
-/** Starts a provider whose users are whoever writes their name. */
+/** Starts a provider that accepts every user name. */
 export async function serveOAuthProvider(options: OAuthProviderOptions = {}): Promise<OAuthProvider> {
   const host = options.host ?? '127.0.0.1';
   const asked: Asked[] = [];
@@ -184,7 +184,7 @@ function metadata({ issuer, options }: State): unknown {
   };
 }
 
-/** A page that asks who is there; the answer goes back to the client. */
+/** Renders a page that asks for the user name, and redirects to the client with the result. */
 function authorize(request: Asked, state: State): Answer {
   const user = userAt(request, state);
   if (user === undefined) {
@@ -290,7 +290,7 @@ function claimsOf(user: string, { options }: State): Record<string, unknown> {
   return { name: `${user} N.`, email: `${user}@fake.test`, email_verified: true, ...options.claims };
 }
 
-/** A stable number for a name, as providers that count their users have it. */
+/** Returns a stable number for a name, for providers with numeric user ids. */
 export function numberOf(user: string): number {
   return [...Buffer.from(user)].reduce((sum, byte) => sum * 31 + byte, 7) % 1_000_000;
 }

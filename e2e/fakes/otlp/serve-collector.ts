@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
 
-/** One span as a collector sees it. Ids in hexadecimal. */
+/** A span as received by a collector. Ids in hexadecimal. */
 export interface CollectedSpan {
   readonly name: string;
   /** 1 internal, 2 server, 3 client. */
@@ -24,12 +24,12 @@ export interface Collector {
   readonly spans: CollectedSpan[];
   /** Each export request: its path and headers. */
   readonly requests: { path: string; headers: IncomingHttpHeaders }[];
-  /** All bytes that came, as text. */
+  /** Returns all received bytes as text. */
   raw(): string;
   close(): Promise<void>;
 }
 
-/** The part of OTLP's trace messages that is looked at, by field numbers. */
+/** The fields of OTLP's trace messages that the collector reads, by field numbers. */
 const SCHEMA = `syntax = "proto3";
 message Request { repeated ResourceSpans resource_spans = 1; }
 message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
@@ -72,17 +72,17 @@ const valuesOf = (attributes: KeyValue[] = []) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value ?? {})[0]]));
 
 interface CollectorOptions {
-  /** What it answers; absent: 200. */
+  /** Status of its answers; absent: 200. */
   readonly status?: number;
-  /** So many requests are answered that way, the next ones by 200; absent: all. */
+  /** Number of requests that get this status before the next ones get 200; absent: all. */
   readonly refusals?: number;
   /** It answers nothing. */
   readonly silent?: boolean;
-  /** PEM; with it the collector is one of https. */
+  /** PEM; with it, the collector uses https. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-/** A collector of traces by OTLP/HTTP. */
+/** Serves a collector of traces by OTLP/HTTP. */
 export async function serveCollector({
   status: refusal = 200,
   refusals = Infinity,

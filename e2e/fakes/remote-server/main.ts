@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../identity-provider/serve.ts';
 import { serveProtected } from './serve-protected.ts';
 
-/** A remote MCP server and the authorization server that it names, both by https at one host. */
+/** A remote MCP server and its authorization server, both by https at one host. */
 const { values } = parseArgs({
   options: {
-    /** Where others reach both. */
+    /** Public host of both. */
     host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '8443' },
     'issuer-port': { type: 'string', default: '8444' },

@@ -5,23 +5,26 @@ import { describeCaller } from '../whoami/describe-caller.ts';
 
 interface ProtectedOptions {
   readonly issuer: string;
-  /** Where others reach it, where that is not where it listens. */
+  /** Public URL, if it differs from the address on which it listens. */
   readonly url?: string;
-  /** What its metadata says instead of what is true. */
+  /** Wrong members of its metadata. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Its challenge says where its metadata is (RFC 9728 §5.1); default true. */
+  /** Its challenge contains the URL of its metadata (RFC 9728 §5.1); default true. */
   readonly names?: boolean;
   readonly scope?: string;
 }
 
 export interface ProtectedServer extends RunningFake {
-  /** Tokens that came, the last one last. */
+  /** Received tokens, oldest first. */
   readonly tokens: readonly string[];
   /** Refuses tokens although they verify. */
   refuse(token: string | undefined): void;
 }
 
-/** A remote MCP server that asks for tokens of an issuer made for it, as RFC 9728 has it: one tool, `whoami`. */
+/**
+ * Serves a remote MCP server with one tool, `whoami`. It requires tokens of an issuer made for it, as RFC 9728
+ * describes.
+ */
 export async function serveProtected({
   issuer,
   url: told,

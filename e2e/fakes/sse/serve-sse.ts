@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { answerRequest, type FakeServer, type Message } from '../mcp/answer.ts';
 
-/** One open stream of the fake, and what was posted for it. */
+/** One open stream of the fake, and the messages posted to it. */
 export interface FakeStream {
   readonly id: number;
   /** Headers of its GET. */
@@ -18,9 +18,9 @@ export interface FakeStream {
 
 export interface SseOptions {
   tools: Record<string, (message: Message, stream: FakeStream) => string | undefined | Promise<string | undefined>>;
-  /** What the endpoint event says; undefined: there is none. Default `/messages?sessionId=<id>`. */
+  /** Data of the endpoint event; undefined: there is none. Default `/messages?sessionId=<id>`. */
   endpoint?: (id: number) => string | undefined;
-  /** Looks at each request first; true when it answered by itself. */
+  /** Inspects each request first; returns true if it answered itself. */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -28,14 +28,14 @@ export interface RunningSse {
   readonly url: string;
   readonly port: number;
   readonly streams: FakeStream[];
-  /** Connections that were opened to it. */
+  /** Returns the number of connections so far. */
   readonly connections: () => number;
   close(): Promise<void>;
 }
 
 const eventOf = (name: string, data: string) => `event: ${name}\ndata: ${data}\n\n`;
 
-/** An MCP server of the HTTP+SSE transport on plain node:http, whose tools may misbehave on their stream. */
+/** Serves an MCP server of the HTTP+SSE transport on plain node:http, whose tools may misbehave on their stream. */
 export async function serveSse(options: SseOptions): Promise<RunningSse> {
   const streams: FakeStream[] = [];
   let connections = 0;
@@ -44,7 +44,7 @@ export async function serveSse(options: SseOptions): Promise<RunningSse> {
     if (request.method === 'GET') open(options, streams, request, response);
     else void post(options, streams, request, response);
   });
-  // Nothing is closed for having been idle: what uses connections again is counted.
+  // Idle connections stay open, as tests count connections to verify reuse.
   http.keepAliveTimeout = 65_000;
   http.on('connection', () => connections++);
   await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve));

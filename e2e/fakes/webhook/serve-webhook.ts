@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A question as it came. */
+/** A received question. */
 interface AskedQuestion {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -20,7 +20,7 @@ export interface FakeWebhook {
   /** Connections since the start. */
   connections(): number;
   decide: Decide;
-  /** Takes the place of `decide`. */
+  /** Replaces `decide`. */
   decideLater?: (asked: AskedQuestion) => Promise<ReturnType<Decide>>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export const allow: Decide = ({ question }) => answer({ uid: question.uid, allow
 export const deny: Decide = () =>
   answer({ allowed: false, message: 'Cards do not leave the house', reason: 'card-number' });
 
-/** A validating webhook on loopback; with `tls` over HTTPS. */
+/** Serves a validating webhook on loopback; with `tls` over HTTPS. */
 export async function serveWebhook(decide: Decide = allow, tls?: ServerOptions): Promise<FakeWebhook> {
   const asked: AskedQuestion[] = [];
   let connections = 0;

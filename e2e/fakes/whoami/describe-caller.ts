@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a backend can tell about a request. Claims are read, not verified; secrets show only as short hashes. */
+/** A backend's view of a request. Claims are read, not verified; secrets show only as short hashes. */
 export interface Caller {
   subject: string | null;
   audience: string[];
@@ -19,7 +19,7 @@ export interface Caller {
 const ORDINARY =
   /^(accept|accept-.*|authorization|cache-control|connection|content-.*|cookie|host|keep-alive|mcp-.*|transfer-encoding|user-agent|sec-.*|last-event-id|traceparent|tracestate|baggage)$/;
 
-/** As callers are described: the first 16 hex digits of a SHA-256. */
+/** Returns the first 16 hex digits of a SHA-256, as in a Caller. */
 export const shortHash = (value: string): string => createHash('sha256').update(value).digest('hex').slice(0, 16);
 
 function readClaims(token: string): Record<string, unknown> {

@@ -8,11 +8,9 @@ const TOOLS = [
 ];
 
 /**
- * An MCP server whose one tool `whoami` tells who called: the claims of the token, a hash of it, the names of the
- * headers. It shows what a gateway sends on to a backend.
- *
- * @param port 0 takes a free one
- * @param host where it listens; in a container 0.0.0.0
+ * Serves an MCP server whose one tool `whoami` returns the caller: the claims of the token, a hash of it, the names of
+ * the headers. It shows the credentials that a gateway sends to a backend. @param port 0 takes a free one @param host
+ * address to listen on; in a container 0.0.0.0
  */
 export function serveWhoami(port = 0, host?: string): Promise<RunningFake> {
   const server: FakeServer = {
