@@ -140,11 +140,14 @@ describeWithCluster('the operator under hostile resources', (cluster) => {
   it.each([
     ['MCPServer', program('path-in-program', variable(pathRef)), 'spec.secrets[0].name'],
     ['MCPExternalAuthConfig', header('path-in-header', pathRef), 'spec.headerInjection.valueSecretRef.name'],
-  ])('gets no path to another namespace as the Secret name of a %s, as the API server refuses it', async (_kind, written, field) => {
-    const path = collectionOf(written, stage.namespace.name);
-    const { status, body } = await cluster.apply(`${path}/${written.metadata.name ?? ''}`, written);
-    expect([status, body.message]).toEqual([422, expect.stringContaining(`${field}: Invalid value: "../other/x"`)]);
-  });
+  ])(
+    'gets no path to another namespace as the Secret name of a %s, as the API server refuses it',
+    async (_kind, written, field) => {
+      const path = collectionOf(written, stage.namespace.name);
+      const { status, body } = await cluster.apply(`${path}/${written.metadata.name ?? ''}`, written);
+      expect([status, body.message]).toEqual([422, expect.stringContaining(`${field}: Invalid value: "../other/x"`)]);
+    },
+  );
 
   it('stalls a resource with a namespace beside a Secret name, and reads no Secret', async () => {
     const neighbour = await cluster.makeNamespace('neighbour');

@@ -37,7 +37,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
     return { replicas, updatedReplicas, availableReplicas };
   }
   let withOneThatHangs: ReturnType<typeof firstSeen>;
-  /** Tools and status of a server at the moment at which kubectl takes it for Ready. */
+  /** Returns the tools and the status of a server at the moment when kubectl sees Ready. */
   async function firstSeen(name: string): Promise<{ tools: string[]; status: Seen | undefined }> {
     await waitFor(`virtualmcpservers.vmcp.dev/${name}`, `vmcp-${name}`);
     const client = await stage.connect(name);
@@ -52,7 +52,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
     const member = (name: string, args: string[] = []) =>
       backend(name, fake('mixed', 'backend', ['--name', name, '--tools', '2', ...args]));
     await stage.apply(group('mixed'), member('one'), member('two'), member('hangs', HANGS), server('mixed', 'mixed'));
-    // Its deadline passes during the other tests; the last one has the result.
+    // The first deadline of the member passes during the other tests; the last one awaits the result.
     withOneThatHangs = firstSeen('mixed');
     withOneThatHangs.catch(() => undefined);
   }, MINUTES);
@@ -111,7 +111,7 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   );
 
   it(
-    'comes with all tools of the others when the first deadline of a member that hangs has passed',
+    'becomes true with all tools of the others after the first deadline of a hanging member',
     async () => {
       const { tools, status } = await withOneThatHangs;
       expect(tools).toEqual(['one_tool_0', 'one_tool_1', 'two_tool_0', 'two_tool_1']);

@@ -10,7 +10,7 @@ const UP = ['up', 'manifests', '--detach', '--timeout', '60s'];
 let place: Workplace;
 let port: number;
 
-/** A folder with one server, and one backend that is as it should be. */
+/** Makes a folder with one server and one valid backend. */
 async function makeGoodPlace(): Promise<void> {
   place = makeWorkplace();
   port = await findFreePort();
@@ -18,11 +18,11 @@ async function makeGoodPlace(): Promise<void> {
   place.manifest('good.yaml', whoami('good', 'demo', await findFreePort()));
 }
 
-describe('what is wrong with one thing is told by name, and the rest is served', () => {
+describe('vmcp up with an error in one resource', () => {
   let result: Awaited<ReturnType<Workplace['run']>>;
   const told = () => result.stdout + result.stderr;
 
-  // All of it at once: what is told of one thing keeps nothing from being told of another.
+  // One run has all errors, which shows that none hides another.
   beforeAll(async () => {
     await makeGoodPlace();
     const keyed = (name: string, at: number) =>
@@ -52,17 +52,17 @@ describe('what is wrong with one thing is told by name, and the rest is served',
     ['a key that its Secret has not got', /keyless +Excluded.*Secret "other" has no key "nothing" \(it has: value\)/],
     ['a backend that does not start', /mcp-dead could not be started \(ENOENT\)/],
     ['a second server whose group does not exist', /MCPGroup "nowhere"/],
-  ])('%s', (_, message) => {
+  ])('reports %s by name', (_, message) => {
     expect(told()).toMatch(message);
   });
 
-  it('the good backend serves, and no value of a Secret is told', async () => {
+  it('serves the good backend, and shows no value of a Secret', async () => {
     expect(told()).not.toContain('never shown');
     expect(result.code).toBe(0);
     expect(await callTool(`http://127.0.0.1:${port}/mcp`, 'good_whoami')).toMatchObject({ subject: null });
   });
 
-  it('a private port that is busy is avoided, as no user types it', async () => {
+  it('replaces a private port that is busy, as no user types it', async () => {
     const second = makeWorkplace();
     try {
       const otherPort = await findFreePort();
@@ -76,7 +76,7 @@ describe('what is wrong with one thing is told by name, and the rest is served',
   });
 });
 
-describe('where nothing can be served, up says why and leaves nothing running', () => {
+describe('vmcp up that can serve nothing', () => {
   beforeAll(makeGoodPlace);
   afterAll(() => place.close());
 
@@ -88,12 +88,12 @@ describe('where nothing can be served, up says why and leaves nothing running', 
     return result.stdout + result.stderr;
   }
 
-  it('a group that does not exist', async () => {
+  it('refuses a group that does not exist, and leaves nothing running', async () => {
     place.manifest('server.yaml', server('demo', port).replace('groupRef: demo', 'groupRef: nowhere'));
     await expectRefused(1, /MCPGroup "nowhere"/);
   });
 
-  it('a policy that is not valid', async () => {
+  it('refuses an invalid policy, and leaves nothing running', async () => {
     const policy = `
     authzConfig: {type: inline, inline: {policies: ['permit(principal, action, resource) whenever;']}}
     oidcConfig: {type: inline, inline: {issuer: http://127.0.0.1:1, audience: a}}`;
@@ -101,7 +101,7 @@ describe('where nothing can be served, up says why and leaves nothing running', 
     await expectRefused(1, /InvalidPolicy.*policies\[0\]/);
   });
 
-  it('a port that another program has, which is said once', async () => {
+  it('refuses a port of another program, reports it once, and leaves nothing running', async () => {
     place.manifest('server.yaml', server('demo', port));
     const listener = createServer();
     await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
@@ -109,14 +109,14 @@ describe('where nothing can be served, up says why and leaves nothing running', 
       const message = `port ${port} is in use by another program: stop what uses it, or set another spec.listen.port`;
       const said = await expectRefused(3, new RegExp(message));
       expect(said.match(/is in use by another program/g)).toHaveLength(1);
-      // And nothing of what only waits for that.
+      // The output omits resources that only wait for the port.
       expect(said).not.toMatch(/Pending|Unknown|running/);
     } finally {
       listener.close();
     }
   });
 
-  it('fields that are wrong, each with its line', async () => {
+  it('reports wrong fields, each with its line', async () => {
     place.manifest('server.yaml', server('demo', port).replace('type: anonymous', 'type: open'));
     const result = await place.run(['validate', 'manifests']);
     expect(result.code).toBe(1);

@@ -1,4 +1,4 @@
-// What BROWSER names in tests: `node browse.ts <user> <url>` logs in as that user, as a person would.
+// The program in BROWSER for tests: `node browse.ts <user> <url>` logs in as that user.
 import { Robot } from '../robot/robot.ts';
 
 const [user = '', url = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 
-/** A client of an endpoint, connected. */
+/** Connects a client to an endpoint. */
 export async function connect(endpoint: string, token?: string): Promise<Client> {
   const client = new Client({ name: 'e2e', version: '1' });
   const requestInit = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } };
@@ -8,7 +8,7 @@ export async function connect(endpoint: string, token?: string): Promise<Client>
   return client;
 }
 
-/** Calls one tool and returns what it gave as structured content. */
+/** Calls one tool and returns its structured content. */
 export async function callTool(endpoint: string, name: string, token?: string): Promise<Record<string, unknown>> {
   const client = await connect(endpoint, token);
   try {

@@ -23,7 +23,7 @@ const backendOf = (status: StatusOutput, name: string) => status.backends.find((
 const toolNames = async () => (await client.listTools()).tools.map(({ name }) => name).sort();
 const condition = ({ conditions }: StatusOutput, type: string) => conditions.find((one) => one.type === type);
 
-/** What was running before is the same process still. */
+/** Verifies that the processes are the same as before. */
 async function nothingWasRestarted(names: string[]): Promise<void> {
   const now = pidsOf(await place.status());
   for (const name of names) expect([name, now.get(name)]).toEqual([name, pids.get(name)]);
@@ -47,8 +47,8 @@ afterAll(async () => {
   await place.close();
 });
 
-describe('while vmcp runs', () => {
-  it('a new backend joins, and nothing that ran is restarted', async () => {
+describe('a running vmcp', () => {
+  it('adds a new backend, and restarts nothing', async () => {
     place.manifest('second.yaml', whoami('second', 'demo', ports[2]!));
     await eventually(
       () => place.status(),
@@ -60,7 +60,7 @@ describe('while vmcp runs', () => {
     pids = pidsOf(await place.status());
   });
 
-  it('a changed Secret reaches the backend, the old value leaves the disk, and nothing is restarted', async () => {
+  it('sends a changed Secret to the backend, deletes the old value from the disk, and restarts nothing', async () => {
     expect(await callTool(endpoint, 'first_whoami')).toMatchObject({ headerHashes: { 'x-key': hashOf('one') } });
     place.manifest('secret.yaml', secret('key', 'two'));
     await eventually(
@@ -74,7 +74,7 @@ describe('while vmcp runs', () => {
     expect(await eventually(values, (all) => !all.includes('one'))).toContain('two');
   });
 
-  it('a changed environment restarts that backend alone', async () => {
+  it('restarts only the backend whose environment changed', async () => {
     const env = '  env: [{name: NOTE, value: changed}]\n';
     const before = pidsOf(await place.status()).get('mcp-second');
     place.manifest('second.yaml', whoami('second', 'demo', ports[2]!, env));
@@ -85,7 +85,7 @@ describe('while vmcp runs', () => {
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 
-  it('a file that is no YAML any more is told with its line, and what it held goes on being served', async () => {
+  it('reports a file that is no longer YAML, with its line, and keeps serving its former resources', async () => {
     place.manifest('second.yaml', 'apiVersion: [\n  kind: : MCPServer\n');
     const { problems } = await eventually(
       () => place.status(),
@@ -101,7 +101,7 @@ describe('while vmcp runs', () => {
     );
   });
 
-  it('an incomingAuth that is not valid leaves the former configuration in force, and says so', async () => {
+  it('keeps the former configuration when incomingAuth becomes invalid, and reports it', async () => {
     const broken = server('demo', ports[0]!).replace('type: anonymous', 'type: oidc');
     place.manifest('server.yaml', broken);
     const status = await eventually(
@@ -121,7 +121,7 @@ describe('while vmcp runs', () => {
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 
-  it('a missing Secret takes away its backend, by name, and no other', async () => {
+  it('removes only the backend whose Secret is missing, and names both', async () => {
     place.manifest('secret.yaml', undefined);
     const status = await eventually(
       () => place.status(),
@@ -134,14 +134,14 @@ describe('while vmcp runs', () => {
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 
-  it('a backend that is removed ends, and the others stay', async () => {
+  it('ends a removed backend, and keeps the others', async () => {
     place.manifest('second.yaml', undefined);
     await eventually(toolNames, (names) => names.join() === 'first_whoami');
     await eventually(
       () => isPortFree('127.0.0.1', ports[2]!),
       (free) => free,
     );
-    // Its port is free before its end is said.
+    // The port is free before the status reports the end.
     await eventually(
       () => place.status(),
       ({ processes }) => !processes.some(({ name }) => name === 'mcp-second'),
@@ -149,7 +149,7 @@ describe('while vmcp runs', () => {
     await nothingWasRestarted(['vmcp-demo', 'mcp-first']);
   });
 
-  it('a server that is removed ends with all that was made for it', async () => {
+  it('ends a removed server, and deletes all its files', async () => {
     place.manifest('server.yaml', undefined);
     await eventually(
       () => isPortFree('127.0.0.1', ports[0]!),

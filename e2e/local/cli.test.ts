@@ -17,13 +17,13 @@ beforeAll(() => {
 afterAll(() => place.close());
 
 describe('the command line', () => {
-  it('says its version, to people and to programs', async () => {
+  it('prints its version for people and for programs', async () => {
     expect((await place.run(['version'])).stdout).toMatch(/^vmcp \d+\.\d+\.\d+\n$/);
     expect(JSON.parse((await place.run(['version', '-o', 'json'])).stdout)).toHaveProperty('version');
     expect((await place.run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('helps with examples and the meaning of exit codes', async () => {
+  it('prints help with examples and exit codes', async () => {
     const { code, stdout } = await place.run(['--help']);
     expect(code).toBe(0);
     expect(stdout).toContain(`$ node ${PROGRAM} up examples/quickstart --detach`);
@@ -49,7 +49,7 @@ describe('the command line', () => {
     [['try', 'localhost:4483/mcp'], 'is no URL'],
     [['doctor', 'nonsense'], 'is no URL'],
     [['connect', 'cursor', '--url', 'nonsense'], 'is no URL'],
-  ])('says what is wrong with %j, with code 2', async (args, message) => {
+  ])('names the problem in %j, with code 2', async (args, message) => {
     expect(await place.run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
   });
 
@@ -58,7 +58,7 @@ describe('the command line', () => {
     expect(seen).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nowhere cannot be read') });
   });
 
-  it('says what is not running where nothing runs', async () => {
+  it('names the missing process if nothing runs', async () => {
     const commands = [
       ['status'],
       ['status', '-o', 'json'],
@@ -78,7 +78,7 @@ describe('the command line', () => {
 });
 
 describe('vmcp validate', () => {
-  it('finds nothing wrong with a good folder, and starts and writes nothing', async () => {
+  it('accepts a valid folder, and starts and writes nothing', async () => {
     const { code, stdout } = await place.run(['validate', 'manifests']);
     expect(stdout).toBe('manifests: 4 resources (vmcp.dev/v1alpha1), valid\n');
     expect(code).toBe(0);
@@ -91,14 +91,14 @@ describe('vmcp validate', () => {
     );
   });
 
-  it('says which API group it read', async () => {
+  it('prints the API group that it read', async () => {
     mkdirSync(join(place.path, 'foreign'));
     const text = server('demo', 4599).replaceAll('vmcp.dev', 'mcp.example.test');
     writeFileSync(join(place.path, 'foreign', 'server.yml'), text);
     expect((await place.run(['validate', 'foreign'])).stdout).toContain('(mcp.example.test/v1alpha1), valid');
   });
 
-  it('gives file, line, path and message to programs', async () => {
+  it('prints file, line, path and message for programs', async () => {
     mkdirSync(join(place.path, 'bad'));
     writeFileSync(join(place.path, 'bad', 'a.yaml'), server('demo', 4599).replace('groupRef', 'groupReff'));
     const { code, stdout } = await place.run(['validate', 'bad', '-o', 'json']);
@@ -113,7 +113,7 @@ describe('vmcp validate', () => {
     });
   });
 
-  it('gives the line of the field where resources do not fit together, too', async () => {
+  it('prints the line of a field whose reference is wrong, too', async () => {
     mkdirSync(join(place.path, 'apart'));
     writeFileSync(
       join(place.path, 'apart', 'a.yaml'),
@@ -126,7 +126,7 @@ describe('vmcp validate', () => {
 });
 
 describe('vmcp render', () => {
-  it('prints what would run, with placeholders where secrets stand', async () => {
+  it('prints the planned objects, with placeholders for secrets', async () => {
     const { code, stdout, stderr } = await place.run(['render', 'manifests']);
     expect(code).toBe(0);
     expect(stdout + stderr).not.toContain('the very secret value');
@@ -139,7 +139,7 @@ describe('vmcp render', () => {
     expect(Object.values(rendered?.secret_files as object)).toContain('<secret key/value>');
   });
 
-  it('prints the same each time, whatever the secrets are', async () => {
+  it('prints the same output each time, independent of the secrets', async () => {
     const first = await place.run(['render', 'manifests', '-o', 'json']);
     place.manifest('secret.yaml', secret('key', 'another value'));
     expect((await place.run(['render', 'manifests', '-o', 'json'])).stdout).toBe(first.stdout);
@@ -163,7 +163,7 @@ describe('vmcp completion', () => {
     expect(ask('va').trim()).toBe('validate');
     expect(ask('up --de').trim()).toBe('--detach');
     expect(ask('completion z').trim()).toBe('zsh');
-    // Folders only where one may follow.
+    // Completion offers folders only for arguments that may be one.
     expect(ask('connect c').trim()).toBe('claude-code cursor codex');
     expect(ask('up cr').trim()).toBe('crds');
   });
@@ -177,19 +177,19 @@ describe('vmcp completion', () => {
   });
 });
 
-describe('the manifests of the repository', () => {
-  it('of the quickstart are valid', async () => {
+describe('the repository’s manifests', () => {
+  it('contain a valid quickstart', async () => {
     const { code, stderr } = await place.run(['validate', join(ROOT, 'examples/quickstart')]);
     expect(stderr).toBe('');
     expect(code).toBe(0);
   });
 
-  it('of the example with three providers are valid', async () => {
+  it('contain a valid example with three providers', async () => {
     const { code, stderr } = await place.run(['validate', join(ROOT, 'examples/providers')]);
     expect([code, stderr]).toEqual([0, '']);
   });
 
-  it('are rendered the same each time, with placeholders for the keys of the authorization server', async () => {
+  it('render the same each time, with placeholders for the keys of the authorization server', async () => {
     const render = () => place.run(['render', join(ROOT, 'examples/quickstart'), '-o', 'json']);
     const { code, stdout } = await render();
     expect([code, (await render()).stdout]).toEqual([0, stdout]);

@@ -24,9 +24,9 @@ const SERVER = join(import.meta.dirname, 'testdata/look-around.ts');
 let containers: Containers;
 let place: Workplace;
 let endpoint: string;
-/** Folders of this machine that the programs see. */
+/** Folders of this machine that are mounted into the containers. */
 let shared: string;
-/** Ports of this machine at which a container is published: on loopback alone, and everywhere. */
+/** Ports of this machine that publish a container: on loopback only, and on all addresses. */
 let published: { here: number; everywhere: number };
 
 async function loadImage(): Promise<void> {
@@ -40,7 +40,9 @@ async function loadImage(): Promise<void> {
   await containers.load(archive);
 }
 
-/** The same program in an image whose labels, annotations, volumes and ports ask for more than its MCPServer says. */
+/**
+ * Builds the same program into an image whose labels, annotations, volumes and ports ask for more than its MCPServer.
+ */
 async function makeHostile(): Promise<void> {
   const { buildah } = containers;
   const texts = {
@@ -109,11 +111,11 @@ const open = () =>
 `,
   );
 
-/** What takes more than its limit: on standard input and output, or where a port is written over HTTP. */
+/** Returns a program that takes more memory than its limit: on standard input and output, or over HTTP. */
 const hungry = (name: string, transport: string) =>
   program(name, `  transport: ${transport}\n  args: [--hungry]\n  resources: {limits: {memory: 128Mi}}\n`);
 
-/** Devices that are no machine's: those that every container has. */
+/** Devices that every container has, and that are none of the machine's. */
 const OF_EVERY_CONTAINER = [
   ...['console', 'core', 'fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm'],
   ...['stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero'],
@@ -129,7 +131,7 @@ const told = () =>
 `,
   );
 
-/** What the management API lists. */
+/** The workloads in an answer of the management API. */
 interface Listed {
   workloads: { name: string; status_context?: string }[];
 }
@@ -146,7 +148,7 @@ async function look(name: string, args: Wish = {}): Promise<Record<string, unkno
   }
 }
 
-/** Names of the programs whose containers there are, running or not. */
+/** Returns the names of the programs with containers, running or not. */
 async function running(): Promise<string[]> {
   const found = JSON.parse(await containers.podman(['ps', '--all', '--format', 'json'])) as { Labels: object }[];
   return found
@@ -156,7 +158,7 @@ async function running(): Promise<string[]> {
     .sort();
 }
 
-/** Waits until these programs are served, and no other. */
+/** Waits until exactly these programs are served. */
 const served = (...names: string[]) =>
   eventually(
     () => place.glance(),
@@ -169,14 +171,14 @@ const served = (...names: string[]) =>
         .join() === names.join(),
   );
 
-/** What the engine says of the container of a program. */
+/** Returns the engine's description of the container of a program. */
 async function containerOf(name: string): Promise<unknown> {
   const label = `label=vmcp.dev/server=mcp-${name}`;
   const id = (await containers.podman(['ps', '--quiet', '--filter', label])).trim();
   return (JSON.parse(await containers.podman(['inspect', id])) as unknown[])[0];
 }
 
-/** A server of this machine, for as long as it is needed. Gives its port. */
+/** Runs an HTTP server on this machine during `use`, which gets its port. */
 async function withServer<T>(use: (port: number) => Promise<T>): Promise<T> {
   const listening = createServer((_request, response) => response.writeHead(204).end()).listen(0);
   try {
@@ -186,13 +188,13 @@ async function withServer<T>(use: (port: number) => Promise<T>): Promise<T> {
   }
 }
 
-/** By which others reach this machine. */
+/** Returns the external addresses of this machine. */
 const outside = () =>
   Object.values(networkInterfaces()).flatMap((all = []) =>
     all.flatMap(({ internal, family, address }) => (internal || family !== 'IPv4' ? [] : [address])),
   );
 
-/** Argument lists of all processes of this machine. */
+/** Returns the argument lists of all processes of this machine. */
 function commandLines(): string {
   const read = (pid: string) => {
     try {
@@ -207,7 +209,7 @@ function commandLines(): string {
     .join('\n');
 }
 
-/** Secrets of this place are kept here, too. */
+/** HOME in the workplace, so that its secrets are stored there, too. */
 const environment = () => ({ ...containers.env, HOME: place.path });
 const up = () => place.run(['up', 'manifests', '--detach'], environment());
 
@@ -245,13 +247,13 @@ afterAll(async () => {
   await containers.close();
 });
 
-describeWithContainers('an image without a command, on one machine', () => {
-  it('on standard input and output has no network where its profile says so, and one where it does not', async () => {
+describeWithContainers('a container image without a command, on one machine,', () => {
+  it('has no network if its profile says so, and otherwise one, on standard input and output', async () => {
     expect((await look('closed')).interfaces).toEqual(['lo']);
     expect(await look('open')).toMatchObject({ interfaces: expect.arrayContaining(['eth0', 'lo']) as unknown });
   });
 
-  it('has its variables and secrets, no value of which stands in an argument list, and no capability', async () => {
+  it('has its variables and secrets, no value in an argument list, and no capability', async () => {
     expect(await look('closed')).toMatchObject({
       note: NOTE,
       path: '/somewhere',
@@ -263,7 +265,7 @@ describeWithContainers('an image without a command, on one machine', () => {
     expect([lines.includes(KEY), lines.includes(NOTE)]).toEqual([false, false]);
   });
 
-  it('reads what it is given to read, and writes only where it may: by volumes, and by a profile over HTTP', async () => {
+  it('reads and writes only the folders of its volumes, or of its profile over HTTP', async () => {
     for (const name of ['closed', 'web']) {
       const seen = await look(name, { read: ['/read/file', '/etc/shadow'], write: ['/read/new', `/write/${name}`] });
       expect(seen).toMatchObject({ read: ['read', 'ENOENT'], write: ['EROFS', 'written'] });
@@ -272,14 +274,14 @@ describeWithContainers('an image without a command, on one machine', () => {
     expect(existsSync(join(shared, 'read/new'))).toBe(false);
   });
 
-  it('is held to its limits of memory and CPU', async () => {
+  it('runs with its limits of memory and CPU', async () => {
     const files = ['memory/memory.limit_in_bytes', 'memory.max', 'cpu/cpu.cfs_quota_us', 'cpu.max'];
     const { read } = await look('open', { read: files.map((file) => `/sys/fs/cgroup/${file}`) });
     const [memory, quota] = (read as string[]).filter((text) => text !== 'ENOENT').map((text) => text.split(/\s/)[0]);
     expect([memory, quota]).toEqual([String(128 * 2 ** 20), '50000']);
   });
 
-  it('that takes more memory than it may is ended, which its status tells', async () => {
+  it('ends when it exceeds its memory limit, with that reason in its status', async () => {
     const names = ['greedy', 'hungry'];
     place.manifest('greedy.yaml', hungry('greedy', 'stdio'));
     place.manifest('hungry.yaml', hungry('hungry', 'streamable-http'));
@@ -293,7 +295,7 @@ describeWithContainers('an image without a command, on one machine', () => {
     await served('closed', 'hostile', 'open', 'told', 'web');
   });
 
-  it('is another container when the ConfigMap of its profile changes, privileged where that says so', async () => {
+  it('becomes a new container when the ConfigMap of its profile changes, privileged if the profile says so', async () => {
     const before = await look('web');
     expect(before).toMatchObject({ capabilities: '0000000000000000', noNewPrivileges: '1' });
     const devices = ({ devices }: Record<string, unknown>) =>
@@ -310,7 +312,7 @@ describeWithContainers('an image without a command, on one machine', () => {
     expect(await running()).toEqual(['mcp-closed', 'mcp-hostile', 'mcp-open', 'mcp-told', 'mcp-web']);
   });
 
-  it('is reached at the ports that it publishes: on this machine alone where no address is written', async () => {
+  it('answers at its published ports, on this machine only if no address is written', async () => {
     const ask = (address: string, port: number) =>
       fetch(`http://${address}:${port}/`, { signal: AbortSignal.timeout(10_000) }).then(({ status }) => status);
     expect([await ask('127.0.0.1', published.here), await ask('127.0.0.1', published.everywhere)]).toEqual([405, 405]);
@@ -319,12 +321,12 @@ describeWithContainers('an image without a command, on one machine', () => {
     await expect(ask(address, published.here)).rejects.toThrow();
   });
 
-  it('reaches this machine by the name that it is given', async () => {
+  it('reaches this machine by a host name', async () => {
     const seen = await withServer((port) => look('told', { fetch: [`http://host.docker.internal:${port}/`] }));
     expect(seen.fetch).toEqual([204]);
   });
 
-  it('has the variables of the files in its folder, which stand in no argument list; what its manifest says wins', async () => {
+  it('has the variables of its files, which are in no argument list, and its manifest overrides them', async () => {
     const { env } = await look('told', { env: ['IN_FILE', 'BOTH', 'HIDDEN'] });
     expect(env).toEqual([IN_FILE, 'of the manifest', null]);
     expect(commandLines()).not.toContain(IN_FILE);
@@ -337,14 +339,14 @@ describeWithContainers('an image without a command, on one machine', () => {
       read: ['ENOENT'],
     });
     expect(await containerOf('hostile')).toMatchObject({
-      // The volume that the image names is one of its own, which goes with it.
+      // The image's volume is an anonymous one, which is deleted with the container.
       Mounts: [{ Type: 'volume', Destination: '/left', Source: expect.stringContaining(containers.folder) as unknown }],
       HostConfig: { Privileged: false, CapAdd: [], Binds: expect.any(Array) as unknown, PortBindings: {} },
       NetworkSettings: { Ports: { '9000/tcp': null } },
     });
   });
 
-  it('that the management API makes has the folders, network and variables that its record says', async () => {
+  it('has the folders, network and variables of its record, if the management API makes it', async () => {
     const record = {
       name: 'made',
       image: IMAGE,
@@ -365,7 +367,7 @@ describeWithContainers('an image without a command, on one machine', () => {
     await eventually(running, (names) => !names.includes('mcp-made'));
   });
 
-  it('is run by one command, with its secret and arguments, and removed by another', async () => {
+  it('starts by one command, with its secret and arguments, and another command removes it', async () => {
     writeFileSync(join(place.path, 'key'), `${KEY}\n`);
     const values = ['--env', `NOTE=${NOTE}`, '--secret', 'API_KEY=@key'];
     const run = ['run', IMAGE, '--name', 'fresh', '--transport', 'stdio', ...values];
@@ -381,7 +383,7 @@ describeWithContainers('an image without a command, on one machine', () => {
     expect(await eventually(running, (names) => !names.includes('mcp-fresh'))).not.toContain('mcp-fresh');
   });
 
-  it('ends when it is stopped, also one that does not want to', async () => {
+  it('ends when it is stopped, even if it ignores the signal', async () => {
     place.manifest('web.yaml', web('[--stubborn]'));
     await eventually(running, (names) => names.filter((name) => name === 'mcp-web').length === 1);
     await served('closed', 'hostile', 'open', 'told', 'web');
@@ -391,7 +393,7 @@ describeWithContainers('an image without a command, on one machine', () => {
     expect(await look('closed')).toMatchObject({ interfaces: ['lo'] });
   });
 
-  it('is not left behind by a vmcp that was killed, once there is a next one, nor by the end of that', async () => {
+  it('ends at the next start after vmcp was killed, and with the end of that', async () => {
     place.manifest('web.yaml', web('[--stubborn]'));
     await served('closed', 'hostile', 'web');
     const { pid } = JSON.parse(place.read('.vmcp/lock.json')) as { pid: number };

@@ -11,7 +11,7 @@ interface Document {
   spec?: { command?: string[]; transport?: string };
 }
 
-/** Commands of the demo of the chart, by the last path in them. What the chart fills in is no part of a command. */
+/** Commands of the chart's demo, by the last path in them, without template expressions. */
 const commands = readFileSync(join(ROOT, 'charts/vmcp/templates/demo/demo.yaml'), 'utf8')
   .split('\n---\n')
   .filter((text) => /^kind: MCPServer$/m.test(text))
@@ -25,17 +25,17 @@ const answers = (port: string) =>
     () => false,
   );
 
-describe('a program of the demo of the chart that speaks HTTP', () => {
+describe('the HTTP programs of the chart’s demo', () => {
   let program: Program | undefined;
   afterEach(() => program?.stop());
 
-  it('is one of two', () => {
+  it('include two', () => {
     expect(commands).toHaveLength(2);
   });
 
-  // The first process of a container is sent the signal too, and is not ended by it unless it listens to it.
+  // The first process of a container receives SIGTERM, too, but ignores it unless it has a handler.
   it.each(commands)(
-    'ends of its own accord when it is told to: %s',
+    'end on SIGTERM: %s',
     async (_name, command) => {
       const port = String(await findFreePort());
       const [file = '', ...args] = command.map((part) => part.replace(/^\/app\//, `${ROOT}/`).replace('8080', port));

@@ -36,13 +36,13 @@ async function serves(bearer: string): Promise<number> {
 }
 
 describe('the login of a development user', () => {
-  it('is renewed from call to call', async () => {
+  it('refreshes from call to call', async () => {
     const [first, second] = [await token(), await token()];
     expect(second).not.toBe(first);
     expect([said, await serves(second)]).toEqual(['', 400]);
   });
 
-  it('that has ended is begun anew, which it says in its own words', async () => {
+  it('starts again after its end, and says so without a warning', async () => {
     await token();
     await signOutEverywhere(at.origin, { user: 'alice' });
     expect(await serves(await token())).toBe(400);
@@ -50,7 +50,7 @@ describe('the login of a development user', () => {
     expect(warned).not.toHaveBeenCalled();
   });
 
-  it('of an endpoint that is gone says so', async () => {
+  it('fails with the address of a missing endpoint', async () => {
     await token();
     const { resource } = at;
     await at.gateway.close();

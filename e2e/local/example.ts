@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { ROOT, type Workplace } from './run-vmcp.ts';
 
-/** Free ports for those that an example is written with, so that a test may run beside a real one. */
+/** Returns free ports that replace those of an example, so that a test can run beside a real one. */
 export async function movePorts<P extends number>(ports: readonly P[]): Promise<Record<P, number>> {
   const free: number[] = [];
   while (free.length < ports.length) {
@@ -13,7 +13,7 @@ export async function movePorts<P extends number>(ports: readonly P[]): Promise<
   return Object.fromEntries(ports.map((port, index) => [port, free[index]])) as Record<P, number>;
 }
 
-/** The manifests of an example in a workplace, as they are but for ports and paths. */
+/** Copies the manifests of an example into a workplace, with other ports and paths. */
 export function copyExample(name: string, place: Workplace, ports: Readonly<Record<number, number>>): void {
   const folder = join(ROOT, 'examples', name);
   for (const file of readdirSync(folder).filter((entry) => entry.endsWith('.yaml'))) {

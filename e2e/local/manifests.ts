@@ -2,7 +2,7 @@ import { WHOAMI } from './run-vmcp.ts';
 
 const API = 'apiVersion: vmcp.dev/v1alpha1';
 
-/** A VirtualMCPServer without credentials, at a port of its own, with its group. */
+/** Returns a VirtualMCPServer without credentials, on a given port, with its group. */
 export function server(name: string, port: number): string {
   return `${API}
 kind: VirtualMCPServer
@@ -20,7 +20,7 @@ spec: {}
 `;
 }
 
-/** The whoami fixture as a process of vmcp's, at a port of its own. */
+/** Returns the whoami fixture as a process of vmcp, on a given port. */
 export function whoami(name: string, group: string, port: number, more = ''): string {
   return `${API}
 kind: MCPServer
@@ -33,7 +33,7 @@ spec:
 ${more}`;
 }
 
-/** A header with a secret value on the way to a backend. */
+/** Returns an MCPExternalAuthConfig that adds a header with a secret value. */
 export function headerAuth(name: string, secret: string, key = 'value'): string {
   return `${API}
 kind: MCPExternalAuthConfig

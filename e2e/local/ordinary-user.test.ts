@@ -13,7 +13,7 @@ import { eventually, makeWorkplace, PROGRAM, ROOT, type Workplace } from './run-
 
 const IMAGE = 'vmcp.test/shell:1';
 const KEY = randomBytes(12).toString('hex');
-/** podman of this user ignores limits otherwise; this file tells that control groups are of version 2. */
+/** Otherwise podman ignores limits for this user; the file exists with control groups of version 2. */
 const HOLDS_LIMITS = existsSync('/sys/fs/cgroup/cgroup.controllers');
 const LIMITS = HOLDS_LIMITS ? '' : '  resources: {limits: {memory: 64Mi}}\n';
 const NEEDED = { newuidmap: 'uidmap', slirp4netns: 'slirp4netns' };
@@ -87,9 +87,9 @@ afterAll(async () => {
 });
 
 describeWithContainers(
-  'an image without a command, for a user without rights',
+  'a container image without a command, for an unprivileged user,',
   () => {
-    it('is run by this user, and without network where its profile says so', async () => {
+    it('runs as this user, without a network if its profile says so', async () => {
       const info = JSON.parse(await user.podman(['info', '--format', 'json'])) as {
         host: { security: { rootless: boolean } };
       };
@@ -102,7 +102,7 @@ describeWithContainers(
       expect(statSync(join(user.home, 'write/new')).uid).toBe(user.id);
     });
 
-    it('has a network where its profile says nothing, and is reached at the port that it publishes', async () => {
+    it('has a network if its profile says nothing, and answers at its published port', async () => {
       expect(await callTool(endpoint, 'open_look')).toMatchObject({
         interfaces: expect.stringMatching(/^lo \w/) as unknown,
       });
@@ -110,7 +110,7 @@ describeWithContainers(
       expect(await answer.text()).toBe('here\n');
     });
 
-    it('says that its limits do not hold where they do not', () => {
+    it('reports limits that are not enforced', () => {
       const { resources } = JSON.parse(place.read('.vmcp/status.json')) as Told;
       const types = resources
         .filter(({ key }) => key.name === 'open')
@@ -118,7 +118,7 @@ describeWithContainers(
       expect(types.filter((type) => type === 'LimitsNotEnforced')).toHaveLength(HOLDS_LIMITS ? 0 : 1);
     });
 
-    it('is gone with vmcp down', async () => {
+    it('ends with vmcp down', async () => {
       const names = () => user.podman(['ps', '--all', '--format', '{{.Names}}']);
       expect((await names()).trim().split('\n')).toHaveLength(2);
       expect((await place.run(['down'])).code).toBe(0);

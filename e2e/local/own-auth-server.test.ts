@@ -61,12 +61,12 @@ afterAll(async () => {
   await Promise.all([company.close(), remote.close()]);
 });
 
-describe('the authorization server of an MCPServer by itself', () => {
-  it('says which redirect URI its provider has to know', async () => {
+describe('the authorization server of a single MCPServer', () => {
+  it('prints the redirect URI for its provider', async () => {
     expect((await place.status()).redirectUris).toEqual({ company: `${origin}/oauth/callback/company` });
   });
 
-  it('logs in at its one provider, and swaps the token by itself', async () => {
+  it('logs in at its one provider, and swaps the token itself', async () => {
     const caller = await callTool(`${origin}/mcp`, 'whoami', tokens.access_token);
     expect(caller).toMatchObject({ subject: 'alice', issuer: company.issuer });
   });
@@ -78,7 +78,7 @@ describe('the authorization server of an MCPServer by itself', () => {
     expect(await callTool(`${origin}/mcp`, 'whoami', tokens.access_token)).toMatchObject({ subject: 'alice' });
   });
 
-  it('puts the token into a header of its own where that is written', async () => {
+  it('puts the token into a custom header if that is configured', async () => {
     place.manifest('inside.yaml', manifests('headerStrategy: custom\n    customHeaderName: X-Company-Token'));
     const caller = await eventually(
       () => callTool(`${origin}/mcp`, 'whoami', tokens.access_token),
@@ -87,7 +87,7 @@ describe('the authorization server of an MCPServer by itself', () => {
     expect(caller.headerNames).toContain('x-company-token');
   });
 
-  it('is purged of its logins while it runs, where that is forced; and of all when it is gone', async () => {
+  it('purges its logins with force while it runs, and all of them when it is gone', async () => {
     const purge = (...more: string[]) => place.run(['purge', 'MCPServer/inside', '--yes', '-o', 'json', ...more]);
     expect((await purge()).code).toBe(7);
     const shown = JSON.parse((await purge('--dry-run')).stdout) as { what: string; count: number }[];

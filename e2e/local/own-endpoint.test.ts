@@ -26,7 +26,7 @@ let program: number;
 let origin: string;
 const endpoint = () => `${origin}/team-a/mcp`;
 
-/** An MCPServer by itself: its own boundary 1 and policies, in front of a program that speaks HTTP. */
+/** An MCPServer with its own authentication of clients and its own policies, in front of an HTTP program. */
 const inside = (more = '') => `${API}
 kind: MCPServer
 metadata: {name: inside}
@@ -51,7 +51,7 @@ beforeAll(async () => {
   const { code, stdout, stderr } = await place.run(['up', 'manifests', '--detach']);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(`MCPServer/inside  Ready  ${endpoint()}`);
-  // `up` waits only some seconds for tools to be counted.
+  // The status is read repeatedly, as `up` waits only some seconds for the count of tools.
   const status = async () => (await place.run(['status'])).stdout;
   await eventually(status, (shown) => shown.includes(`MCPServer/inside  Ready  ${endpoint()}  1 tools`));
 });
@@ -62,15 +62,15 @@ afterAll(async () => {
 
 const tokenOf = (user: string) => fetchToken(issuer.issuer, user, 'inside');
 
-describe('an MCPServer by itself on one machine', () => {
-  it('serves its program under its own names to whom its policies let in', async () => {
+describe('a single MCPServer on one machine', () => {
+  it('serves its program under its own tool names to the users that its policies admit', async () => {
     const client = await connect(endpoint(), await tokenOf('alice'));
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['who']);
     await client.close();
     expect(await callTool(endpoint(), 'who', await tokenOf('alice'))).toMatchObject({ tokenHash: null });
   });
 
-  it('shows others nothing, and asks for a token at the path of its prefix', async () => {
+  it('hides its tools from other users, and asks for a token at the path of its prefix', async () => {
     const client = await connect(endpoint(), await tokenOf('bob'));
     expect((await client.listTools()).tools).toEqual([]);
     await client.close();
@@ -80,7 +80,7 @@ describe('an MCPServer by itself on one machine', () => {
     expect(await (await fetch(metadata)).json()).toMatchObject({ authorization_servers: [issuer.issuer] });
   });
 
-  it('writes its own audit, and is told of by its own name', async () => {
+  it('writes its own audit log, and appears under its own name', async () => {
     await eventually(
       () => (existsSync(join(place.path, 'audit.jsonl')) ? place.read('audit.jsonl') : ''),
       (lines) => lines.includes('mcp_tool_call'),
@@ -95,7 +95,7 @@ describe('an MCPServer by itself on one machine', () => {
     });
   });
 
-  it('sends its traces to its own collector, and shows its metrics where that is wanted', async () => {
+  it('sends its traces to its own collector, and serves metrics if configured', async () => {
     const collector = await serveCollector();
     try {
       const telemetry = `tracingEnabled: true, endpoint: '${collector.url}', insecure: true, samplingRate: '1'`;
@@ -126,7 +126,7 @@ describe('an MCPServer by itself on one machine', () => {
     }
   });
 
-  it('that is remote gets the token and the headers that are written, and no other endpoint does', async () => {
+  it('sends the configured token and headers if it is remote, and no other endpoint does', async () => {
     const own = await findFreePort();
     place.manifest(
       'far.yaml',
@@ -163,7 +163,7 @@ stringData: {token: the-token, header: the-header}
     );
   });
 
-  it('exchanges the token of each caller for one of its program, and takes no other where that is refused', async () => {
+  it('exchanges each caller’s token for one of its program, and sends no other after a refusal', async () => {
     const exchange = (key: string) =>
       secret('exchange', key) +
       `---
@@ -189,7 +189,7 @@ spec:
     expect(seen).not.toMatchObject({ tokenHash: shortHash(sent) });
     await expect(callTool(endpoint(), 'who', await tokenOf('bob'))).rejects.toThrow();
     place.manifest('exchange.yaml', exchange('another-secret'));
-    // What was exchanged before counts as long as it lasts: it is another token that has to be exchanged now.
+    // Exchanged tokens stay valid until they expire, so this needs a new token of the caller.
     const fresh = async () => callTool(endpoint(), 'who', await tokenOf('alice')).then(() => '', String);
     const refusal = await eventually(fresh, (said) => said !== '');
     expect(refusal).not.toContain('another-secret');
@@ -198,7 +198,7 @@ spec:
     await eventually(call, (caller) => 'tokenHash' in caller && caller.tokenHash === null);
   });
 
-  it('asks its webhooks, signed with their secret, and does not call what they refuse', async () => {
+  it('asks its webhooks, with signed requests, and refuses the calls that they refuse', async () => {
     const hook = await serveWebhook(deny);
     const key = 'what-both-know';
     try {
@@ -219,7 +219,7 @@ spec:
       expect(asked?.headers['x-vmcp-signature']).toBe(`sha256=${digest}`);
       hook.decide = allow;
       expect(await call()).toBe('passed');
-      // One that is away refuses, too.
+      // A missing webhook refuses, too.
       await hook.close();
       expect(await call()).toContain('dlp');
     } finally {
@@ -233,7 +233,7 @@ spec:
     );
   });
 
-  it('limits how often each user calls, in words that clients show, from the moment that is written', async () => {
+  it('limits the calls of each user once configured, with a message that clients show', async () => {
     place.manifest('inside.yaml', inside('  rateLimiting: {rules: [{requests: 1, per: 1h, scope: user}]}\n'));
     const call = async () => callTool(endpoint(), 'who', await tokenOf('alice')).then(() => 'passed', String);
     await eventually(call, (seen) => /Too many requests: try again in \d+ s/.test(seen));
@@ -255,7 +255,7 @@ spec:
     expect(pids((await place.status()).processes).sort()).toEqual(pids(before).sort());
   });
 
-  it('says when its program is away', async () => {
+  it('reports a missing program', async () => {
     place.manifest('inside.yaml', inside().replace(`'${program}'`, "'1'"));
     const { backends } = await eventually(
       () => place.status(),
@@ -269,7 +269,7 @@ spec:
     );
   });
 
-  it('ends when it is stopped, and is there again when it is not', async () => {
+  it('ends when it is stopped, and returns when it is not', async () => {
     place.manifest('inside.yaml', inside('  suspend: true\n'));
     for (const each of [port, program]) {
       await eventually(
@@ -289,7 +289,7 @@ spec:
     );
   });
 
-  it('that says what cannot be served goes on as it was, and names its own fields', async () => {
+  it('keeps serving after an edit that cannot be served, and names its own fields', async () => {
     place.manifest('inside.yaml', inside().replace('oidcConfig: {type: inline', 'oidcConfig: {type: configMap'));
     const { conditions } = await eventually(
       () => place.status(),
@@ -304,12 +304,12 @@ spec:
     );
   });
 
-  it('is started again when somebody asks for it, with its program', async () => {
+  it('restarts with its program on request', async () => {
     const started = async () => {
       try {
         return (await callTool(endpoint(), 'started', await tokenOf('alice'))).at;
       } catch {
-        // It is between two processes.
+        // The endpoint is between two processes.
         return undefined;
       }
     };
@@ -323,7 +323,7 @@ spec:
     expect(await eventually(started, (at) => at !== undefined && at !== first)).toEqual(expect.any(Number));
   });
 
-  it('leaves nothing when it goes', async () => {
+  it('leaves nothing when it is deleted', async () => {
     place.manifest('inside.yaml', undefined);
     await eventually(
       () => isPortFree('127.0.0.1', port),

@@ -10,7 +10,7 @@ import { contextWith } from '#cli/testdata/context-with';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
 import { KINDS } from '#operator/world';
 
-// Written as they stand on a page or in a folder, all resources of one place together.
+// The examples of a page or folder are planned verbatim, all resources of one place together.
 
 const ROOT = join(import.meta.dirname, '../..');
 const READ: readonly string[] = [...KINDS, 'Secret', 'ConfigMap'];
@@ -20,7 +20,7 @@ interface Written {
   kind?: unknown;
 }
 
-/** What is wrong with an example, and the words of its page that say so. */
+/** Expected problems of an example, and the words of its page that explain them. */
 interface Expected {
   local?: [message: RegExp, said: string][];
   cluster?: [message: RegExp, said: string][];
@@ -76,7 +76,7 @@ function blocksOf(page: string): Written[] {
 }
 
 const pages = ['README.md', ...filesBelow('docs').filter((file) => file.endsWith('.md'))];
-/** Folders that are of use only with another, whose resources they change. */
+/** Folders that only patch the resources of another folder. */
 const PATCHES = ['examples/quickstart-cluster'];
 const folders = readdirSync(join(ROOT, 'examples')).map((name) => `examples/${name}`);
 
@@ -99,33 +99,30 @@ describe('the examples of pages and folders', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const context = contextWith({ containerEngine: 'podman' });
 
-  it('are those that are known', () => {
+  it('include all places with expected problems', () => {
     expect(EXAMPLES.map(({ place }) => place)).toEqual(expect.arrayContaining(Object.keys(EXPECTED)));
     expect(EXAMPLES.flatMap(({ resources }) => ownOf(resources)).length).toBeGreaterThan(20);
   });
 
-  it.each(EXAMPLES)(
-    '$place: is planned without a problem but those that its text tells',
-    async ({ place, text, resources }) => {
-      const at = mkdtempSync(join(folder, 'one-'));
-      writeFileSync(join(at, 'all.yaml'), resources.map((resource) => stringify(resource)).join('---\n'));
-      const found = {
-        local: (await checkFolder(at, context)).problems.map(({ path, message }) => `${path}: ${message}`),
-        cluster: inCluster(at),
-      };
-      for (const where of ['local', 'cluster'] as const) {
-        const expected = EXPECTED[place]?.[where] ?? [];
-        expect([where, found[where].sort()]).toEqual([
-          where,
-          sortedLike(
-            expected.map(([message]) => message),
-            found[where],
-          ),
-        ]);
-        for (const [, said] of expected) expect(readFileSync(join(ROOT, text), 'utf8')).toContain(said);
-      }
-    },
-  );
+  it.each(EXAMPLES)('$place: have only the problems that their text explains', async ({ place, text, resources }) => {
+    const at = mkdtempSync(join(folder, 'one-'));
+    writeFileSync(join(at, 'all.yaml'), resources.map((resource) => stringify(resource)).join('---\n'));
+    const found = {
+      local: (await checkFolder(at, context)).problems.map(({ path, message }) => `${path}: ${message}`),
+      cluster: inCluster(at),
+    };
+    for (const where of ['local', 'cluster'] as const) {
+      const expected = EXPECTED[place]?.[where] ?? [];
+      expect([where, found[where].sort()]).toEqual([
+        where,
+        sortedLike(
+          expected.map(([message]) => message),
+          found[where],
+        ),
+      ]);
+      for (const [, said] of expected) expect(readFileSync(join(ROOT, text), 'utf8')).toContain(said);
+    }
+  });
 
   function inCluster(at: string): string[] {
     const options = { runtimeImage: 'vmcp', stdioAttach: false, allowHostPaths: false, imagePullSecret: [] };
@@ -135,7 +132,7 @@ describe('the examples of pages and folders', () => {
   }
 });
 
-/** One matcher for each finding, in their order; what is expected and not found comes last. */
+/** Returns one matcher for each finding, in their order; expected but missing ones come last. */
 function sortedLike(expected: RegExp[], found: string[]): unknown[] {
   const at = (message: RegExp) => {
     const index = found.findIndex((one) => message.test(one));

@@ -10,7 +10,10 @@ const API = 'apiVersion: vmcp.dev/v1alpha1';
 let place: Workplace;
 let [group, own] = [0, 0];
 
-/** A server without logins, whose policies forbid `pol_fail`, in front of an SDK server whose own policies forbid `echo`. */
+/**
+ * A server without logins, whose policies forbid `pol_fail`, in front of an SDK server whose own policies forbid
+ * `echo`.
+ */
 const manifests = () => `${API}
 kind: VirtualMCPServer
 metadata: {name: demo}
@@ -70,7 +73,7 @@ const namesAt = async (client: Client) => (await client.listTools()).tools.map((
 const refusal = { code: -32602 };
 
 describe('policies on one machine', () => {
-  it('refuses a tool by its own name at both endpoints', async () => {
+  it('refuse a tool by its own name at both endpoints', async () => {
     for (const [port, prefix] of [
       [own, ''],
       [group, 'pol_'],
@@ -85,7 +88,7 @@ describe('policies on one machine', () => {
     }
   });
 
-  it('enforces policies for callers without a token', async () => {
+  it('apply to callers without a token', async () => {
     await at(group, async (client) => {
       expect(await namesAt(client)).not.toContain('pol_fail');
       await expect(client.callTool({ name: 'pol_fail', arguments: {} })).rejects.toMatchObject(refusal);

@@ -14,7 +14,7 @@ const FIRST_PRIVATE_PORT = 24_484;
 
 let api: RunningApi;
 let demoPort: number;
-/** Another program that has the first private port; undefined where something else of this machine has it. */
+/** Another program that has the first private port; undefined if a foreign program already has it. */
 let occupant: Server | undefined;
 const ports = new Map<string, number>();
 
@@ -62,9 +62,9 @@ afterAll(async () => {
   occupant?.close();
 });
 
-describe('workloads that are made one after the other', () => {
+describe('workloads that are added one after the other', () => {
   it(
-    'run, each on its own ports, and none is started again for a later one',
+    'run on separate ports, and a later one restarts none of them',
     async () => {
       const pids = new Map<string, number | undefined>();
       for (const name of NAMES) {
@@ -86,7 +86,7 @@ describe('workloads that are made one after the other', () => {
 
 describe('a public port that another program has', () => {
   it(
-    'costs the endpoint no session, names its field, and serves once it becomes free',
+    'costs the endpoint no session, appears with its field, and serves once it becomes free',
     async () => {
       const former = ports.get('a')!;
       const wanted = await findFreePort();
@@ -117,7 +117,7 @@ describe('a public port that another program has', () => {
 });
 
 describe('the address of an endpoint', () => {
-  it('stands in vmcp status, for people and for programs', async () => {
+  it('appears in vmcp status, for people and for programs', async () => {
     const { stdout } = await api.place.run(['status']);
     expect(stdout).toMatch(/listens on 127\.0\.0\.1:\d+, with health and metrics on 127\.0\.0\.1:\d+\n/);
     const { stdout: json } = await api.place.run(['status', 'demo', '-o', 'json']);

@@ -5,13 +5,13 @@ import { callTool, connect } from './call-tool.ts';
 import { copyExample, movePorts } from './example.ts';
 import { makeWorkplace, type Workplace } from './run-vmcp.ts';
 
-// The example with look-alikes of GitHub, Google and Slack, as it is but for its ports.
+// Runs the example with fakes of GitHub, Google and Slack, unchanged but for its ports.
 let place: Workplace;
 let endpoint: string;
 let google: string;
 let stopLookAlikes: () => Promise<void>;
 let listener: RunningFake;
-/** The token of Google that a backend of the test's own was given last. */
+/** The Google token that the test's own backend received last. */
 let given = '';
 let token: string;
 
@@ -62,7 +62,7 @@ afterAll(async () => {
 });
 
 describe('one login at GitHub, Google and Slack', () => {
-  it('takes who the user is from the user-info fields of GitHub, which issues no ID token', () => {
+  it('identifies the user by the user-info fields of GitHub, which issues no ID token', () => {
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as object;
     expect(claims).toMatchObject({ name: 'Alice Example', email: 'alice@example.test', aud: endpoint });
   });
@@ -78,11 +78,11 @@ describe('one login at GitHub, Google and Slack', () => {
     });
   });
 
-  it("sends Slack the user's token, which is nested in its answer beside that of the bot", async () => {
+  it('sends Slack the user’s token, which is nested in its answer beside that of the bot', async () => {
     expect(await callTool(endpoint, 'slack_whoami', token)).toMatchObject({ subject: 'alice' });
   });
 
-  it('renews what Google no longer takes by its refresh token, and the call succeeds', async () => {
+  it('refreshes a token that Google refuses, and the call succeeds', async () => {
     await callTool(endpoint, 'listener_listen', token);
     const former = given;
     expect(former).toMatch(/^google_/);
@@ -93,7 +93,7 @@ describe('one login at GitHub, Google and Slack', () => {
     expect(given).not.toBe(former);
   });
 
-  it('lets in whom the policy names, by a claim of GitHub, and nobody else gets a tool', async () => {
+  it('admits only the user that the policy names by a claim of GitHub, and shows no tool to others', async () => {
     const server = place.read('manifests/server.yaml');
     place.manifest('server.yaml', server.replace('["alice", "bob"]', '["bob"]'));
     const deadline = Date.now() + 15_000;

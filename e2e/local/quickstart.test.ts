@@ -48,7 +48,10 @@ afterAll(async () => {
   await partner.close();
 });
 
-/** Runs the MCP Inspector's command line, its own files in the workplace. Not blocking: the providers run in this process. */
+/**
+ * Runs the MCP Inspector's command line, with its files in the workplace. It must not block, as the providers run in
+ * this process.
+ */
 async function inspector(token: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const all = ['--cli', endpoint, '--transport', 'http', '--header', `Authorization: Bearer ${token}`, ...args];
   const env = { ...process.env, HOME: place.path, PATH: `${BIN}:${process.env.PATH ?? ''}` };
@@ -59,7 +62,7 @@ async function inspector(token: string, ...args: string[]): Promise<{ code: numb
   });
 }
 
-/** A client whose other end is mcp-remote, as programs use it that speak only to processes. */
+/** Connects a client through mcp-remote, like programs that only start processes. */
 async function mcpRemote(token: string): Promise<Client> {
   const client = new Client({ name: 'e2e', version: '1' });
   await client.connect(
@@ -73,7 +76,7 @@ async function mcpRemote(token: string): Promise<Client> {
   return client;
 }
 
-/** Who the user is at each of the three backends that tell. */
+/** Returns the identity of the user at each of the three whoami backends. */
 async function whoami(token: string) {
   const names = ['calendar_whoami', 'tickets_whoami', 'whoami_whoami'];
   const answers = await Promise.all(names.map((name) => callTool(endpoint, name, token)));
@@ -94,7 +97,7 @@ describe('make up', () => {
 });
 
 describe('vmcp token', () => {
-  it('logs a user in at the endpoint and prints the token alone, made for the endpoint', () => {
+  it('logs a user in at the endpoint and prints only the token, which is made for the endpoint', () => {
     expect(claimsOf(tokens.alice)).toMatchObject({
       iss: endpoint.replace('/mcp', ''),
       aud: endpoint,
@@ -103,7 +106,7 @@ describe('vmcp token', () => {
     expect(claimsOf(tokens.bob).sub).not.toBe(claimsOf(tokens.alice).sub);
   });
 
-  it('renews that login the next time: the same user, the same session, no page', async () => {
+  it('refreshes that login the next time: the same user, the same session, no page', async () => {
     const before = company.counts.get('all');
     const [first, second] = [claimsOf(tokens.alice), claimsOf(await tokenOf('alice'))];
     expect([second.sub, second.tsid]).toEqual([first.sub, first.tsid]);
@@ -120,7 +123,7 @@ describe('vmcp token', () => {
   });
 });
 
-/** Whether something answers at the port of a URL, at an address of this machine that servers for loopback alone have not. */
+/** Returns whether a server answers at the port of a URL on an address beyond loopback. */
 function isOpenElsewhere(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.2', port: Number(new URL(url).port), timeout: 2000 });
@@ -130,7 +133,7 @@ function isOpenElsewhere(url: string): Promise<boolean> {
 }
 
 describe('the servers of the quickstart', () => {
-  it('listen on this machine alone, server-everything too', async () => {
+  it('listen on this machine only, including server-everything', async () => {
     const { backends } = JSON.parse((await place.run(['status', '-o', 'json'])).stdout) as {
       backends: { name: string; url: string }[];
     };
@@ -142,7 +145,7 @@ describe('the servers of the quickstart', () => {
 });
 
 describe('one login at two providers', () => {
-  it('gives each backend the own token of the user: of the company, of the partner, and one exchanged for it', async () => {
+  it('gives each backend the user’s own token: of the company, of the partner, and an exchanged one', async () => {
     expect(await whoami(tokens.alice)).toEqual([
       { subject: 'alice', issuer: company.issuer, audience: [company.issuer] },
       { subject: 'alice', issuer: partner.issuer, audience: [partner.issuer] },
@@ -170,7 +173,7 @@ describe('@ai-sdk/mcp with its defaults', () => {
 });
 
 describe('vmcp try', () => {
-  it('opens the login in a browser, lists the tools, and tells who the user is at each backend', async () => {
+  it('opens the login in a browser, lists the tools, and shows the user’s identity at each backend', async () => {
     const { code, stdout, stderr } = await place.run(['try'], { BROWSER: `${process.execPath} ${BROWSE} bob %s` });
     expect([code, stderr]).toEqual([0, expect.stringContaining('/oauth/authorize?')]);
     expect(stdout).toContain(`You are logged in at ${endpoint}.`);
@@ -180,7 +183,7 @@ describe('vmcp try', () => {
     expect(stdout).toMatch(/whoami_whoami +bob .* whoami\n/);
   });
 
-  it('tells the same to programs', async () => {
+  it('prints the same for programs', async () => {
     const browser = { BROWSER: `${process.execPath} ${BROWSE} alice %s` };
     const { stdout } = await place.run(['try', endpoint, '-o', 'json'], browser);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -192,7 +195,7 @@ describe('vmcp try', () => {
     });
   });
 
-  it('prints the URL where there is no browser, and waits no longer than it may', async () => {
+  it('prints the URL without a browser, and stops waiting at its limit', async () => {
     const quick = ['try', '--timeout', '500ms'];
     const without = await place.run([...quick, '--no-browser']);
     expect([without.code, without.stdout]).toEqual([5, '']);
@@ -201,7 +204,7 @@ describe('vmcp try', () => {
     expect(broken.stderr).toContain('open it yourself');
   });
 
-  it('says what is wrong with an endpoint that is not there, or is none', async () => {
+  it('names the problem of an endpoint that is missing, or is none', async () => {
     expect(await place.run(['try', 'nonsense'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is no URL'),
@@ -214,7 +217,7 @@ describe('vmcp try', () => {
 });
 
 describe('vmcp doctor', () => {
-  it('finds nothing that would stop a client, registers clients only when asked, and looks behind the login with a token', async () => {
+  it('finds no obstacle for a client, registers clients only on request, and checks behind the login with a token', async () => {
     writeFileSync(join(place.path, 'token'), tokens.alice, { mode: 0o600 });
     const { code, stdout } = await place.run(['doctor', '--token-file', 'token', '--register', '-o', 'json']);
     const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { check: string; verdict: string }[] };
@@ -222,7 +225,7 @@ describe('vmcp doctor', () => {
     expect([code, ok, checks.length > 25]).toEqual([0, true, true]);
   });
 
-  it('explains what would, and ends with 1', async () => {
+  it('explains an obstacle, and exits with 1', async () => {
     const { code, stdout } = await place.run(['doctor', endpoint.replace('127.0.0.1', 'localhost')]);
     expect(stdout).toMatch(/FAILED +resource is the URL .* 127\.0\.0\.1 and localhost are two hosts/);
     expect(stdout).toContain('What to do:');
@@ -231,7 +234,7 @@ describe('vmcp doctor', () => {
 });
 
 describe('vmcp connect', () => {
-  it('writes the endpoint that runs here into the configuration of a client', async () => {
+  it('writes the running endpoint into the configuration of a client', async () => {
     const home = { HOME: place.path };
     expect(await place.run(['connect', 'cursor', '--write'], home)).toMatchObject({ code: 0 });
     expect(JSON.parse(place.read('.cursor/mcp.json'))).toEqual({
@@ -241,7 +244,7 @@ describe('vmcp connect', () => {
   });
 });
 
-describe("the MCP Inspector's command line", () => {
+describe('the MCP Inspector’s command line', () => {
   it('lists the tools of all six backends for alice', async () => {
     const { stdout, stderr } = await inspector(tokens.alice, '--method', 'tools/list');
     expect(stderr).toBe('');
@@ -263,12 +266,12 @@ describe("the MCP Inspector's command line", () => {
     expect(backends.map(({ phase }) => phase)).toEqual(Array(6).fill('Ready'));
   });
 
-  it('shows that whoami got a token of its own, exchanged for that of alice', async () => {
+  it('shows that whoami receives a separate token, exchanged for that of alice', async () => {
     const { stdout } = await inspector(tokens.alice, '--method', 'tools/call', '--tool-name', 'whoami_whoami');
     expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { subject: 'alice', audience: ['whoami'] } });
   });
 
-  it('is refused without a token', async () => {
+  it('gets a refusal without a token', async () => {
     const { code, stdout, stderr } = await inspector('nonsense', '--method', 'tools/list');
     expect(code).not.toBe(0);
     expect(stdout + stderr).toMatch(/401|auth/i);
@@ -287,7 +290,7 @@ describe('mcp-remote', () => {
     }
   });
 
-  it('denies it to bob, with the advice of the policy, and hides what he may never call', async () => {
+  it('denies it to bob, with the advice of the policy, and hides the tools that he may never call', async () => {
     const client = await mcpRemote(tokens.bob);
     try {
       const names = (await client.listTools()).tools.map(({ name }) => name);
@@ -306,8 +309,8 @@ describe('mcp-remote', () => {
   });
 });
 
-describe('a restart of everything that vmcp runs', () => {
-  it('logs nobody out: old tokens are good, logins are renewed, and backends get the tokens of their users', async () => {
+describe('a restart of all processes of vmcp', () => {
+  it('keeps all logins: old tokens are valid, refreshes work, and backends get the tokens of their users', async () => {
     const before = claimsOf(tokens.alice);
     expect((await place.run(['down'])).code).toBe(0);
     expect((await up()).code).toBe(0);
@@ -317,7 +320,7 @@ describe('a restart of everything that vmcp runs', () => {
   });
 });
 
-it('no secret value and no token is in a log, a status or an argument list', async () => {
+it('logs, statuses and argument lists contain no secret value and no token', async () => {
   const kept = join('.vmcp/logins/default/quickstart');
   const made = ['signing-key.pem', 'hmac-secret'].map((file) => place.read(join(kept, file)).split('\n').at(1) ?? '');
   const hmac = place.read(join(kept, 'hmac-secret'));

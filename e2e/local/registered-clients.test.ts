@@ -36,8 +36,8 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 
-describe('a client that is registered where vmcp runs', () => {
-  it('has the endpoint of its group in its file, beside what is its own', async () => {
+describe('a client that is registered at a running vmcp', () => {
+  it('has the endpoint of its group in its file, beside its own entries', async () => {
     const { status, body } = await ask('POST', '/clients', { name: 'cursor', groups: ['tools'] });
     expect([status, body]).toMatchObject([
       200,
@@ -47,13 +47,13 @@ describe('a client that is registered where vmcp runs', () => {
     expect(existsSync(`${file()}.vmcp-backup`)).toBe(true);
   });
 
-  it('follows the endpoint when its URL is another one', async () => {
+  it('follows the endpoint when its URL changes', async () => {
     place.manifest('server.yaml', server('tools', ports[2]!));
     const followed = endpoint(ports[2]!);
     await eventually(servers, ({ tools }) => JSON.stringify(tools) === JSON.stringify(followed));
   });
 
-  it('loses the endpoint that has gone, and gets it back when it comes', async () => {
+  it('loses an endpoint that has gone, and gets it back when it returns', async () => {
     place.manifest('other.yaml', server('other', ports[3]!));
     const text = server('tools', ports[2]!);
     place.manifest('server.yaml', text.slice(text.indexOf('---')));
@@ -71,13 +71,13 @@ describe('a client that is registered where vmcp runs', () => {
     expect(await servers()).toEqual({ mine: { command: 'x' }, tools: endpoint(ports[2]!) });
   });
 
-  it('is as before when it is forgotten', async () => {
+  it('returns to its own entries when it is deleted', async () => {
     expect((await ask('DELETE', '/clients/cursor')).status).toBe(204);
     expect(await servers()).toEqual({ mine: { command: 'x' } });
     expect((await ask('DELETE', '/clients/cursor')).status).toBe(404);
   });
 
-  it('of a name or group that there is not is refused', async () => {
+  it('fails to register with an unknown name or group', async () => {
     expect((await ask('POST', '/clients', { name: 'emacs' })).status).toBe(400);
     expect((await ask('POST', '/clients', { name: 'cursor', groups: ['nobody'] })).status).toBe(400);
   });

@@ -8,7 +8,7 @@ import { callTool } from './call-tool.ts';
 import { server } from './manifests.ts';
 import { eventually, makeWorkplace, ROOT, type Workplace } from './run-vmcp.ts';
 
-// A remote server that asks for a login, behind a VirtualMCPServer and by itself: one login serves both.
+// Tests a remote server that requires a login, behind a VirtualMCPServer and by itself: one login serves both.
 let place: Workplace;
 let issuer: IdentityProvider;
 let remote: ProtectedServer;
@@ -18,7 +18,7 @@ const BROWSER = `${process.execPath} ${join(ROOT, 'e2e', 'local', 'browse.ts')} 
 const nobody: Record<string, unknown> = {};
 const endpoint = (index: number) => `http://127.0.0.1:${ports[index]}/mcp`;
 
-/** Behind the VirtualMCPServer; `more` is what asks for an endpoint of its own. */
+/** Returns the server behind the VirtualMCPServer; `more` requests a separate endpoint. */
 const manifest = (more: string) => `apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
 metadata: {name: tickets}
@@ -49,7 +49,7 @@ const ready = () =>
   );
 
 describe('vmcp login', () => {
-  it('is what the status asks for', async () => {
+  it('appears in the status as the next step', async () => {
     const { stdout } = await place.run(['status']);
     expect(stdout).toContain('! log in at tickets: ');
     expect(stdout).toMatch(/or open http:\/\/127\.0\.0\.1:\d+\/login\/tickets\/\S{43}/);
@@ -57,7 +57,7 @@ describe('vmcp login', () => {
     expect([code, stderr]).toEqual([1, 'vmcp: there is no backend nobody here (there is: tickets)\n']);
   });
 
-  it('logs in by the browser of whoever types it, for every endpoint of that server', async () => {
+  it('logs in with the browser of its user, for every endpoint of that server', async () => {
     const { code, stdout } = await place.run(['login', 'tickets'], { BROWSER });
     expect([code, stdout]).toEqual([0, 'logged in at tickets\n']);
     await ready();
@@ -75,14 +75,14 @@ describe('vmcp login', () => {
     expect((await place.run(['login'])).stdout).toBe('nothing waits for a login\n');
   }, 90_000);
 
-  it('is not needed again after a restart', async () => {
+  it('lasts over a restart', async () => {
     await place.run(['down']);
     expect((await place.run(UP)).code).toBe(0);
     await ready();
     expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
   }, 90_000);
 
-  it('serves at an endpoint of its own whom that lets in, and nobody else', async () => {
+  it('serves its own endpoint only to the callers that this admits', async () => {
     const inline = `{issuer: '${issuer.issuer}', audience: tickets, jwksAllowPrivateIP: true}`;
     place.manifest('tickets.yaml', manifest(`${withPort()}, oidcConfig: {type: inline, inline: ${inline}}`));
     const status = async () => (await fetch(endpoint(1), { method: 'POST' }).catch(() => undefined))?.status;
@@ -92,13 +92,13 @@ describe('vmcp login', () => {
     expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
   }, 90_000);
 
-  it('opens no endpoint by itself behind a VirtualMCPServer, which goes on with the same login', async () => {
+  it('closes the separate endpoint behind a VirtualMCPServer, which continues with the same login', async () => {
     place.manifest('tickets.yaml', manifest(''));
     const processes = async () => (await place.status()).processes.map(({ name }) => name);
     expect(await eventually(processes, (names) => !names.includes('mcp-tickets-proxy'))).toEqual(['vmcp-demo']);
     await expect(fetch(endpoint(1))).rejects.toThrow('fetch failed');
     expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
-    // Nor does the next start, which knows it by its manifest alone.
+    // The next start, which reads only the manifest, does not open it either.
     await place.run(['down']);
     expect((await place.run(UP)).code).toBe(0);
     await ready();

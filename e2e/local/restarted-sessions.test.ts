@@ -15,7 +15,7 @@ const DATABASE = '.vmcp/logins/default/demo/sessions.sqlite';
 let place: Workplace;
 let port: number;
 
-/** A server made with an official SDK as a workload. */
+/** Returns a server made with an official SDK as a workload. */
 function workload(name: string, { command, args }: { command: string; args: string[] }, more: string): string {
   return `apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
@@ -58,7 +58,7 @@ const runtimeOf = ({ processes }: Awaited<ReturnType<Workplace['status']>>) =>
 
 const BACKENDS = ['http', 'shared', 'own', 'events'];
 
-/** What another session sees; nothing where none can be opened. */
+/** Returns the tools that a new session sees; none if no session can be opened. */
 async function toolNames(): Promise<string[]> {
   const url = `http://127.0.0.1:${port}/mcp`;
   const client = await SessionClient.open(url).catch(() => undefined);
@@ -82,7 +82,7 @@ async function isReady(before?: number): Promise<number> {
   return runtimeOf(status)!;
 }
 
-/** A real client; `sent` counts what it sent. */
+/** Connects a real client; `sent` counts its messages. */
 async function connect(sdk: 'old' | 'new') {
   const sent = { initialize: 0 };
   const counting: typeof fetch = (input, init) => {
@@ -98,7 +98,7 @@ async function connect(sdk: 'old' | 'new') {
 
 const OK = { content: [{ type: 'text' }] };
 
-/** Ends the runtime in one way; what is returned waits until it serves again. */
+/** Ways to end the runtime; each result waits until the runtime serves again. */
 const RESTARTS: [string, (pid: number) => Promise<unknown>][] = [
   ['kill -9 of the runtime', (pid) => Promise.resolve(process.kill(pid, 'SIGKILL'))],
   [
@@ -120,7 +120,7 @@ const RESTARTS: [string, (pid: number) => Promise<unknown>][] = [
 ];
 
 describe.each(RESTARTS)('a session of an official client, after %s', (_how, restart) => {
-  it.each(['old', 'new'] as const)('goes on with the %s SDK, and is told what was lost', async (sdk) => {
+  it.each(['old', 'new'] as const)('continues with the %s SDK, and tells the client what was lost', async (sdk) => {
     const pid = await isReady();
     const [client, other] = [await connect(sdk), await connect(sdk)];
     for (const backend of BACKENDS) expect(await client.call(backend)).toMatchObject(OK);
@@ -136,14 +136,14 @@ describe.each(RESTARTS)('a session of an official client, after %s', (_how, rest
       );
       expect(await client.call(backend)).toMatchObject(OK);
     }
-    // It had nothing there.
+    // The session had no state at these backends.
     for (const backend of ['own', 'events', 'http']) expect(await other.call(backend)).toMatchObject(OK);
     expect([client.sent.initialize, other.sent.initialize]).toEqual([1, 1]);
   });
 });
 
 describe('the file of sessions', () => {
-  it('grants access to its owner alone, and holds no id of a session', async () => {
+  it('grants access to its owner only, and contains no session id', async () => {
     const url = `http://127.0.0.1:${port}/mcp`;
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'secretive', version: '1' } };
     const opened = await send(url, 'POST', {}, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
@@ -155,7 +155,7 @@ describe('the file of sessions', () => {
     for (const secret of [id, 'secretive', 'anonymous']) expect(content).not.toContain(secret);
   });
 
-  it('leads to a warning where it is damaged, and the endpoint serves', async () => {
+  it('leads to a warning if it is damaged, and the endpoint serves', async () => {
     expect((await place.run(['down'])).code).toBe(0);
     writeFileSync(join(place.path, DATABASE), 'text '.repeat(1_000));
     expect((await place.run(UP)).code).toBe(0);

@@ -28,7 +28,7 @@ export interface Workplace {
   read(file: string): string;
   /** `environment` is added to that of the tests. */
   run(args: string[], environment?: NodeJS.ProcessEnv): Promise<Result>;
-  /** A command that goes on: its process, and what it printed so far. */
+  /** Starts a command that keeps running; returns its process and its output so far. */
   start(
     args: string[],
     environment?: NodeJS.ProcessEnv,
@@ -39,9 +39,9 @@ export interface Workplace {
     signal(name: NodeJS.Signals): void;
   };
   status(): Promise<StatusOutput>;
-  /** The same without a process of its own, for who asks again and again; undefined where nothing is told yet. */
+  /** Reads the status without a process, for frequent calls; undefined before the first one is written. */
   glance(): StatusOutput | undefined;
-  /** Stops what runs here and removes the directory. */
+  /** Ends everything that runs here and removes the directory. */
   close(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export interface StatusOutput {
   problems: { file: string; line: number; message: string }[];
 }
 
-/** How the command is started: by Node with its file, where nothing else is said. */
+/** The default way to start the command: Node with its file. */
 const STARTED: readonly [string, ...string[]] = [process.execPath, PROGRAM];
 
 function launch(how: typeof STARTED, cwd: string, args: string[], environment: NodeJS.ProcessEnv = {}) {
@@ -110,7 +110,7 @@ export function makeWorkplace(how = STARTED): Workplace {
   };
 }
 
-/** Asks until the answer is there; fails with the last one after `deadline` milliseconds. */
+/** Repeats `ask` until the answer fits; fails with the last answer after `deadline` milliseconds. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,

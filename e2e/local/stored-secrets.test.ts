@@ -15,7 +15,7 @@ const hashOf = (value: string) => createHash('sha256').update(value).digest('hex
 const backend = (status: StatusOutput) => status.backends.find(({ name }) => name === 'guarded');
 const pidOf = (status: StatusOutput) => status.processes.find(({ name }) => name === 'vmcp-demo')?.identity?.pid;
 
-/** The runtime serves what is new before it is said. */
+/** Waits for the status, which changes after the runtime serves. */
 const untilSaid = (fits: (status: StatusOutput) => boolean) => eventually(() => place.status(), fits);
 
 let place: Workplace;
@@ -25,7 +25,7 @@ let environment: NodeJS.ProcessEnv;
 const ask = async (method: string, path: string, body?: unknown): Promise<number> =>
   (await callApi(place, method, path, body)).status;
 
-/** Hash of the header that the backend got; undefined while it is not served. */
+/** Returns the hash of the header that the backend got; undefined while it is not served. */
 async function sent(): Promise<string | undefined> {
   const client = await connect(endpoint);
   try {
@@ -34,7 +34,7 @@ async function sent(): Promise<string | undefined> {
     const { headerHashes } = (await callTool(endpoint, 'guarded_whoami')) as { headerHashes: Record<string, string> };
     return headerHashes['x-key'];
   } catch (problem) {
-    // It may go between the list and the call.
+    // The tool may disappear between the list and the call.
     if (problem instanceof Error && problem.message.includes('Unknown tool')) return undefined;
     throw problem;
   } finally {
@@ -57,10 +57,10 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 
-describe('a secret that the management API stores', () => {
+describe('a secret of the management API', () => {
   let pid: number | undefined;
 
-  it('is missed where a manifest names it, with the command that stores it', async () => {
+  it('leads to a hint with the command that stores it, if a manifest names it while it is missing', async () => {
     const status = await place.status();
     pid = pidOf(status);
     expect(JSON.stringify(status)).toContain('vmcp secret set API_KEY');
@@ -80,19 +80,19 @@ describe('a secret that the management API stores', () => {
     expect(pidOf(await place.status())).toBe(pid);
   });
 
-  it('stands in no log, no status and no answer, and in no file but the one that the runtime reads', async () => {
+  it('appears in no log, status or answer, and in no file but the one that the runtime reads', async () => {
     const state = join(place.path, '.vmcp');
     const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const holding = files.filter((entry) =>
       readFileSync(join(entry.parentPath, entry.name), 'latin1').includes('hunter2'),
     );
-    // The runtime's own file, and perhaps the former one until the runtime has taken it over.
+    // The runtime's own file, and perhaps the former one until the runtime has replaced it.
     const places = holding.map(({ parentPath }) => parentPath.slice(state.length + 1).split('/')[0]);
     expect([...new Set(places)]).toEqual(['run']);
     expect(JSON.stringify(await place.status())).not.toContain('hunter2');
   });
 
-  it('and its password are no part of what runtimes and backends inherit', async () => {
+  it('stays out of the environments of runtimes and backends, as does its password', async () => {
     const { processes } = await place.status();
     for (const { identity } of processes) {
       const inherited = readFileSync(`/proc/${identity?.pid ?? 0}/environ`, 'latin1');
@@ -101,13 +101,13 @@ describe('a secret that the management API stores', () => {
     }
   });
 
-  it('is there again after a restart that knows the password', async () => {
+  it('returns after a restart with the password', async () => {
     await place.run(['down']);
     expect((await place.run(['up', 'manifests', '--detach'], environment)).code).toBe(0);
     expect(await sent()).toBe(hashOf(SECOND));
   });
 
-  it('without the password is missed, and the status says why; with it, it is there at once', async () => {
+  it('stays missing without the password, with the reason in the status, and returns with it', async () => {
     await place.run(['down']);
     expect((await place.run(['up', 'manifests', '--detach'], { HOME: place.path })).code).toBe(0);
     const { problems } = await place.status();
@@ -120,7 +120,7 @@ describe('a secret that the management API stores', () => {
     await untilSaid(({ problems: left }) => left.length === 0);
   });
 
-  it('that is deleted takes its backend away, which is never called without it', async () => {
+  it('removes its backend when it is deleted, and no call goes there without it', async () => {
     expect(await ask('DELETE', `${KEYS}/API_KEY`)).toBe(204);
     await eventually(sent, (hash) => hash === undefined);
     await untilSaid((status) => JSON.stringify(status).includes('vmcp secret set API_KEY'));

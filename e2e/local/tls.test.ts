@@ -18,7 +18,10 @@ let encrypted: string;
 const identityOf = ({ processes }: StatusOutput, name: string) =>
   processes.find((one) => one.name === name)?.identity?.pid;
 
-/** Returns the HTTP status over TLS with the certificate of the test as the only authority; undefined where the port speaks no TLS. */
+/**
+ * Returns the HTTP status over TLS with the certificate of the test as the only authority; undefined if the port has no
+ * TLS.
+ */
 function askEncrypted(): Promise<number | undefined> {
   return new Promise((resolve) => {
     const asked = request({ host: '127.0.0.1', port, path: '/mcp', method: 'DELETE', ca: CERTIFICATE, agent: false });
@@ -28,7 +31,7 @@ function askEncrypted(): Promise<number | undefined> {
   });
 }
 
-/** Another process serves the endpoint, and the program of the backend is the same. */
+/** Waits until another process serves the endpoint, and verifies that the backend's process is the same. */
 async function untilReplaced(before: StatusOutput): Promise<StatusOutput> {
   const status = await eventually(
     () => place.status(),
@@ -59,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => place.close());
 
 describe('a server of one machine', () => {
-  it('begins TLS in a new process at the same port, ends it in another one, and leaves its backend alone', async () => {
+  it('starts TLS in a new process on the same port, ends it in another one, and keeps its backend', async () => {
     const first = await place.status();
     expect(await askEncrypted()).toBeUndefined();
 

@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** `vmcp try`, with a person who follows the link that it prints. */
+/** Runs `vmcp try`, and follows the link that it prints. */
 async function attempt(more: readonly string[] = []) {
   let [out, err] = ['', ''];
   const opened: Promise<unknown>[] = [];
@@ -52,7 +52,7 @@ async function sizes(): Promise<unknown> {
 }
 
 describe('vmcp try', () => {
-  it('registers once, and ends its login when it has looked', async () => {
+  it('registers once, and ends its login after its checks', async () => {
     for (let times = 0; times < 2; times += 1) {
       const { code, out, err } = await attempt();
       expect([code, out]).toEqual([0, expect.stringContaining('You are logged in')]);
@@ -61,7 +61,7 @@ describe('vmcp try', () => {
     }
   });
 
-  it('keeps as what it registered where only its user can read it, and no token', async () => {
+  it('stores its registration readable only by its user, and stores no token', async () => {
     await attempt();
     const [name = ''] = readdirSync(join(folder, 'state', 'clients'));
     const file = join(folder, 'state', 'clients', name);
@@ -69,7 +69,7 @@ describe('vmcp try', () => {
     expect(Object.keys(JSON.parse(readFileSync(file, 'utf8')) as object)).toEqual(['redirectUrl', 'client']);
   });
 
-  it('registers anew where it is no longer known, before it sends anybody to a login', async () => {
+  it('registers again before the login if the endpoint has lost the registration', async () => {
     await attempt();
     const [name = ''] = readdirSync(join(folder, 'state', 'clients'));
     const file = join(folder, 'state', 'clients', name);

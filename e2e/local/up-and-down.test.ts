@@ -13,7 +13,7 @@ let place: Workplace;
 let port: number;
 let backendPort: number;
 const UP = ['up', 'manifests', '--detach', '--timeout', '60s'];
-/** The 5 s that it gives what it ends, and more than as much for a machine that is busy. */
+/** The 5 s that vmcp gives its processes to end, and extra time for a busy machine. */
 const ENDS_WITHIN_MS = 30_000;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ const everythingIsGone = async (pids: number[]) => {
   for (const each of [port, backendPort]) expect(await isPortFree('127.0.0.1', each)).toBe(true);
 };
 
-/** Every file and folder below a folder, with its mode. */
+/** Returns every file and folder below a folder, with its mode. */
 function modesBelow(folder: string): { path: string; folder: boolean; mode: number }[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
     const path = join(entry.parentPath, entry.name);
@@ -45,7 +45,7 @@ function modesBelow(folder: string): { path: string; folder: boolean; mode: numb
 }
 
 describe('vmcp up --detach', () => {
-  it('returns when the endpoint serves, and says where it is and how clients connect', async () => {
+  it('returns when the endpoint serves, and prints its URL and the commands that connect clients', async () => {
     const { code, stdout, stderr } = await place.run(UP);
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -56,7 +56,7 @@ describe('vmcp up --detach', () => {
     expect(tokenHash).toBeNull();
   });
 
-  it('tells its state to programs', async () => {
+  it('prints its state for programs', async () => {
     const status = await place.status();
     expect(status).toMatchObject({
       endpoint: `http://127.0.0.1:${port}/mcp`,
@@ -68,7 +68,7 @@ describe('vmcp up --detach', () => {
     expect(await place.run(['status', 'deno'])).toEqual({ code: 6, stdout: '', stderr });
   });
 
-  it('keeps what it makes to its owner and out of version control', () => {
+  it('restricts its files to its owner, and excludes them from version control', () => {
     const state = join(place.path, '.vmcp');
     expect(statSync(state).mode & 0o777).toBe(0o700);
     expect(place.read('.vmcp/.gitignore')).toBe('*\n');
@@ -77,7 +77,7 @@ describe('vmcp up --detach', () => {
     expect(entries.some(({ path }) => path.endsWith('run-config.yaml'))).toBe(true);
   });
 
-  it('is refused while one runs on the same folder, which goes on', async () => {
+  it('refuses a second start on the same folder, and the first one continues', async () => {
     const { code, stderr } = await place.run(UP);
     expect(code).toBe(4);
     expect(stderr).toContain('already runs here');
@@ -85,7 +85,7 @@ describe('vmcp up --detach', () => {
     expect((await place.status()).phase).toBe('Ready');
   });
 
-  it('is told apart from another build, which up and status say, with what to do', async () => {
+  it('reports a running vmcp of another build, in up and status, with the remedy', async () => {
     expect((await place.run(['status'])).stderr).toBe('');
     const lock = join(place.path, '.vmcp', 'lock.json');
     const text = readFileSync(lock, 'utf8');
@@ -99,7 +99,7 @@ describe('vmcp up --detach', () => {
     );
   });
 
-  it('starts a crashed runtime again, and nothing else', async () => {
+  it('restarts a crashed runtime, and nothing else', async () => {
     const before = await place.status();
     process.kill(pidOf(before, 'vmcp-demo')!, 'SIGKILL');
     const after = await eventually(
@@ -112,7 +112,7 @@ describe('vmcp up --detach', () => {
     await callTool(`http://127.0.0.1:${port}/mcp`, 'whoami_whoami');
   });
 
-  it('starts a crashed backend again, and the endpoint serves it again', async () => {
+  it('restarts a crashed backend, and the endpoint serves it again', async () => {
     const before = await place.status();
     process.kill(pidOf(before, 'mcp-whoami')!, 'SIGKILL');
     const after = await eventually(
@@ -125,7 +125,7 @@ describe('vmcp up --detach', () => {
     await eventually(ask, (answer) => answer !== undefined);
   });
 
-  it('shows the logs of what it started', async () => {
+  it('shows the logs of its processes', async () => {
     const { stdout } = await place.run(['logs', '--lines', '5']);
     expect(stdout).toMatch(/^vmcp-demo +\| \{/m);
     expect(await place.run(['logs', 'nobody'])).toMatchObject({
@@ -134,21 +134,21 @@ describe('vmcp up --detach', () => {
     });
   });
 
-  it('is ended by vmcp down, which leaves no process and no port', async () => {
+  it('ends by vmcp down, which leaves no process and no port', async () => {
     const pids = pidsOf(await place.status());
     expect(pids).toHaveLength(2);
     const { code, stdout } = await place.run(['down']);
     expect(code).toBe(0);
     expect(stdout).toContain('stopped');
     await everythingIsGone(pids);
-    // Neither are the secret files.
+    // The secret files are gone, too.
     expect(existsSync(join(place.path, '.vmcp/run'))).toBe(false);
   });
 
-  it('is not there any more: status says so, and down again does no harm', async () => {
+  it('has ended: status reports it, and down succeeds again', async () => {
     const { code, stderr } = await place.run(['status']);
     expect(code).toBe(3);
-    // As it can be pasted here: how the program is called, and the folder that ran.
+    // The hint can be pasted: it has the program's command, and the folder that ran.
     expect(stderr).toContain(`start it with "node ${PROGRAM} up manifests"`);
     expect(await place.run(['down'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
     expect(await place.run(['down', '--state', 'never'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
@@ -161,7 +161,7 @@ describe('vmcp up --detach', () => {
     expect(JSON.parse(place.read('.vmcp/allotments.json')).uids).toEqual(JSON.parse(before).uids);
   });
 
-  it('that was killed leaves a lock and processes, which the next one takes over', async () => {
+  it('leaves a lock and processes when it is killed, which the next start takes over', async () => {
     const { pid } = JSON.parse(place.read('.vmcp/lock.json')) as { pid: number };
     const orphans = pidsOf(await place.status());
     process.kill(pid, 'SIGKILL');
@@ -176,7 +176,7 @@ describe('vmcp up --detach', () => {
     await place.run(['down']);
   });
 
-  it('ends what it started where Ctrl-C is pressed before it serves, and says so', async () => {
+  it('ends its processes on Ctrl-C before it serves, and reports it', async () => {
     place.manifest(
       'late.yaml',
       whoami('late', 'demo', await findFreePort()).replace(/command:.*/, 'command: [sleep, "60"]'),
@@ -196,7 +196,7 @@ describe('vmcp up --detach', () => {
 });
 
 describe('vmcp up in the foreground', () => {
-  it('shows what changes, and a Ctrl-C ends everything within 5 s', async () => {
+  it('prints changes, and ends everything within 5 s on Ctrl-C', async () => {
     const running = place.start(['up', 'manifests']);
     await eventually(running.output, (text) => text.includes('demo: Ready') && text.includes('Connect a client'));
     const pids = pidsOf(await place.status());
@@ -208,7 +208,7 @@ describe('vmcp up in the foreground', () => {
     expect(existsSync(join(place.path, '.vmcp/lock.json'))).toBe(false);
   });
 
-  it('ends everything also where Ctrl-C is pressed again and again', async () => {
+  it('ends everything also on repeated Ctrl-C', async () => {
     const running = place.start(['up', 'manifests']);
     await eventually(running.output, (text) => text.includes('demo: Ready'));
     const pids = pidsOf(await place.status());
@@ -220,7 +220,7 @@ describe('vmcp up in the foreground', () => {
     await everythingIsGone(pids);
   });
 
-  it('can be ended while it still starts', async () => {
+  it('stops while it still starts', async () => {
     const running = place.start(['up', 'manifests']);
     await eventually(
       () => existsSync(join(place.path, '.vmcp/lock.json')),
@@ -233,7 +233,7 @@ describe('vmcp up in the foreground', () => {
     await everythingIsGone([]);
   });
 
-  it('refuses a folder in which there is nothing to serve', async () => {
+  it('refuses a folder without a server', async () => {
     mkdirSync(join(place.path, 'empty'));
     expect(await place.run(['up', 'empty'])).toMatchObject({
       code: 1,

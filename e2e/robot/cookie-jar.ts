@@ -10,18 +10,21 @@ interface Cookie {
   readonly expires: number;
 }
 
-/** How a request came about. */
+/** Circumstances of a request that decide on its cookies. */
 interface Navigation {
   readonly method: 'GET' | 'POST';
-  /** Whether another site's page led here. */
+  /** Whether another site's page led to the request. */
   readonly crossSite: boolean;
 }
 
-/** Cookies as a browser keeps them (RFC 6265bis): by host whatever the port, never with Domain, `__Host-` rules obeyed. */
+/**
+ * Stores cookies as a browser does (RFC 6265bis): by host regardless of the port, never with Domain, and by the
+ * `__Host-` rules.
+ */
 export class CookieJar {
   readonly #cookies = new Map<string, Cookie>();
 
-  /** Takes the Set-Cookie lines of an answer. */
+  /** Stores the Set-Cookie lines of an answer. */
   take(url: URL, lines: readonly string[]): void {
     for (const line of lines) {
       const cookie = parseCookie(url, line);
@@ -32,7 +35,7 @@ export class CookieJar {
     }
   }
 
-  /** The Cookie header for a request; empty: none. */
+  /** Returns the Cookie header for a request; empty: none. */
   header(url: URL, { method, crossSite }: Navigation): string {
     return this.#for(url)
       .filter(({ sameSite }) => !crossSite || sameSite === 'none' || (sameSite === 'lax' && method === 'GET'))
@@ -40,17 +43,17 @@ export class CookieJar {
       .join('; ');
   }
 
-  /** Names and values for a URL. */
+  /** Returns names and values for a URL. */
   at(url: string): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#for(new URL(url)).map(({ name, value }) => [name, value]));
   }
 
-  /** Puts a cookie there as another program on the machine could. */
+  /** Sets a cookie, as another program on the machine could. */
   set(url: string, name: string, value: string): void {
     this.take(new URL(url), [`${name}=${value}; Path=/; SameSite=Lax`]);
   }
 
-  /** Forgets one cookie. */
+  /** Deletes one cookie. */
   expire(url: string, name: string): void {
     this.take(new URL(url), [`${name}=; Path=/; Max-Age=0`]);
   }

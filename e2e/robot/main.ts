@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { Robot } from './robot.ts';
 
 /**
- * A browser for programs that open one: `node main.ts [--user alice] [--user 127.0.0.1:4000=bob] URL`; as `BROWSER` or
- * `xdg-open`, with the user in `ROBOT_USER`. It logs in and visits the program's own address at the end.
+ * A browser for programs that open one: `node main.ts [--user alice] [--user 127.0.0.1:4000=bob] URL`, or as `BROWSER`
+ * or `xdg-open`, with the user in `ROBOT_USER`. It logs in and finally visits the program's own address.
  */
 const { values, positionals } = parseArgs({
   options: { user: { type: 'string', multiple: true } },
@@ -18,7 +18,7 @@ const page = await login(url);
 console.log(JSON.stringify({ status: page.status, url: page.url.origin + page.url.pathname }));
 process.exitCode = page.status < 400 ? 0 : 1;
 
-/** Before it goes to the program it stops, as that may not listen yet. */
+/** Stops before the program's address, as the program may not listen yet. */
 async function login(start: string) {
   const robot = new Robot();
   const redirect = new URL(start).searchParams.get('redirect_uri') ?? '';
@@ -35,7 +35,7 @@ async function login(start: string) {
   }
 }
 
-/** One name for all providers, or `host:port=name` for single ones. */
+/** Parses one name for all providers, or `host:port=name` for single ones. */
 function userBy(names: readonly string[]): string | Record<string, string> {
   const pairs = names.filter((name) => name.includes('=')).map((pair) => pair.split('=', 2) as [string, string]);
   return pairs.length > 0 ? Object.fromEntries(pairs) : (names[0] ?? 'alice');

@@ -1,6 +1,6 @@
 import { type Form, type Link, textIn } from '#cli/development-login/read-html';
 
-/** What a tab of the browser shows, or where it would go next. */
+/** Content of a browser tab, or the next URL. */
 export interface Page {
   readonly url: URL;
   readonly status: number;
@@ -8,13 +8,13 @@ export interface Page {
   readonly text: string;
   readonly forms: readonly Form[];
   readonly links: readonly Link[];
-  /** A redirect that was not followed, as it was to be stopped before. */
+  /** A redirect that was not followed, as the caller asked to stop before it. */
   readonly next: URL | undefined;
-  /** All URLs that were requested to come here, this one last. */
+  /** All requested URLs up to this page, which is the last one. */
   readonly trail: readonly URL[];
 }
 
-/** What a person reads on it. */
+/** Returns the visible text of the page. */
 export function textOf({ text }: Page): string {
   return textIn(text);
 }

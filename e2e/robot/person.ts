@@ -1,17 +1,17 @@
 import type { Field, Form } from '#cli/development-login/read-html';
 import type { Page } from './page.ts';
 
-/** Who sits before the browser, and what they do. */
+/** The user of the browser, and their decisions. */
 export interface Person {
   /** Name at the login forms of providers: one for all, or by the host and port of the provider. */
   readonly user?: string | Readonly<Record<string, string>>;
-  /** Pages at which the person says no. */
+  /** Selects pages at which the person denies. */
   readonly denies?: (page: Page) => boolean;
   /** Checkboxes that the person changes, by name or `name=value`. */
   readonly checks?: Readonly<Record<string, boolean>>;
 }
 
-/** What is pressed at a page. */
+/** The form or link that the person activates. */
 type Deed =
   | { readonly form: Form; readonly fields: Readonly<Record<string, string>>; readonly button: Field | undefined }
   | { readonly href: URL };
@@ -19,7 +19,7 @@ type Deed =
 const NO = /deny|denied|cancel|reject|refuse|abort|no\b/i;
 const YES = /^(allow|approve|accept|agree|continue|yes)$/i;
 
-/** What this person does at a page; undefined: nothing leads on from there. */
+/** Returns the person's action at a page; undefined: the page leads nowhere. */
 export function decide(page: Page, person: Person): Deed | undefined {
   const form = page.forms[0];
   if (form === undefined) return undefined;
@@ -36,7 +36,7 @@ const agreement = ({ buttons }: Form) =>
 
 const isNo = ({ name, value }: Field) => NO.test(value) || NO.test(name);
 
-/** The way out of a page whose form has only a button to agree. */
+/** Returns the exit of a page whose form has only a button to agree. */
 function leave(page: Page): Deed | undefined {
   const link = page.links.find(({ href, text }) => NO.test(text) || href.pathname.endsWith('/abort'));
   return link && { href: link.href };

@@ -42,7 +42,7 @@ describe('the robot browser', () => {
     expect(end.searchParams.get('code')).toMatch(/^\S{20,}$/);
   });
 
-  it('is remembered by the provider, and not in another browser', async () => {
+  it('keeps the provider’s session, and shares it with no other browser', async () => {
     const robot = new Robot();
     await robot.login(authorizeUrl(provider, 'one'), { user: 'alice' });
     await expect(robot.login(authorizeUrl(provider, 'two'), {})).resolves.toBeDefined();
@@ -58,13 +58,13 @@ describe('the robot browser', () => {
     await expect(robot.login(authorizeUrl(other, 'four'), {})).resolves.toBeDefined();
   });
 
-  it('denies where the person denies', async () => {
+  it('denies if the person denies', async () => {
     const denies = () => true;
     const end = await new Robot().login(authorizeUrl(provider, 'one'), { user: 'alice', denies });
     expect(end.searchParams.get('error')).toBe('access_denied');
   });
 
-  it('stops at a page, and goes on from there', async () => {
+  it('stops at a page, and continues from it', async () => {
     const robot = new Robot();
     const url = authorizeUrl(provider, 'one');
     const page = await robot.walk(url, {}, { at: ({ forms }) => forms.length > 0 });
@@ -96,7 +96,7 @@ describe('the robot browser as a program', () => {
 });
 
 describe('cookies of the robot browser', () => {
-  it('sends no cookie to another host, over http none that is Secure, and no Lax one with a foreign form', () => {
+  it('exclude another host, Secure ones over http, and Lax ones with a foreign form', () => {
     const { cookies } = new Robot();
     const url = new URL('http://127.0.0.1:5/');
     cookies.take(url, ['a=1; Path=/; SameSite=Lax', 'b=2; Path=/; Secure', '__Host-c=3; Path=/', 'd=4; Path=/deep']);

@@ -8,7 +8,7 @@ const DEADLINE = 15_000;
 const MAX_REDIRECTS = 20;
 const MAX_PAGES = 20;
 
-/** A step of a page that is not the first of its form. */
+/** A form submission other than the default one. */
 interface Press {
   readonly form?: Form;
   /** Values typed over those of the page; a checkbox: `on` or empty. */
@@ -27,12 +27,12 @@ interface Going {
   readonly url: URL;
   readonly method: 'GET' | 'POST';
   readonly body?: string;
-  /** The page whose link or form it was. */
+  /** The page of the link or form. */
   readonly from?: URL | undefined;
 }
 
 /**
- * A browser without a screen: keeps cookies, follows redirects, submits forms. A page is a value: several that are held are tabs,
+ * A headless browser: it stores cookies, follows redirects, submits forms. A page is a value: several pages are tabs,
  * and submitting an old one again is the back button.
  */
 export class Robot {
@@ -43,12 +43,12 @@ export class Robot {
     this.#dispatcher = dispatcher;
   }
 
-  /** Goes to a URL, as if it was typed in, or from another page's link. */
+  /** Requests a URL, as if it were typed in, or as a link of another page. */
   open(url: string | URL, { from, ...stop }: Stop & { from?: URL } = {}): Promise<Page> {
     return this.#go({ url: new URL(url), method: 'GET', from }, stop);
   }
 
-  /** Submits a form of a page; without more, its first form by its first button. */
+  /** Submits a form of a page, by default its first form with its first button. */
   submit(page: Page, press: Press = {}, stop: Stop = {}): Promise<Page> {
     const form = press.form ?? page.forms[0];
     if (form === undefined) throw new Error(`no form at ${page.url.host}${page.url.pathname}`);
@@ -61,7 +61,7 @@ export class Robot {
     return this.#go({ url, method: 'GET', from: page.url }, stop);
   }
 
-  /** Does what a person does at page after page, from a URL or a page on, until nothing leads on or the stop says so. */
+  /** Performs the person's action at each page, from a URL or a page, until a page leads nowhere or `stop` applies. */
   async walk(start: string | URL | Page, person: Person, stop: Stop = {}): Promise<Page> {
     let page = isPage(start) ? await this.#follow(start, stop) : await this.open(start, stop);
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
@@ -77,8 +77,8 @@ export class Robot {
   }
 
   /**
-   * A whole login from a client's authorize URL to the redirect back to that client, which is not requested.
-   * @throws when it ends at another page
+   * Completes a login from a client's authorize URL to the redirect back to that client, which is not requested.
+   * @throws if it ends at another page
    */
   async login(authorizeUrl: string | URL, person: Person): Promise<URL> {
     const page = await this.walk(authorizeUrl, person, { before: isRedirectOf(authorizeUrl) });
@@ -136,7 +136,7 @@ export class Robot {
   }
 }
 
-/** Whether a URL is the redirect URI in an authorize URL, with whatever query. */
+/** Returns a test for the redirect URI of an authorize URL, with any query. */
 export function isRedirectOf(authorizeUrl: string | URL): (url: URL) => boolean {
   const redirectUri = new URL(authorizeUrl).searchParams.get('redirect_uri');
   if (redirectUri === null) return () => false;

@@ -106,17 +106,14 @@ describe('openKind', () => {
     ['kind', 'load', [PACKED, CREATED, LOADED]],
     ['kubectl', '--kubeconfig', [PACKED, CREATED, LOADED, WAITED]],
     ['ip', 'route', [PACKED, CREATED, LOADED, WAITED, ASKED, 'ip route replace 10.244.0.0/24 via 172.18.0.3']],
-  ])(
-    'reports a failure of %s %s, also after a failed deletion, and leaves nothing',
-    async (name, step, done) => {
-      const before = leftFolders();
-      const fails = 'echo "no room to $1" >&2; exit 1';
-      program(name, `[ $1 = ${step} ] || [ $1 = delete ] && { ${fails}; }; exit 0`);
-      await expect(open()).rejects.toThrow(`no room to ${step}`);
-      expect(calls()).toEqual(['docker info', LISTED, ...done, DELETED]);
-      expect(leftFolders()).toEqual(before);
-    },
-  );
+  ])('reports a failure of %s %s, also after a failed deletion, and leaves nothing', async (name, step, done) => {
+    const before = leftFolders();
+    const fails = 'echo "no room to $1" >&2; exit 1';
+    program(name, `[ $1 = ${step} ] || [ $1 = delete ] && { ${fails}; }; exit 0`);
+    await expect(open()).rejects.toThrow(`no room to ${step}`);
+    expect(calls()).toEqual(['docker info', LISTED, ...done, DELETED]);
+    expect(leftFolders()).toEqual(before);
+  });
 
   it('refuses to create or delete a cluster if kind has one of that name', async () => {
     program('kind', '[ $1 = get ] && printf "other\\nvmcp-e2e\\n"; exit 0');

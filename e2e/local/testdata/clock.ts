@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 
-// An MCP server on standard input and output, with one tool that tells when it was started.
+// An MCP server on standard input and output, with one tool that returns the time of its start.
 const at = Date.now();
 const results: Record<string, object> = {
   initialize: {

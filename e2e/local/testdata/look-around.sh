@@ -1,5 +1,5 @@
 #!/bin/sh
-# An MCP server on standard input and output that needs nothing but a shell: tells what it is given. A page of it is at port 8080.
+# An MCP server on standard input and output that needs only a shell, and returns its environment. Port 8080 serves a page.
 mkdir -p /tmp/www && echo here >/tmp/www/index.html && httpd -p 8080 -h /tmp/www
 
 look() {

@@ -1,5 +1,5 @@
-// An MCP server without packages that tells what it is given: on standard input and output, or over HTTP where PORT says so.
-// `--stubborn`: it does not end when it is asked to. `--hungry`: it takes 400 MiB before it does anything.
+// An MCP server without packages that returns its environment, on standard input and output, or over HTTP at PORT.
+// `--stubborn`: it ignores SIGTERM. `--hungry`: it first takes 400 MiB.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ interface Message {
   params?: { protocolVersion?: string; arguments?: Wish };
 }
 
-/** What came of it, or the code of its error. */
+/** Returns the result, or the code of the error. */
 function attempt(work: () => string): string {
   try {
     return work();
@@ -35,7 +35,7 @@ function write(path: string): string {
   return 'written';
 }
 
-/** The status of an answer, or what came of it instead. */
+/** Returns the status of the answer, or the error. */
 async function reach(url: string): Promise<number | string> {
   try {
     return (await fetch(url, { signal: AbortSignal.timeout(10_000) })).status;
@@ -44,7 +44,7 @@ async function reach(url: string): Promise<number | string> {
   }
 }
 
-/** What a line of the process's status says. */
+/** Returns the value of a line of the process's status. */
 const statusOf = (name: string) =>
   new RegExp(`^${name}:\\s*(\\S+)$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
 
