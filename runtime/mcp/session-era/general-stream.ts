@@ -36,7 +36,7 @@ export class GeneralStream implements SessionStream {
   readonly #latest: () => Rooms;
   readonly #client: ClientStream;
   readonly #upstreams = new Map<string, Upstream>();
-  /** Backends whose sessions were opened again, until their streams deliver an event. */
+  /** Backends whose sessions were opened again, until their streams open. */
   readonly #reopened = new Set<string>();
   readonly #keepAlive: NodeJS.Timeout;
 

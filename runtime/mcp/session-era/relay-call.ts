@@ -135,8 +135,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
   }
 
   close(complete: boolean, isBroken = false): void {
-    // If the backend closed the stream before its answer, the client resumes it from the last event with an id: the request stays in
-    // flight.
+    // After an early end of the backend's stream, the client resumes from the last event with an id, and the request stays in flight.
     // Without such an id no answer can follow.
     if (!complete && !this.#resumable) {
       this.fail(callFailure(this.#call.backend.name, isBroken ? 'reset' : 'protocol', true));

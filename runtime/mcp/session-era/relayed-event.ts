@@ -110,7 +110,7 @@ function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean 
   return false;
 }
 
-/** Returns the id text that the gateway minted, for any notation of the id. */
+/** Returns the canonical text of an id, as `mintRequestId` received it. */
 function requestIdText(written: string): string | undefined {
   return idTextOf(parse(written), written);
 }

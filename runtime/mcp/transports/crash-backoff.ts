@@ -1,5 +1,5 @@
 export interface Backoff {
-  /** Milliseconds before the restart after a second crash. Doubles with each crash. */
+  /** Milliseconds before the restart after a repeated crash. Doubles with each crash. */
   readonly first: number;
   readonly last: number;
   /** Milliseconds of service after which earlier crashes no longer count. */

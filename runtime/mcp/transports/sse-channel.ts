@@ -198,7 +198,7 @@ export class SseChannel implements Channel {
     else send();
   }
 
-  /** Fails the call of a failed POST. The time of the call is not measured by it. */
+  /** Fails the call of a failed POST. A timeout of the POST is ignored, because the call has its own deadline. */
   #lose(id: number, failure: CallFailure): void {
     if (failure.reason === 'timeout') return;
     this.#calls.delete(id)?.onEnd(failure);
