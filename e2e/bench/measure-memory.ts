@@ -68,10 +68,7 @@ export async function measureSessions(backend: string, sessions: number): Promis
   }
 }
 
-/**
- * Measures the time from start to ready and the resident memory at that time. Returns milliseconds and bytes of several
- * starts.
- */
+/** Starts the gateway several times. Returns the milliseconds until it is ready, and the resident bytes just after. */
 export async function measureStarts(
   backend: string,
   times: number,

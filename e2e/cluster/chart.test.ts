@@ -142,7 +142,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(answer.stderr).toContain('spec.outgoingAuht: unknown field `outgoingAuht`; did you mean `outgoingAuth`?');
   });
 
-  it('refuses a policy that does not validate, warns of open access, and warns of no reference to a later object', async () => {
+  it('refuses a policy that does not validate, warns of open access, and does not warn of references to later objects', async () => {
     const policies = ['permit(principal, action, resource) when { resource.sise > 1 };'];
     const incomingAuth = {
       type: 'oidc',

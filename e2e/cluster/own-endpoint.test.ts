@@ -125,7 +125,7 @@ describeWithCluster('the endpoint of an MCPServer', (cluster) => {
       expect((await deleteAt({ url: other }, client)).status).toBe(204);
       const status = async (url: string) => (await requestAt({ url }, client, 'ping')).status;
       expect(await status(other)).toBe(404);
-      // The session end reaches the other replicas.
+      // The other replica learns of the session's end a moment later.
       await eventually(
         () => status(one),
         (answered) => answered === 404,

@@ -194,7 +194,7 @@ describeWithCluster('the rights of accounts, by the API server,', (cluster) => {
 
     if (narrow) {
       it(
-        'end at the watched namespaces',
+        'exclude namespaces that it does not watch',
         async () => {
           expect(await allowed(account, strange.name)).toEqual([]);
         },
@@ -233,7 +233,7 @@ describeWithCluster('the rights of accounts, by the API server,', (cluster) => {
     });
   });
 
-  it('include nothing special for a runtime', async () => {
+  it('contain none for a runtime beyond those of every account', async () => {
     const stage = new Stage(cluster, own);
     const operator = await startOperator(cluster, [own.name]);
     try {

@@ -166,7 +166,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     await stage.ready('demo', 120_000);
   }, 180_000);
 
-  it('include an old /status token until the one after it is made', async () => {
+  it('replace an old /status token, and keep the previous one valid until the next replacement', async () => {
     const pods = await podsOf('demo');
     const tokens = async () => {
       const text = (await stage.get('Secret', 'vmcp-demo-sealing'))?.data?.['status-token'] ?? '';

@@ -23,21 +23,21 @@ const keyAs = (headerName: string) =>
 const key = keyAs('X-Key');
 const issuer = shared('MCPOIDCConfig', 'issuer', { type: 'inline', inline: { issuer: 'https://login.example' } });
 const oidcConfigRef = { name: 'issuer', audience: 'tools' };
-/** Returns an incomingAuth that identifies callers by tokens of the cluster. */
+/** Returns an MCPOIDCConfig for the tokens that the cluster issues to its service accounts. */
 const accounts = (serviceAccount?: string) =>
   shared('MCPOIDCConfig', 'accounts', {
     type: 'kubernetesServiceAccount',
     kubernetesServiceAccount: { ...(serviceAccount !== undefined && { serviceAccount }) },
   });
 const EVERYBODY = 'permit(principal, action, resource);';
-/** Returns a ConfigMap of policies that several servers share. */
+/** Returns a ConfigMap of policies that several servers can share. */
 const rules = (...policies: string[]): Written & { data: object } => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'rules' },
   data: { 'authz.json': JSON.stringify({ policies: [EVERYBODY, ...policies] }) },
 });
-/** A backend, with its own endpoint where incomingAuth is set, and without pods: the test reads only its status. */
+/** A remote backend. proxyPort or oidcConfigRef add an endpoint of its own, whose pods the tests do not need. */
 const remote = { remoteUrl: 'https://mcp.example/mcp', replicas: 0 };
 
 describeWithCluster('a shared configuration', (cluster) => {

@@ -134,7 +134,7 @@ describe.each(ERAS)('the gateway with a misbehaving backend, for clients %s', (e
     expect((await tryOut(era, 'slow')).answer.result).toBeDefined();
   });
 
-  it('takes one of two answers', async () => {
+  it('relays only one of two answers', async () => {
     const { answers, text } = await tryOut(era, 'answersTwice');
     expect(answers).toBe(1);
     expect(text).not.toContain('again');

@@ -166,7 +166,7 @@ async function startDeafServer(): Promise<{ port: number; stop: () => Promise<vo
   };
 }
 
-it('leaves a peer that reads nothing after the write timeout', async () => {
+it('the storage fails after the write timeout if its peer reads nothing', async () => {
   const server = await startDeafServer();
   const times = { dial_timeout: '500ms', read_timeout: '60s', write_timeout: '200ms' };
   const storage = await openRedis({ addr: `127.0.0.1:${server.port}`, ...times });

@@ -145,7 +145,7 @@ describe('vmcp up --detach', () => {
     expect(existsSync(join(place.path, '.vmcp/run'))).toBe(false);
   });
 
-  it('has ended: status reports it, and down succeeds again', async () => {
+  it('appears as not running in status after its end, and a second down succeeds', async () => {
     const { code, stderr } = await place.run(['status']);
     expect(code).toBe(3);
     // The hint can be pasted: it has the program's command, and the folder that ran.

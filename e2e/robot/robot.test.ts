@@ -96,7 +96,7 @@ describe('the robot browser as a program', () => {
 });
 
 describe('cookies of the robot browser', () => {
-  it('exclude another host, Secure ones over http, and Lax ones with a foreign form', () => {
+  it('stay away from other hosts, from http if Secure, and from foreign forms if Lax', () => {
     const { cookies } = new Robot();
     const url = new URL('http://127.0.0.1:5/');
     cookies.take(url, ['a=1; Path=/; SameSite=Lax', 'b=2; Path=/; Secure', '__Host-c=3; Path=/', 'd=4; Path=/deep']);
