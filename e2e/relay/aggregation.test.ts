@@ -9,7 +9,7 @@ afterEach(closeAll);
 
 type Aggregation = RunConfigDocument['aggregation'];
 
-/** A backend whose tools say who they are, under which name. */
+/** Starts a backend whose tools answer with its name and theirs. */
 async function telling(who: string, ...names: string[]): Promise<string> {
   const served = await serveFake({
     name: who,
@@ -19,7 +19,7 @@ async function telling(who: string, ...names: string[]): Promise<string> {
   return closing(served).url;
 }
 
-/** Advertised name to what answers there. */
+/** Maps each advertised name to the tool that answers. */
 async function served(aggregation: Aggregation, own: object = {}): Promise<Record<string, string>> {
   const a = { url: await telling('a', 'x', 'y'), ...own };
   const gateway = await gatewayTo({ a, b: await telling('b', 'x', 'z') }, { aggregation });
@@ -65,12 +65,12 @@ describe('the tools of several backends', () => {
     expect(await served(aggregation)).toEqual(expected);
   });
 
-  it('are filtered and renamed by their own backend first', async () => {
+  it('pass the filter and the renaming of their own backend first', async () => {
     const own = { tools_filter: ['x'], tools_override: { x: { name: 'renamed', description: 'Other' } } };
     expect(await served({}, own)).toEqual({ a_renamed: 'a.x', b_x: 'b.x', b_z: 'b.z' });
   });
 
-  it('that are filtered away cannot be called, in either era', async () => {
+  it('reject a call of a filtered tool, in both revisions', async () => {
     const gateway = await gatewayTo(
       { a: await telling('a', 'x', 'y') },
       { aggregation: { tools: [{ workload: 'a', filter: ['y'] }] } },
@@ -81,8 +81,8 @@ describe('the tools of several backends', () => {
   });
 });
 
-describe('a list that depends on what the client can do', () => {
-  it('is not given to a client that can do other things', async () => {
+describe("a list that depends on the client's capabilities", () => {
+  it('reaches only clients with the same capabilities', async () => {
     const backend = closing(
       await servePlain({
         intercept: (_request, response, body) => {
@@ -119,32 +119,35 @@ describe('a list that depends on what the client can do', () => {
   });
 });
 
-describe('an error that a backend answers with another HTTP status', () => {
-  it.each([401, 403, 409, 500, 503])('%d is a JSON-RPC error at 200, or the gateway’s own', async (status) => {
-    const backend = closing(
-      await servePlain({
-        tools: 1,
-        intercept: (_request, response, body) => {
-          if (!body.includes('"tools/call"')) return false;
-          const { id } = JSON.parse(body) as { id: number };
-          response.writeHead(status, {
-            'content-type': 'application/json',
-            'www-authenticate': 'Bearer realm="inner"',
-          });
-          response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'refused' } }));
-          return true;
-        },
-      }),
-    );
-    const gateway = await gatewayTo({ a: backend.url });
-    const client = await SessionClient.open(gateway.url);
-    await client.toolNames();
-    for (const reply of [
-      await client.call('a_tool_0', { text: 'x' }),
-      await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' }),
-    ]) {
-      expect([reply.status, reply.headers['www-authenticate']]).toEqual([200, undefined]);
-      expect(reply.answer.error).toBeDefined();
-    }
-  });
+describe('a backend error with another HTTP status', () => {
+  it.each([401, 403, 409, 500, 503])(
+    '%d becomes a JSON-RPC error at 200, or the gateway’s own error',
+    async (status) => {
+      const backend = closing(
+        await servePlain({
+          tools: 1,
+          intercept: (_request, response, body) => {
+            if (!body.includes('"tools/call"')) return false;
+            const { id } = JSON.parse(body) as { id: number };
+            response.writeHead(status, {
+              'content-type': 'application/json',
+              'www-authenticate': 'Bearer realm="inner"',
+            });
+            response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'refused' } }));
+            return true;
+          },
+        }),
+      );
+      const gateway = await gatewayTo({ a: backend.url });
+      const client = await SessionClient.open(gateway.url);
+      await client.toolNames();
+      for (const reply of [
+        await client.call('a_tool_0', { text: 'x' }),
+        await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' }),
+      ]) {
+        expect([reply.status, reply.headers['www-authenticate']]).toEqual([200, undefined]);
+        expect(reply.answer.error).toBeDefined();
+      }
+    },
+  );
 });

@@ -27,7 +27,7 @@ type Event = z.infer<typeof Event>;
 
 const AUDIT = { audit_config: { enabled: true } };
 
-/** Every event so far; lines of the log stand beside them. */
+/** Returns all audit events so far. The log has other lines between them. */
 const eventsOf = (gateway: ServedGateway): Event[] =>
   gateway
     .log()
@@ -35,7 +35,7 @@ const eventsOf = (gateway: ServedGateway): Event[] =>
     .filter((line) => line.includes('"audit_id"'))
     .map((line) => Event.parse(JSON.parse(line)));
 
-/** The events of this type, as soon as there is one. */
+/** Waits for events of this type, and returns them. */
 async function ofType(gateway: ServedGateway, type: string): Promise<Event[]> {
   const found = () => eventsOf(gateway).filter((event) => event.type === type);
   await until(`an event ${type}`, () => found().length > 0);
@@ -48,7 +48,7 @@ const COMPLETION = {
 };
 const ARGUMENTS = { arg1: 'x', arg2: 'y' };
 
-/** What a client asks for, the type of its event, and what the event says of its target. */
+/** Requests with the type of their event and its target. */
 const ASKED: readonly (readonly [method: string, params: Record<string, unknown>, type: string, target: object])[] = [
   ['tools/list', {}, 'mcp_tools_list', {}],
   ['tools/call', { name: 'a_test_simple_text' }, 'mcp_tool_call', { type: 'tool', name: 'a_test_simple_text' }],
@@ -69,10 +69,10 @@ const ASKED: readonly (readonly [method: string, params: Record<string, unknown>
   ['completion/complete', COMPLETION, 'mcp_completion', {}],
 ];
 
-describe('a request leaves an event of its type, which says what it was about', () => {
+describe('the audit log of requests', () => {
   const start = async () => gatewayTo({ a: closing(await serveEverything()).url }, AUDIT);
 
-  it.each(ASKED)('%s, with a session and without', async (method, params, type, target) => {
+  it.each(ASKED)('records %s, with a session and without', async (method, params, type, target) => {
     const gateway = await start();
     const client = await SessionClient.open(gateway.url);
     expect((await client.request(method, params)).answer).toMatchObject({ result: {} });
@@ -84,7 +84,7 @@ describe('a request leaves an event of its type, which says what it was about', 
     expect(revisions.map(({ metadata: { revision } }) => revision)).toEqual(['2025-11-25', '2026-07-28']);
   });
 
-  it('tells the path that was asked and how the client sends its messages', async () => {
+  it("records the requested path and the client's transport", async () => {
     const url = closing(await serveEverything()).url;
     const gateway = await gatewayTo({ a: url }, { ...AUDIT, proxy_mode: 'sse', endpoint_prefix: '/team' });
     const client = new Client({ name: 'old', version: '1' });
@@ -99,7 +99,7 @@ describe('a request leaves an event of its type, which says what it was about', 
     expect(gateway.log()).not.toContain('sessionId=');
   });
 
-  it('initialize with who asks, ping, a notification, and the end of a session', async () => {
+  it('records initialize with the client, ping, a notification, and the end of a session', async () => {
     const gateway = await start();
     const client = await SessionClient.open(gateway.url);
     const [initialize] = await ofType(gateway, 'mcp_initialize');
@@ -116,8 +116,8 @@ describe('a request leaves an event of its type, which says what it was about', 
   });
 });
 
-describe('a change of what is in force leaves an event', () => {
-  it('of the policies, of the configuration, and of one that is refused', async () => {
+describe('the audit log of changes', () => {
+  it('records new policies, a new configuration and a refused one', async () => {
     const backends = { a: closing(await servePlain({ tools: 1 })).url };
     const deciding = (policy: string) => ({ authz: { policies: [policy] }, ...AUDIT });
     const gateway = await gatewayTo(backends, deciding('permit(principal, action, resource);'));

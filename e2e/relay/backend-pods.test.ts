@@ -9,11 +9,11 @@ afterEach(closeAll);
 
 interface Pod extends PlainBackend {
   readonly address: string;
-  /** The Host header of each call, and the session it belongs to. */
+  /** Host header and session of each call. */
   readonly calls: { host: string | undefined; session: unknown }[];
 }
 
-/** Pods of one backend: the same port at addresses of their own. */
+/** Starts pods of one backend: the same port at different addresses. */
 async function startPods(count: number): Promise<Pod[]> {
   const pods: Pod[] = [];
   for (let nr = 1; nr <= count; nr += 1) pods.push(await startPod(`127.0.0.${nr}`, pods[0]?.port));
@@ -30,7 +30,7 @@ async function startPod(address: string, port = 0): Promise<Pod> {
   return closing({ ...pod, address, calls });
 }
 
-/** A gateway in front of them; `names` is what the name of the pods has at the moment. */
+/** Starts a gateway in front of the pods. `names`: the current addresses behind the pods' host name. */
 async function gatewayToPods(pods: readonly Pod[], names: { addresses: string[] }) {
   const [first] = pods;
   const backends = { one: { url: first!.url, pods_host: 'one-pods.team.svc' } };
@@ -45,7 +45,7 @@ const call = async (client: SessionClient) => (await client.call('one_tool_0', {
 const addressesOf = (pods: readonly Pod[]) => ({ addresses: pods.map(({ address }) => address) });
 
 describe('a backend with several pods', () => {
-  it('has its sessions at all of them in turn, and each stays where it began', async () => {
+  it('gets new sessions at its pods in turn, and each stays where it began', async () => {
     const pods = await startPods(3);
     const gateway = await gatewayToPods(pods, addressesOf(pods));
     const clients = [];
@@ -55,18 +55,18 @@ describe('a backend with several pods', () => {
     const used = pods.map(({ calls }) => new Set(calls.map(({ session }) => session)).size);
     expect(used.reduce((sum, sessions) => sum + sessions)).toBe(6);
     expect(Math.min(...used)).toBeGreaterThan(0);
-    // Virtual hosts and certificates are those of the Service.
+    // Host header and certificate checks use the Service's name.
     const { host } = new URL(pods[0]!.url);
     expect(new Set(pods.flatMap(({ calls }) => calls.map((one) => one.host)))).toEqual(new Set([host]));
   });
 
-  it('one of which is gone loses no call: its sessions are opened at another', async () => {
+  it('loses no call with a pod: its sessions open again at another one', async () => {
     const pods = await startPods(3);
     const names = addressesOf(pods);
     const gateway = await gatewayToPods(pods, names);
     const clients = [];
     for (let nr = 0; nr < 6; nr += 1) clients.push(await SessionClient.open(gateway.url));
-    // Before its name says so.
+    // The host name still includes the pod.
     await pods[1]!.close();
     const before = pods.map(({ calls }) => calls.length);
     for (let turn = 0; turn < 3; turn += 1)
@@ -76,7 +76,7 @@ describe('a backend with several pods', () => {
     expect(pods.map(({ calls }, nr) => calls.length - before[nr]!)[1]).toBe(0);
   });
 
-  it('sends nothing of a session to whoever has its pod’s address later', async () => {
+  it('gets no data of a session at an address that another program has taken over', async () => {
     const pods = await startPods(2);
     const names = { addresses: [pods[1]!.address] };
     const gateway = await gatewayToPods(pods, names);
@@ -85,14 +85,14 @@ describe('a backend with several pods', () => {
     const before = pods[1]!.calls.length;
     expect(before).toBe(1);
     names.addresses = [pods[0]!.address];
-    // The name is looked up every 4 s.
+    // The gateway looks the name up every 4 s.
     await sleep(4_500);
     expect((await call(client)).result).toBeDefined();
     expect(pods[1]!.calls).toHaveLength(before);
     expect(pods[0]!.calls).toHaveLength(1);
   });
 
-  it('that nobody knows by address is reached by its URL, and a name that fails for a moment changes nothing', async () => {
+  it('works by its URL without pod addresses, and ignores a short failure of name resolution', async () => {
     const pods = await startPods(2);
     const names = { addresses: [] as string[] };
     const gateway = await gatewayToPods(pods, names);
@@ -108,7 +108,7 @@ describe('a backend with several pods', () => {
     expect(pods[1]!.calls).toHaveLength(2);
   });
 
-  it('gets several pods while it runs', async () => {
+  it('gets several pods at run time', async () => {
     const pods = await startPods(2);
     const gateway = await gatewayTo(
       { one: pods[0]!.url },

@@ -26,8 +26,8 @@ const backendsOf = async (gateway: ServedGateway) => {
 };
 const quick = { health_check_interval: '1s', unhealthy_threshold: 1 };
 
-describe('a backend that is started again', () => {
-  it('has forgotten its sessions: its list and its stream come back in sessions that are open', async () => {
+describe('a restarted backend', () => {
+  it('gets its list and its stream back in open sessions, although it has forgotten them', async () => {
     const absent = await reserveAbsent({ tools: 1 });
     await absent.comeBack();
     const gateway = await gatewayTo({ a: absent.url }, { operational: { failure_handling: quick } });
@@ -37,11 +37,11 @@ describe('a backend that is started again', () => {
     await knows('a_tool_0');
     await absent.leave();
     await until('it is away', async () => (await backendsOf(gateway))[0]?.phase === 'unavailable');
-    // Its last list stands in.
+    // The gateway still shows the last list.
     expect(await client.toolNames()).toEqual(['a_tool_0']);
     const again = await absent.comeBack();
     await knows('a_tool_0');
-    // Only a notification makes the gateway ask again: the list is believed for a minute otherwise.
+    // Only a notification makes the gateway list again, because a list is valid for a minute.
     for (let i = 0; i < 50 && (await client.toolNames()).length < 2; i++) {
       again.setTools(2);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -53,7 +53,7 @@ describe('a backend that is started again', () => {
 });
 
 describe('a session that its backend has forgotten', () => {
-  it('is opened again once for all calls that find out at the same time, and none is lost', async () => {
+  it('opens again once for all calls that notice at the same time, and loses none', async () => {
     const absent = await reserveAbsent({ tools: 1 });
     await absent.comeBack();
     const gateway = await gatewayTo({ a: absent.url });
@@ -67,7 +67,7 @@ describe('a session that its backend has forgotten', () => {
     await absent.leave();
   });
 
-  it('is opened again once where one of them finds out late', async () => {
+  it('opens again once if one call notices late', async () => {
     const backend = closing(await forgetful());
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -80,7 +80,7 @@ describe('a session that its backend has forgotten', () => {
     expect(backend.opened() - before).toBe(1);
   });
 
-  it('is subscribed again to the resources that its client wants to hear of', async () => {
+  it('subscribes again to the resources of its client', async () => {
     const backend = closing(await forgetful());
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -95,11 +95,11 @@ describe('a session that its backend has forgotten', () => {
   });
 });
 
-/** A backend with resources that can forget its sessions. A call whose text is `late` learns of it late. */
+/** Starts a backend with resources that can forget its sessions. A call whose text is `late` gets its 404 late. */
 async function forgetful() {
   const sessions = new Set<string>();
   const subscribed: string[] = [];
-  /** Sessions of clients; the gateway has its own. */
+  /** Number of sessions for clients, without the gateway's own. */
   let opened = 0;
   const capabilities = { tools: {}, resources: { subscribe: true } };
   const results: Record<string, object> = {
@@ -141,8 +141,8 @@ async function forgetful() {
   };
 }
 
-describe('status', () => {
-  it('says which clients do not see a backend that speaks one era only, and their lists leave it out', async () => {
+describe('the status', () => {
+  it('names the clients that do not see a backend with one revision, and their lists omit it', async () => {
     const both = closing(await servePlain({ tools: 1 }));
     const older = closing(await serveMisbehaving('html', { tools: 1, methods: ['server/discover'] }));
     const newer = closing(await serveMisbehaving('html', { tools: 1, methods: ['initialize'] }));
@@ -171,7 +171,7 @@ describe('status', () => {
     expect((await sendStateless(gateway.url, 'tools/call', { name: 'older_tool_0' })).answer.error?.code).toBe(-32602);
   });
 
-  it('says why a backend is away', async () => {
+  it('says why a backend is unavailable', async () => {
     const absent = await reserveAbsent();
     const garbage = closing(await serveMisbehaving('garbage', { methods: ['*'] }));
     const gateway = await gatewayTo({ absent: absent.url, garbage: garbage.url });
@@ -188,7 +188,7 @@ describe('the status of a backend', () => {
     return Date.parse(text ?? '');
   };
 
-  it('says when it was asked last, which goes on, and since when it is as it is, which stays until it is not', async () => {
+  it('shows the time of the last probe, and the time of the last transition until the next one', async () => {
     const absent = await reserveAbsent({ tools: 1 });
     await absent.comeBack();
     closing({ close: () => absent.leave() });
@@ -212,14 +212,14 @@ describe('the status of a backend', () => {
 describe('partial_failure_mode', () => {
   const failing = { operational: { failure_handling: { partial_failure_mode: 'fail' as const } } };
 
-  it('best_effort leaves out what a failing backend has', async () => {
+  it('best_effort omits the items of a failing backend', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const bad = closing(await serveMisbehaving('serverError', { tools: 1, methods: ['tools/list'] }));
     const gateway = await gatewayTo({ good: good.url, bad: bad.url });
     expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['good_tool_0']);
   });
 
-  it('fail lets a list fail that a backend does not answer, and says which', async () => {
+  it('fail makes a list fail if a backend does not answer, and names the backend', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const bad = closing(await serveMisbehaving('serverError', { tools: 1, methods: ['tools/list'] }));
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, failing);
@@ -229,7 +229,7 @@ describe('partial_failure_mode', () => {
     expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
   });
 
-  it('fail lets initialize and lists fail where a backend is away', async () => {
+  it('fail makes initialize and lists fail if a backend is unavailable', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const absent = await reserveAbsent();
     const gateway = await gatewayTo({ good: good.url, away: absent.url }, failing);
@@ -240,17 +240,17 @@ describe('partial_failure_mode', () => {
   });
 });
 
-describe('a backend that nobody knows yet', () => {
+describe('a backend before its first probe', () => {
   it.each([
     ['fail', 'lets nobody connect before it was asked', /backend late cannot be reached/],
     ['best_effort', 'stops nobody', undefined],
-  ] as const)('with partial_failure_mode %s %s', async (partial_failure_mode, _what, refused) => {
+  ] as const)('follows partial_failure_mode %s: it %s', async (partial_failure_mode, _what, refused) => {
     const handling = { partial_failure_mode, health_check_timeout: '1m' };
     const operational = { operational: { failure_handling: handling } };
     const good = closing(await servePlain({ tools: 1 }));
     const late = closing(await serveMisbehaving('hang', { tools: 1, methods: ['*'] }));
     const gateway = await gatewayTo({ good: good.url }, operational);
-    // It resolves when all were asked, which is a minute from now.
+    // The promise resolves after the probes of all backends, in a minute.
     void gateway.reconfigure(configTo({ good: good.url, late: late.url }, operational));
     const phases = () => gateway.runtime.gateway.rooms.backends.all.map(({ health }) => health.phase);
     expect(
@@ -266,7 +266,7 @@ describe('a backend that nobody knows yet', () => {
 });
 
 describe('the circuit breaker', () => {
-  it('counts live calls, refuses at once while it is open, and closes when a trial succeeds', async () => {
+  it('counts live calls, refuses at once while it is open, and closes after a successful trial', async () => {
     const backend = closing(await serveMisbehaving('serverError', { tools: 1 }));
     const failure_handling = { circuit_breaker: { enabled: true, failure_threshold: 2, timeout: '1s' } };
     const gateway = await gatewayTo({ a: backend.url }, { operational: { failure_handling } });
@@ -275,7 +275,7 @@ describe('the circuit breaker', () => {
     for (let i = 0; i < 2; i++) expect((await client.call('a_tool_0', { text: 'x' })).answer.error).toBeDefined();
     const before = backend.counts.get('http');
     for (let i = 0; i < 5; i++) expect((await client.call('a_tool_0', { text: 'x' })).status).toBe(200);
-    // Probes go on; calls do not.
+    // Probes continue while calls stop.
     expect((backend.counts.get('http') ?? 0) - (before ?? 0)).toBeLessThan(5);
     backend.behaveLike(undefined);
     await new Promise((resolve) => setTimeout(resolve, 1_050));
@@ -283,7 +283,7 @@ describe('the circuit breaker', () => {
   });
 });
 
-/** A backend that answers calls of tools rightly, and those that come while it holds them when they are released. */
+/** Starts a backend that answers tool calls. While it holds, calls wait until their release. */
 async function holdingBackend() {
   const held: (() => void)[] = [];
   let holds = false;
@@ -305,15 +305,15 @@ async function holdingBackend() {
   return { url: backend.url, hold, release };
 }
 
-describe('load', () => {
-  it('beyond concurrency and queue is refused at once, for that backend alone', async () => {
+describe('the load limit', () => {
+  it('refuses calls beyond concurrency and queue at once, for that backend only', async () => {
     const full = await holdingBackend();
     const good = closing(await servePlain({ tools: 1 }));
     const concurrency = { per_backend: 1, queue: 1 };
     const gateway = await gatewayTo({ full: full.url, good: good.url }, { operational: { concurrency } });
     const client = await SessionClient.open(gateway.url);
     const call = (name: string) => client.call(`${name}_tool_0`, { text: 'x' });
-    // From then on nothing is under way there for the session itself: what opens it counts as a call does.
+    // The session itself has no running request there any more. The request that opens it counts like a call.
     expect((await call('full')).answer.result).toBeDefined();
     const fullOne = gateway.runtime.gateway.rooms.backends.all.find(({ name }) => name === 'full');
     await until('nothing under way', () => fullOne?.running === 0);
@@ -327,7 +327,7 @@ describe('load', () => {
     expect(answers.map(({ error }) => error?.data?.reason)).toEqual(['busy', 'busy', undefined, undefined]);
   });
 
-  it('of open streams does not use up the calls', async () => {
+  it('does not count open streams', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url }, { operational: { concurrency: { per_backend: 2, queue: 0 } } });
     const clients = [];
@@ -340,7 +340,7 @@ describe('load', () => {
 });
 
 describe('the deadline of a call', () => {
-  it('is that of its backend, and ends a call that gives no sign of life', async () => {
+  it('comes from its backend, and ends a silent call', async () => {
     const hanging = closing(await serveMisbehaving('hang', { tools: 1 }));
     const gateway = await gatewayTo(
       { a: hanging.url, b: hanging.url },
@@ -353,7 +353,7 @@ describe('the deadline of a call', () => {
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  it('begins anew with each message of the call', async () => {
+  it('starts again with each message of the call', async () => {
     const [every, signs] = [200, 12];
     const lively = closing(
       await servePlain({
@@ -383,7 +383,7 @@ describe('the deadline of a call', () => {
 });
 
 describe('a kept connection', () => {
-  it('is used for many calls', async () => {
+  it('serves many calls', async () => {
     const sockets = new Set<unknown>();
     const backend = closing(
       await servePlain({
@@ -400,7 +400,7 @@ describe('a kept connection', () => {
     expect(sockets.size).toBeLessThanOrEqual(2);
   });
 
-  it('that the backend closes just as a call goes out is no error, where the call may be repeated', async () => {
+  it('causes no error if the backend closes it during a call that may be repeated', async () => {
     const used = new WeakSet<object>();
     const broken: string[] = [];
     const tool = (name: string, readOnlyHint: boolean) => ({
@@ -415,7 +415,7 @@ describe('a kept connection', () => {
         0,
         (request, _response, body) => {
           const isCall = body.includes('tools/call');
-          // A call on a connection that has served before meets its end, and so does each one that writes.
+          // Ends each call on a connection that has served before, and each call that writes.
           const isWrite = body.includes('"write"');
           if (isCall && (isWrite || used.has(request.socket))) {
             broken.push(isWrite ? 'write' : 'look');
@@ -433,7 +433,7 @@ describe('a kept connection', () => {
     await client.toolNames();
     expect((await client.call('a_look')).answer.result).toBeDefined();
     expect(broken).toEqual(['look']);
-    // What may have been done already is not done again: an error that says so, and no HTTP error.
+    // The runtime does not repeat a call that may have had an effect. It returns a clear error, not an HTTP error.
     const reply = await client.call('a_write');
     expect(broken).toEqual(['look', 'write']);
     expect(reply.status).toBe(200);

@@ -19,7 +19,7 @@ const base = {
   backends: [],
 };
 
-/** Starts the runtime with this text as its configuration, until it ends by itself. */
+/** Starts the runtime with this text as its configuration. Returns after its end. */
 async function start(text: string, ...flags: string[]): Promise<{ code: number | null; output: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bad-'));
   closing({ close: () => rm(folder, { recursive: true }) });
@@ -35,7 +35,7 @@ async function start(text: string, ...flags: string[]): Promise<{ code: number |
 }
 const startWith = (more: object) => start(JSON.stringify({ ...base, ...more }, undefined, 2));
 
-describe('a run configuration that cannot be served ends the start with what is wrong', () => {
+describe('an invalid run configuration', () => {
   const documents: [name: string, more: object, message: RegExp][] = [
     ['of another version', { schema_version: 'v9.9.9' }, /schema_version.*v0\.1\.0/],
     ['with a misspelt key inside', { listen: { port: 0, privat_port: 1 } }, /privat_port/],
@@ -46,14 +46,14 @@ describe('a run configuration that cannot be served ends the start with what is 
     ],
     ['with a policy that is none', { authz: { policies: ['permit(principal, action'] } }, /polic/i],
   ];
-  it.each(documents)('%s', async (_name, more, message) => {
+  it.each(documents)('ends the start with its problem: %s', async (_name, more, message) => {
     const { code, output } = await startWith(more);
     expect(code).toBe(1);
     expect(output).toMatch(message);
     expect(output).not.toMatch(/\n\s+at /);
   });
 
-  it('of which nobody who may write the Secret of the server has made a mark', async () => {
+  it("ends the start if the server's Secret has no allowed digest for it", async () => {
     const { code, output } = await start(JSON.stringify(base), '--marks', tmpdir());
     expect(code).toBe(1);
     expect(output).toMatch(
@@ -61,7 +61,7 @@ describe('a run configuration that cannot be served ends the start with what is 
     );
   });
 
-  it('whose port is in use, with the remedy', async () => {
+  it('ends the start with the remedy if its port is in use', async () => {
     const taken = closing(await servePlain());
     const { code, output } = await startWith({ listen: { port: taken.port, private_port: 0 } });
     expect(code).toBe(1);
@@ -72,8 +72,8 @@ describe('a run configuration that cannot be served ends the start with what is 
   });
 });
 
-describe('a backend that is not well from the start', () => {
-  it('leaves the others as they are, and status says of each what is wrong', async () => {
+describe('a failing backend', () => {
+  it('does not affect the others, and its status names its problem', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const serve = async (how: Parameters<typeof serveMisbehaving>[0]) =>
       closing(await serveMisbehaving(how, { methods: ['*'] })).url;

@@ -32,7 +32,7 @@ async function gatewayBefore(kind: Kind) {
 }
 
 describe.each<Kind>(['streamable-http', 'sse', 'stdio'])('the calls at a backend over %s', (kind) => {
-  it('stand in status and metrics, and make it degraded while they take all places', async () => {
+  it('appear in status and metrics, and make the backend degraded while they use all slots', async () => {
     const gateway = await gatewayBefore(kind);
     const privatePort = `http://127.0.0.1:${gateway.runtime.address.privatePort}`;
     const shown = async () => {
@@ -46,7 +46,7 @@ describe.each<Kind>(['streamable-http', 'sse', 'stdio'])('the calls at a backend
     const cancel = new AbortController();
     const params = { name: 'a_patient', arguments: { ms: 600_000 } };
     const hold = async () => {
-      // The gateway may list something at the same time: then one call is refused at first.
+      // The gateway may list at the same time, so that one call is refused at first.
       while (!cancel.signal.aborted) {
         await client.callTool(params, undefined, { signal: cancel.signal }).catch(() => undefined);
         await sleep(50);

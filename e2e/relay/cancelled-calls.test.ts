@@ -31,7 +31,7 @@ async function gatewayBefore(sdk: Sdk, kind: Kind, more: Parameters<typeof gatew
   return gatewayTo({ a: { url: server.url, transport } }, more);
 }
 
-/** What a client fetched: method, whether it resumes a stream, and how the gateway answered. */
+/** Records a client's fetches: method, whether it resumes a stream, and the gateway's answer. */
 function watchedFetch() {
   const seen: { method: string; resumes: boolean; status: number; rpc: string }[] = [];
   let calls = 0;
@@ -88,12 +88,12 @@ const BACKENDS: [name: string, sdk: Sdk, kind: Kind][] = [
   ['1.x over SSE', 'old', { transport: 'sse' }],
   ['1.x over stdio, a process for each session', 'old', 'stdio'],
   ['2.x over stdio, one process for all', 'new', 'shared stdio'],
-  // Skipped without the Python SDK, as `make test` says.
+  // Skipped without the Python SDK. `make test` prints that.
   ...(existsSync(PYTHON_INSTALLED) ? PYTHON_BACKENDS : []),
 ];
 
 describe.each(BACKENDS)('a call that its client cancels, at a backend of the SDK %s', (_name, sdk, kind) => {
-  it.each(['old', 'new'] as const)('ends everywhere, and the session of the %s client goes on', async (version) => {
+  it.each(['old', 'new'] as const)('ends everywhere, and the session of the %s client continues', async (version) => {
     const gateway = await gatewayBefore(sdk, kind);
     const { seen, watched } = watchedFetch();
     const { call, count, problems } = await clientOf(version, gateway, { fetch: watched });
@@ -118,24 +118,21 @@ describe.each(BACKENDS)('a call that its client cancels, at a backend of the SDK
 });
 
 describe('calls that their clients cancel', () => {
-  it.each(['old', 'new'] as const)(
-    'leave no place taken, with connections of %s clients left open',
-    async (version) => {
-      const gateway = await gatewayBefore('old', {});
-      const { call } = await clientOf(version, gateway);
-      for (let round = 0; round < 8; round++) {
-        const cancels = Array.from({ length: 40 }, () => new AbortController());
-        const calls = cancels.map(({ signal }) => call('slow', LONG, signal).catch(() => 'cancelled'));
-        await until('the calls', () => running(gateway) === 40);
-        for (const cancel of cancels) cancel.abort();
-        expect(new Set(await Promise.all(calls))).toEqual(new Set(['cancelled']));
-        await until('their places', () => running(gateway) === 0);
-      }
-      expect(await call('echo', { text: 'still served' })).toBe('still served');
-    },
-  );
+  it.each(['old', 'new'] as const)('free all slots, with connections of %s clients left open', async (version) => {
+    const gateway = await gatewayBefore('old', {});
+    const { call } = await clientOf(version, gateway);
+    for (let round = 0; round < 8; round++) {
+      const cancels = Array.from({ length: 40 }, () => new AbortController());
+      const calls = cancels.map(({ signal }) => call('slow', LONG, signal).catch(() => 'cancelled'));
+      await until('the calls', () => running(gateway) === 40);
+      for (const cancel of cancels) cancel.abort();
+      expect(new Set(await Promise.all(calls))).toEqual(new Set(['cancelled']));
+      await until('their places', () => running(gateway) === 0);
+    }
+    expect(await call('echo', { text: 'still served' })).toBe('still served');
+  });
 
-  it.each(['old', 'new'] as const)('leave no place taken where the %s client cancels at once', async (version) => {
+  it.each(['old', 'new'] as const)('free all slots if the %s client cancels at once', async (version) => {
     const gateway = await gatewayBefore('old', {});
     const { seen, begun, watched } = watchedFetch();
     const { call } = await clientOf(version, gateway, { fetch: watched });
@@ -149,7 +146,7 @@ describe('calls that their clients cancel', () => {
     await until('their places', () => running(gateway) === 0);
   });
 
-  it('end at a backend whose places are all taken', async () => {
+  it('end at a backend without a free slot', async () => {
     const server = await startSdkServer('old');
     closing({ close: server.stop });
     const gateway = await gatewayTo({ a: server.url }, { operational: { concurrency: { per_backend: 4, queue: 0 } } });
@@ -163,7 +160,7 @@ describe('calls that their clients cancel', () => {
     await until('the end of what was asked first', () => running(gateway) === 0);
     const cancel = new AbortController();
     const calls: Promise<string>[] = [];
-    // The lists of the gateway itself may take a place for a moment.
+    // The gateway's own lists may use a slot for a moment.
     await until('the calls', async () => {
       if (running(gateway) !== 4) calls.push(call('patient', LONG, cancel.signal).catch(() => 'cancelled'));
       return (await counted())?.begun === 4;
@@ -174,7 +171,7 @@ describe('calls that their clients cancel', () => {
     await until('their end at the backend', async () => (await counted())?.aborted === 4);
   });
 
-  it('end by the closed stream in 2026-07-28', async () => {
+  it('end when the stream closes in 2026-07-28', async () => {
     const gateway = await gatewayBefore('new', {});
     const { call, count } = await clientOf('new', gateway, { revision: '2026-07-28' });
     const cancel = new AbortController();
@@ -187,7 +184,7 @@ describe('calls that their clients cancel', () => {
     await until('its place', () => running(gateway) === 0);
   });
 
-  it('end for clients of the HTTP+SSE transport without a word', async () => {
+  it('end without an answer for clients of the HTTP+SSE transport', async () => {
     const gateway = await gatewayBefore('old', {}, { proxy_mode: 'sse' });
     const url = new URL(`${gateway.origin}/sse`);
     const client = closing(await connectOldClient(url, { transport: 'sse' }));

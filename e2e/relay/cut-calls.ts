@@ -1,13 +1,13 @@
-/** A fetch whose calls of tools lose their streams. */
+/** A fetch that cuts the streams of tool calls. */
 export interface CutCalls {
   fetch: typeof fetch;
-  /** How often a stream was resumed. */
+  /** Returns how often the client resumed a stream. */
   resumed: () => number;
 }
 
 const EVENT_END = '\n\n';
 
-/** Ends the stream of each call of a tool behind its first event, as a proxy may do. SDK clients resume it. */
+/** Ends the stream of each tool call after its first event, as a proxy may do. SDK clients resume it. */
 export function cutCalls(): CutCalls {
   let resumed = 0;
   return {

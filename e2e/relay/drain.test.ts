@@ -25,7 +25,7 @@ const INITIALIZE = JSON.stringify({
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 });
 
-/** A request on a connection of its own: when that is made, and the status of the answer. */
+/** Sends a request on a new connection. Returns promises of the connection and of the answer's status. */
 function initialize(url: string): { connected: Promise<unknown>; status: Promise<number | undefined> } {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const asked = request(url, { method: 'POST', agent: false, headers });
@@ -35,41 +35,38 @@ function initialize(url: string): { connected: Promise<unknown>; status: Promise
   return { connected, status };
 }
 
-describe('at the end', () => {
+describe('the end of the runtime', () => {
   it.each([
     ['short', 500, 0],
-    // A client that is slow, or far from the news, comes back over its connection only after seconds.
+    // A slow or distant client uses its connection again only after seconds.
     ['long', 25_000, 2_500],
-  ])(
-    'a client whose connection is idle is answered once more on it, and told to leave: %s time',
-    async (_, drain, idle) => {
-      const gateway = await gatewayTo({}, {}, { drain });
-      const client = await SessionClient.open(gateway.url);
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      const ping = () =>
-        new Promise<IncomingMessage>((resolve, reject) => {
-          const asked = request(gateway.url, {
-            ...{ method: 'POST', agent },
-            headers: {
-              'content-type': 'application/json',
-              accept: 'application/json, text/event-stream',
-              ...client.headers,
-            },
-          });
-          asked.on('response', (response) => response.resume().once('end', () => resolve(response)));
-          asked.on('error', reject).end(client.message('ping'));
+  ])('answers a client once more on its idle connection, with Connection: close: %s time', async (_, drain, idle) => {
+    const gateway = await gatewayTo({}, {}, { drain });
+    const client = await SessionClient.open(gateway.url);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ping = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const asked = request(gateway.url, {
+          ...{ method: 'POST', agent },
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            ...client.headers,
+          },
         });
-      expect((await ping()).headers.connection).toBe('keep-alive');
-      const stopped = gateway.runtime.stop();
-      await sleep(idle);
-      const last = await ping();
-      expect([last.statusCode, last.headers.connection]).toEqual([200, 'close']);
-      await stopped;
-      agent.destroy();
-    },
-  );
+        asked.on('response', (response) => response.resume().once('end', () => resolve(response)));
+        asked.on('error', reject).end(client.message('ping'));
+      });
+    expect((await ping()).headers.connection).toBe('keep-alive');
+    const stopped = gateway.runtime.stop();
+    await sleep(idle);
+    const last = await ping();
+    expect([last.statusCode, last.headers.connection]).toEqual([200, 'close']);
+    await stopped;
+    agent.destroy();
+  });
 
-  it('calls under way finish, new connections are refused, and streams are ended', async () => {
+  it('lets running calls finish, refuses new connections, and ends streams', async () => {
     const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 300 }));
     const gateway = await gatewayTo({ a: slow.url });
     const client = await SessionClient.open(gateway.url);
@@ -79,13 +76,13 @@ describe('at the end', () => {
     const subscription = await openStream(gateway.url, headers, body);
     await subscription.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
     const call = client.call('a_tool_0', { text: 'x' });
-    // With the stream and the subscription.
+    // The call, the stream and the subscription.
     await until('the call', () => gateway.runtime.gateway.rooms.running.size === 3);
     const started = performance.now();
     const stopped = gateway.runtime.stop();
     await until('refusals', () => isRefused(gateway.runtime.address.port));
     expect((await call).answer.result).toBeDefined();
-    // The result ends a subscription.
+    // A result ends a subscription.
     expect(await subscription.waitFor(({ result }) => result !== undefined)).toMatchObject({
       id: 1,
       result: { resultType: 'complete' },
@@ -95,7 +92,7 @@ describe('at the end', () => {
     stream.close();
   });
 
-  it('connections that were made while the process was paused are served, though it is told to end before it accepted them', async () => {
+  it('serves connections opened while the process was paused, although SIGTERM came before it accepted them', async () => {
     const gateway = await startGateway(configTo({}));
     closing({ close: () => gateway.stop() });
     process.kill(gateway.pid, 'SIGSTOP');
@@ -107,7 +104,7 @@ describe('at the end', () => {
     expect(await gateway.ended).toBe(0);
   });
 
-  it('whoever asks for the end a second time waits for the same end', async () => {
+  it('comes once, and a second stop waits for it', async () => {
     const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 300 }));
     const gateway = await gatewayTo({ a: slow.url });
     const client = await SessionClient.open(gateway.url);
@@ -125,7 +122,7 @@ describe('at the end', () => {
     await first;
   });
 
-  it('an answer that is still on its way to a slow client arrives whole', async () => {
+  it('sends the whole answer to a slow client', async () => {
     const bytes = 12_000_000;
     const backend = closing(
       await servePlain({
@@ -169,7 +166,7 @@ describe('at the end', () => {
     expect(await read).toBeGreaterThan(bytes);
   });
 
-  it('a call that does not end is cut off when the time for it is over', async () => {
+  it('cuts off a call that exceeds the drain time', async () => {
     const hanging = closing(await serveMisbehaving('hang', { tools: 1 }));
     const gateway = await gatewayTo({ a: hanging.url });
     const client = await SessionClient.open(gateway.url);

@@ -27,7 +27,7 @@ const isMethod =
   (message: Rpc): boolean =>
     message.method === method;
 
-/** Sends a request whose answer is a stream, and hands the stream over while it is open. */
+/** Sends a request with a streamed answer. Returns the open stream. */
 function begin(client: SessionClient, id: number, method: string, params: object): Promise<OpenStream> {
   return openStream(client.url, client.headers, JSON.stringify({ jsonrpc: '2.0', id, method, params }));
 }
@@ -46,7 +46,7 @@ describe.each(['2025-11-25', '2025-06-18', '2025-03-26'])('a client of %s', (rev
     expect(tools).toEqual(expect.arrayContaining(['a_test_simple_text', 'b_test_simple_text']));
     const prompts = namesOf((await client.request('prompts/list')).answer.result?.prompts);
     expect(prompts).toEqual(expect.arrayContaining(['a_test_simple_prompt', 'b_test_simple_prompt']));
-    // Their URIs are the same, so each is there once.
+    // Both backends have the same URIs, so each appears once.
     const resources = namesOf((await client.request('resources/list')).answer.result?.resources, 'uri');
     expect(resources.filter((uri) => uri === 'test://static-text')).toHaveLength(1);
     const templates = (await client.request('resources/templates/list')).answer.result?.resourceTemplates;
@@ -93,7 +93,7 @@ describe('a client of 2026-07-28', () => {
     });
   });
 
-  it('is asked for input, and its answers and the state go back to the backend that asked', async () => {
+  it('gets a request for input, and its answers and the state return to the asking backend', async () => {
     const gateway = await gatewayTo({ a: await everything(), b: await everything() });
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } };
     const name = 'b_test_input_required_result_multi_round';
@@ -106,12 +106,12 @@ describe('a client of 2026-07-28', () => {
     }
     const done = await sendStateless(gateway.url, 'tools/call', params);
     expect(JSON.stringify(done.answer.result)).toContain('Both steps are done.');
-    // Another backend of the same code did not sign this state.
+    // Another backend of the same program has not signed this state.
     const other = await sendStateless(gateway.url, 'tools/call', { ...params, name: name.replace('b_', 'a_') });
     expect(JSON.stringify(other.answer)).not.toContain('Both steps are done.');
   });
 
-  it('gets progress and logs in the stream of the request that they belong to', async () => {
+  it('gets progress and logs in the stream of their request', async () => {
     const gateway = await gatewayTo({ a: await everything() });
     const params = { name: 'a_test_tool_with_progress', arguments: {}, _meta: { progressToken: 'p-1' } };
     const { messages } = await sendStateless(gateway.url, 'tools/call', params);
@@ -120,7 +120,7 @@ describe('a client of 2026-07-28', () => {
     expect(messages.at(-1)?.result).toBeDefined();
   });
 
-  it('cancels by closing the stream, which closes that of the backend', async () => {
+  it("cancels by closing the stream, which closes the backend's stream", async () => {
     const hanging = closing(await serveMisbehaving('hang', { tools: 1 }));
     const gateway = await gatewayTo({ a: hanging.url });
     await sendStateless(gateway.url, 'tools/list');
@@ -139,7 +139,7 @@ describe('a client of 2026-07-28', () => {
     expect(running.size).toBe(0);
   });
 
-  it('hears of resources and lists of all its backends on one stream', async () => {
+  it('gets updates of resources and lists of all its backends on one stream', async () => {
     const plain = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: await everything(), b: plain.url });
     const uri = 'test://watched-resource';
@@ -165,7 +165,7 @@ describe('a client of 2026-07-28', () => {
 });
 
 describe('a session with two backends', () => {
-  it('gets progress and logs in the stream of the request that they belong to, with the client’s token', async () => {
+  it('gets progress and logs in the stream of their request, with the client’s token', async () => {
     const gateway = await gatewayTo({ a: await everything(), b: await everything() });
     const client = await SessionClient.open(gateway.url);
     const general = await client.stream();
@@ -190,7 +190,7 @@ describe('a session with two backends', () => {
     general.close();
   });
 
-  it('sets the level of logs at all of them', async () => {
+  it('sets the log level at all of them', async () => {
     const levels: string[] = [];
     const [a, b] = [closing(await serveLogging('a', levels)), closing(await serveLogging('b', levels))];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
@@ -202,7 +202,7 @@ describe('a session with two backends', () => {
     expect(levels.sort()).toEqual(['a error', 'b error']);
   });
 
-  it('is asked by both with the same ids, and each gets its own answer', async () => {
+  it('gets requests with the same ids from both, and returns each answer to its backend', async () => {
     const gateway = await gatewayTo({ a: await everything(), b: await everything() });
     const client = await SessionClient.open(gateway.url, {}, { elicitation: {}, sampling: {}, roots: {} });
     await client.toolNames();
@@ -243,7 +243,7 @@ describe('a session with two backends', () => {
     stream.close();
   });
 
-  it('cancels a call at the backend that has it, and at no other', async () => {
+  it('cancels a call only at the backend that runs it', async () => {
     const cancelled: string[] = [];
     let called = 0;
     const watching = (name: string) => ({
@@ -288,7 +288,7 @@ describe('a session with two backends', () => {
     for (const one of [stream, resumed]) one.close();
   });
 
-  it('subscribes to a resource at the backend that has it, and hears of it', async () => {
+  it('subscribes to a resource at the backend that has it, and gets its updates', async () => {
     const gateway = await gatewayTo({ a: await everything(), b: closing(await servePlain({ tools: 1 })).url });
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
@@ -302,7 +302,7 @@ describe('a session with two backends', () => {
     stream.close();
   });
 
-  it('answers a cursor that it never gave out with an error, not with the first page again', async () => {
+  it('answers an unknown cursor with an error, not with the first page', async () => {
     const gateway = await gatewayTo({ a: closing(await servePlain({ tools: 1 })).url });
     const client = await SessionClient.open(gateway.url);
     expect((await client.request('tools/list', { cursor: 'made-up' })).answer.error?.code).toBe(-32602);

@@ -23,8 +23,8 @@ const auditOf = (gateway: ServedGateway, type: string) =>
 const metricsOf = async (gateway: ServedGateway) =>
   (await fetch(`http://127.0.0.1:${gateway.runtime.address.privatePort}/metrics`)).text();
 
-describe('a principal with its full number of sessions', () => {
-  it('opens 40 more with official clients that hold streams: those idle for longest go', async () => {
+describe('a principal at the limit of sessions', () => {
+  it('opens 40 more with official clients that hold streams, and loses those idle for longest', async () => {
     const server = await startSdkServer('new');
     closing({ close: () => server.stop() });
     const at = await protectedGateway({
@@ -67,7 +67,7 @@ describe('a principal with its full number of sessions', () => {
     expect(await metricsOf(at.gateway)).toContain('vmcp_sessions_evicted_total{reason="principal"} 40');
   }, 120_000);
 
-  it('gets an error at HTTP 200 for another one within the first minute, and no session is left', async () => {
+  it('gets an error at HTTP 200 for another session within the first minute, which leaves no session', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 2 }, ...AUDIT });
     const clients = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];
@@ -101,7 +101,7 @@ describe('anonymous callers', () => {
   const TRUSTED = { trusted_proxies: ['127.0.0.1/32'] };
   const at = (address: string) => ({ 'x-forwarded-for': address });
 
-  it('count by address where sessions_per_principal is written', async () => {
+  it('count by address if sessions_per_principal is configured', async () => {
     const gateway = await gatewayTo({}, { limits: { sessions_per_principal: 2 }, ...TRUSTED });
     const clients = [];
     for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])
@@ -109,12 +109,12 @@ describe('anonymous callers', () => {
     for (const address of ['192.0.2.1', '192.0.2.2'])
       await expect(SessionClient.open(gateway.url, at(address))).rejects.toThrow(/Too many sessions/);
     for (const client of clients) expect((await client.request('ping')).status).toBe(200);
-    // A session is known wherever its client is now.
+    // A session stays valid when its client's address changes.
     const moved = { ...clients[0]!.headers, ...at('192.0.2.9') };
     expect((await send(gateway.url, 'POST', moved, clients[0]!.message('ping'))).status).toBe(200);
   });
 
-  it('count by their own address whatever they send, and by the /64 of an IPv6 address', async () => {
+  it('count by their own address in spite of forged headers, and by the /64 of an IPv6 address', async () => {
     const limits = { sessions_per_principal: 2 };
     const [direct, behind] = [await gatewayTo({}, { limits }), await gatewayTo({}, { limits, ...TRUSTED })];
     const opened = async ({ url }: typeof direct, address: string) => (await SessionClient.open(url, at(address))).url;
@@ -125,7 +125,7 @@ describe('anonymous callers', () => {
     expect(await opened(behind, '2001:db8:0:1::1')).toBe(behind.url);
   });
 
-  it('have the bound of the replica where it is not', async () => {
+  it('have the limit of the replica without sessions_per_principal', async () => {
     const gateway = await gatewayTo({}, { limits: { sessions_per_replica: 120 } });
     const clients = [];
     for (let nr = 0; nr < 120; nr++) clients.push(await SessionClient.open(gateway.url));

@@ -9,7 +9,7 @@ import { closeAll, closing } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-/** Backend `a` lists for each caller anew, and does not manage to; `b` is well. */
+/** Starts a gateway whose backend `a` fails to list, for each caller anew; its backend `b` works. */
 async function failing(behaviour: Behaviour, policies?: readonly string[]) {
   const [bad, well] = [
     closing(await serveMisbehaving(behaviour, { methods: ['tools/list'] })),
@@ -24,7 +24,7 @@ async function failing(behaviour: Behaviour, policies?: readonly string[]) {
         { name: 'a', transport: 'streamable-http', url: bad.url, auth: { ...auth, audience: 'a' } },
         { name: 'b', transport: 'streamable-http', url: well.url },
       ],
-      // Only who hangs is not waited for.
+      // Only a hanging backend needs a short deadline.
       limits: { list_deadline: behaviour === 'hang' ? '1s' : '30s' },
       ...(policies && { authz: { policies: [...policies] } }),
     },
@@ -32,7 +32,7 @@ async function failing(behaviour: Behaviour, policies?: readonly string[]) {
   return { at, bad };
 }
 
-describe.each(['with sessions', 'without sessions'])('a caller who never listed, %s', (era) => {
+describe.each(['with sessions', 'without sessions'])('a caller without a former list, %s', (era) => {
   const call = async ({ at }: Awaited<ReturnType<typeof failing>>, name: string) => {
     const bearer = await at.bearer();
     if (era === 'without sessions') return (await sendStateless(at.gateway.url, 'tools/call', { name }, bearer)).answer;
@@ -42,17 +42,17 @@ describe.each(['with sessions', 'without sessions'])('a caller who never listed,
   it.each<[Behaviour, string]>([
     ['hang', 'timeout'],
     ['diesBeforeAnswer', 'reset'],
-  ])('is told of a backend that fails (%s), not that there is no such tool', async (behaviour, reason) => {
+  ])("gets the backend's failure (%s), not an unknown tool", async (behaviour, reason) => {
     const failed = await failing(behaviour);
     const { error } = await call(failed, 'a_tool_0');
     expect(error).toMatchObject({ code: -32603, data: { backend: 'a', reason } });
-    // Again at once, from what is known now.
+    // The second call gets the known failure at once.
     expect((await call(failed, 'a_tool_0')).error?.data).toEqual({ backend: 'a', reason });
     expect((await call(failed, 'b_no_such')).error?.code).toBe(-32602);
     failed.bad.behaveLike(undefined);
   });
 
-  it('learns nothing of a backend whose tools policies hide', async () => {
+  it('gets no information about a backend whose tools policies hide', async () => {
     const failed = await failing('hang', ['permit(principal, action, resource in Backend::"b");']);
     expect((await call(failed, 'a_tool_0')).error).toMatchObject({ code: -32602 });
   });

@@ -9,7 +9,7 @@ import { closeAll, closing, configTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-/** A backend that answers nothing about its tools before `list` is called. */
+/** Starts a backend that does not answer list requests before `list` is called. */
 async function serveUnlisted() {
   const { promise: listed, resolve } = Promise.withResolvers<undefined>();
   let isListed = false;
@@ -39,9 +39,9 @@ async function gatewayBefore(backends: Record<string, string>, policies?: string
   return closing(await serveGateway(configTo(backends, { limits, ...more }), { probed: false }));
 }
 
-describe('a call of a backend that has listed nothing yet', () => {
+describe('a call of a backend without a first list', () => {
   it.each(['2025-11-25', '2026-07-28'])(
-    'does not go out in %s when its client has left meanwhile',
+    'does not reach the backend in %s if its client has disconnected',
     async (revision) => {
       const bad = await serveUnlisted();
       const gateway = await gatewayBefore({ bad: bad.url });
@@ -69,7 +69,7 @@ describe('a call of a backend that has listed nothing yet', () => {
     },
   );
 
-  it('waits for no backend that policies hide', async () => {
+  it('does not wait for a backend that policies hide', async () => {
     const [good, bad] = [closing(await servePlain()), await serveUnlisted()];
     const policies = ['permit(principal, action, resource in Backend::"good");'];
     const gateway = await gatewayBefore({ good: good.url, bad: bad.url }, policies);

@@ -9,18 +9,18 @@ type BackendDocument = RunConfigDocument['backends'][number];
 
 const open: Closable[] = [];
 
-/** Closed after the test, the last one first. */
+/** Closes an object after the test, in reverse order of the calls. */
 export function closing<T extends Closable>(one: T): T {
   open.push(one);
   return one;
 }
 
-/** For `afterEach`. */
+/** Closes all registered objects. For `afterEach`. */
 export async function closeAll(): Promise<void> {
   for (const one of open.splice(0).reverse()) await one.close();
 }
 
-/** A configuration without authentication, with these backends: name to URL, or to URL and settings. */
+/** Returns a configuration without authentication. `backends`: name to URL, or to URL and settings. */
 export function configTo(
   backends: Record<string, string | (Partial<BackendDocument> & { url: string })>,
   more: Partial<GatewayConfig> = {},
@@ -36,7 +36,7 @@ export function configTo(
   return { incoming: { type: 'anonymous' }, backends: documents, ...more };
 }
 
-/** A gateway in front of these backends, closed after the test. */
+/** Starts a gateway in front of these backends, and closes it after the test. */
 export async function gatewayTo(
   backends: Parameters<typeof configTo>[0],
   more: Partial<GatewayConfig> = {},

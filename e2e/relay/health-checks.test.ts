@@ -18,12 +18,12 @@ async function messageOf(gateway: ServedGateway): Promise<string | undefined> {
 }
 
 describe('a health check', () => {
-  it('is given up after health_check_timeout', async () => {
+  it('stops after health_check_timeout', async () => {
     const hanging = closing(await serveMisbehaving('hang', { methods: ['*'] }));
     const started = performance.now();
     const handling = { health_check_timeout: '200ms', health_check_interval: '1h' };
     const gateway = await gatewayTo({ a: hanging.url }, { operational: { failure_handling: handling } });
-    // The default of 10 s, and the 60 s of a call, would be over later.
+    // The default of 10 s and the 60 s of a call would end later.
     expect(performance.now() - started).toBeLessThan(8_000);
     expect(gateway.runtime.gateway.rooms.backends.get('a')?.health.phase).toBe('unavailable');
     expect(await messageOf(gateway)).toMatch(/time/);
@@ -59,7 +59,7 @@ describe('a health check', () => {
 });
 
 describe('a backend that refuses the newer revision', () => {
-  it('by naming older ones is asked what it has, and that is listed', async () => {
+  it('gets a probe and a list in the older revisions that it names', async () => {
     const backend = closing(
       await servePlain({
         intercept: (_request, response, body) => {
@@ -86,7 +86,7 @@ describe('a backend at a wrong URL', () => {
   it.each([
     [404, 'answers 404: check the path of its URL, which is /mcp at most servers'],
     [405, 'does not answer initialize as an MCP server: check its URL'],
-  ])('that answers %d is told so, and not that it speaks no revision', async (status, message) => {
+  ])('gets a status about its answer %d, not about its revisions', async (status, message) => {
     const backend = closing(
       await servePlain({
         intercept: (_request, response) => {
@@ -102,9 +102,9 @@ describe('a backend at a wrong URL', () => {
 });
 
 describe('a connection to a backend', () => {
-  it('that is not made within connect_timeout is given up', async () => {
+  it('fails after connect_timeout', async () => {
     const sockets = new Set<Socket>();
-    // It takes the connection and never answers the TLS handshake.
+    // The server accepts the connection and never answers the TLS handshake.
     const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     closing({
@@ -122,7 +122,7 @@ describe('a connection to a backend', () => {
         operational: { failure_handling: { health_check_timeout: '1m', health_check_interval: '1h' } },
       },
     );
-    // Without it the check's own minute would be waited for.
+    // Without connect_timeout, the probe would wait for its own minute.
     expect(performance.now() - started).toBeLessThan(20_000);
     expect(await messageOf(gateway)).toMatch(/cannot be reached/);
   });

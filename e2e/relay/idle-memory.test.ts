@@ -7,7 +7,7 @@ import { closeAll, closing } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-/** More than the part of a minute from which on a collection is worth its cost. */
+/** CPU microseconds, above the share of a minute after which a collection is worth its cost. */
 const WORK_MICROS = 4_000_000;
 const MINUTES = 5;
 
@@ -24,7 +24,7 @@ describe('the runtime', () => {
       const before = cpuMicros(gateway.pid);
       while (cpuMicros(gateway.pid) - before < WORK_MICROS)
         await Promise.all(Array.from({ length: 20 }, () => client.request('ping')));
-      // V8 calls a collection so that was asked for by its function.
+      // V8 logs a collection in this way if the program requested it.
       const hasCollected = () => gateway.output().includes('testing; GC in old space requested');
       for (let minute = 0; minute < MINUTES && !hasCollected(); minute++)
         await until('a collection', hasCollected).catch(() => undefined);

@@ -38,7 +38,7 @@ const statusOf = async (gateway: ServedGateway) =>
 const at = (gateway: ServedGateway, client: SessionClient, method = 'ping', params?: object) =>
   send(gateway.url, 'POST', client.headers, client.message(method, params));
 
-/** Keeps others from writing the file, until the function that comes back is called. */
+/** Locks the file against other writers. Returns a function that unlocks it. */
 function lock(mode: 'IMMEDIATE' | 'EXCLUSIVE'): () => void {
   const other = new DatabaseSync(file);
   other.exec(`BEGIN ${mode}`);
@@ -48,8 +48,8 @@ function lock(mode: 'IMMEDIATE' | 'EXCLUSIVE'): () => void {
   };
 }
 
-describe('sessions that are kept in a file', () => {
-  it('go on at another process with their sessions at backends, subscriptions and all, which tells of changed lists', async () => {
+describe('sessions stored in a file', () => {
+  it('continue in another process with backend sessions and subscriptions, and get a list-changed notification', async () => {
     const used: unknown[] = [];
     const backend = closing(
       await servePlain({
@@ -73,7 +73,7 @@ describe('sessions that are kept in a file', () => {
     stream.close();
   });
 
-  it('belong to their owner alone after a restart, and one that was ended stays ended', async () => {
+  it('belong only to their owner after a restart, and an ended one stays ended', async () => {
     const first = await protectedGateway({ config: kept(), files });
     const [alice, mallory] = [await first.bearer(), await first.bearer({ sub: 'mallory' })];
     const client = await SessionClient.open(first.gateway.url, alice);
@@ -86,7 +86,7 @@ describe('sessions that are kept in a file', () => {
     expect((await at(again, ended)).status).toBe(404);
   });
 
-  it('cause no write for a call', async () => {
+  it('need no write for a call', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await start({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -97,7 +97,7 @@ describe('sessions that are kept in a file', () => {
     expect(written().equals(before)).toBe(true);
   });
 
-  it('count those of before a restart, and the one idle for longest goes', async () => {
+  it('count with those of before a restart, and the one idle for longest is evicted', async () => {
     const limits = { sessions_per_principal: 2 };
     const before = await start({}, { limits }, 0);
     const clients = [await SessionClient.open(before.url), await SessionClient.open(before.url)];
@@ -110,7 +110,7 @@ describe('sessions that are kept in a file', () => {
     await until('the audit', () => after.log().includes('"type":"mcp_session_evicted"'));
   });
 
-  it('stay in memory alone, with a warning, where the file is damaged or locked', async () => {
+  it('stay only in memory, with a warning, if the file is damaged or locked', async () => {
     const locked = await start({});
     await locked.runtime.stop();
     const unlock = lock('EXCLUSIVE');
@@ -127,7 +127,7 @@ describe('sessions that are kept in a file', () => {
     }
   });
 
-  it('open and go on while the file cannot be written, and are written later', async () => {
+  it('open and continue while the file is not writable, and reach it later', async () => {
     const more = { limits: { session_idle: '6s' } };
     const gateway = await start({}, more);
     const early = await SessionClient.open(gateway.url);
@@ -142,7 +142,7 @@ describe('sessions that are kept in a file', () => {
     for (const client of [early, late]) expect((await at(after, client)).status).toBe(200);
   });
 
-  it('keep their number for each principal while the file cannot be written', async () => {
+  it('keep the limit of each principal while the file is not writable', async () => {
     const gateway = await start({}, { limits: { sessions_per_principal: 2 } });
     const unlock = lock('IMMEDIATE');
     const clients = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];
@@ -151,7 +151,7 @@ describe('sessions that are kept in a file', () => {
     unlock();
   });
 
-  it('learn once that a reload has ended their own process', async () => {
+  it('get one error after a reload has ended their own process', async () => {
     const configOf = (env: Record<string, string>): GatewayConfig => ({
       incoming: { type: 'anonymous' },
       backends: [
@@ -169,7 +169,7 @@ describe('sessions that are kept in a file', () => {
     for (const backend of ['own', 'shared']) expect(await call(backend)).toMatchObject({ content: [{ text: 'x' }] });
   });
 
-  it('need a secret that seals', async () => {
+  it('require a sealing secret', async () => {
     await expect(gatewayTo({}, { ...kept(), sealing_secret_files: [] })).rejects.toThrow(/sealing_secret_files/);
   });
 });

@@ -16,7 +16,7 @@ const LONG = { timeout: 240_000 };
 
 type Backend = GatewayConfig['backends'][number];
 
-/** Each way on which a result comes from a server made with an SDK. */
+/** Each transport of a result from an SDK server. */
 const WAYS = ['events', 'json', 'stdio', 'sse'] as const;
 type Way = (typeof WAYS)[number];
 
@@ -75,7 +75,7 @@ async function callBig(client: Caller, backend: string, bytes = SIZE): Promise<s
 
 describe('a result of 50 MiB', () => {
   it.each(WAYS)(
-    'of a backend over %s reaches SDK clients whole, with less than three times its size',
+    'from a backend over %s reaches SDK clients whole, in less than three times its size',
     async (way: Way) => {
       const gateway = await start([way]);
       const connectors = { old: connectOldClient, new: connectNewClient };
@@ -91,7 +91,7 @@ describe('a result of 50 MiB', () => {
     240_000,
   );
 
-  it('reaches SDK clients whole from a resumed call, with less than three times its size', async () => {
+  it('reaches SDK clients whole from a resumed call, in less than three times its size', async () => {
     const gateway = await start(['events']);
     for (const connect of [connectOldClient, connectNewClient]) {
       const { fetch, resumed } = cutCalls();
@@ -105,7 +105,7 @@ describe('a result of 50 MiB', () => {
     }
   }, 240_000);
 
-  it('reaches a client of the transport of 2024-11-05 whole, with less than three times its size', async () => {
+  it('reaches a client of the transport of 2024-11-05 whole, in less than three times its size', async () => {
     const served = await start([], { backends: backends.slice(0, 2), proxy_mode: 'sse' });
     const client = (await connectOldClient(new URL(served.url.replace(/mcp$/, 'sse')), { transport: 'sse' })) as Caller;
     for (const way of ['events', 'json']) {
@@ -120,7 +120,7 @@ describe('a result of 50 MiB', () => {
   }, 240_000);
 
   it.each(WAYS)(
-    'comes whole five times at once over %s, whatever memory there is for it',
+    'arrives whole five times at once over %s, with any memory limit',
     async (way: Way) => {
       const gateway = await start([way], { limits: { buffered_bytes: 16 * MEBIBYTE } });
       const clients = await Promise.all(Array.from({ length: 5 }, () => connectOldClient(new URL(gateway.url))));
@@ -167,7 +167,7 @@ async function countBytes(response: IncomingMessage): Promise<number> {
 
 describe('the memory for results', () => {
   it.each([16, 60])(
-    'bounds what is kept of unread results over SSE by %i MiB',
+    'bounds the buffered bytes of unread results over SSE by %i MiB',
     async (mebibytes) => {
       const limit = mebibytes * MEBIBYTE;
       const gateway = await start(['sse'], {
@@ -188,14 +188,14 @@ describe('the memory for results', () => {
       });
       expect(most.limit_bytes).toBe(limit);
       expect(most.bytes).toBeGreaterThan(limit);
-      // Readers keep the bound, and clients as much again and one result. All five would be more.
+      // The limit applies to readers. Clients take the same again and one result. All five results would exceed that.
       expect(most.bytes).toBeLessThan(2 * limit + SIZE + 8 * MEBIBYTE);
     },
     240_000,
   );
 
   it.each(['stdio', 'sse'])(
-    'makes calls over %s wait, whose deadlines stand still, and says so',
+    'makes calls over %s wait, pauses their deadlines, and reports it',
     async (way) => {
       const LIMIT = 16 * MEBIBYTE;
       const gateway = await start(['other', way], {
@@ -211,7 +211,7 @@ describe('the memory for results', () => {
         isOver = true;
       });
       await until('the call to wait', async () => (await buffered(gateway)).waiting === 1);
-      // Longer than the deadline of the call that waits.
+      // Longer than the deadline of the waiting call.
       await sleep(6_000);
       expect(isOver).toBe(false);
       expect(await buffered(gateway)).toMatchObject({ waiting: 1, limit_bytes: LIMIT });

@@ -11,7 +11,7 @@ afterEach(closeAll);
 
 type Aggregation = NonNullable<RunConfigDocument['aggregation']>;
 
-/** Two SDK servers that have the same tools, prompts and resources, an SDK client, and the warnings of `/status`. */
+/** Starts two SDK servers with the same tools, prompts and resources, an SDK client, and a reader of the warnings of `/status`. */
 async function twins(aggregation: Aggregation) {
   const [one, two] = await Promise.all([startSdkServer('new'), startSdkServer('new')]);
   for (const server of [one, two]) closing({ close: () => server.stop() });
@@ -40,7 +40,7 @@ function warningsAt(gateway: ServedGateway) {
 }
 
 describe('the warnings of /status', () => {
-  it('name prompts that collide under manual, which overrides of prompts tell apart', async () => {
+  it('name prompts that collide under manual, until overrides of prompts rename them', async () => {
     const { client, warned, notWarned, reconfigure } = await twins({ conflict_resolution: 'manual' });
     await warned(/^prompts greet: greet of one and greet of two would have the same name/);
     expect((await client.listPrompts()).prompts).toEqual([]);
@@ -56,7 +56,7 @@ describe('the warnings of /status', () => {
     await notWarned(/^prompts greet/);
   });
 
-  it('name resources and templates of which another backend has the URIs', async () => {
+  it('name resources and templates with a URI of another backend', async () => {
     const { client, warned } = await twins({});
     await warned(
       /^resources: one and two have the same URIs, and those of two are not advertised: sdk:\/\/one, sdk:\/\/two;/,
@@ -65,7 +65,7 @@ describe('the warnings of /status', () => {
     expect((await client.listResources()).resources).toHaveLength(2);
   });
 
-  it('name what filters and overrides misspell, when the backend has listed', async () => {
+  it('name misspelt names in filters and overrides, once the backend has listed', async () => {
     const { warned, notWarned, reconfigure } = await twins({
       tools: [{ workload: 'one', filter: ['ecko', 'slow'] }],
       prompts: [{ workload: 'two', filter: ['great'] }],
@@ -76,7 +76,7 @@ describe('the warnings of /status', () => {
     await notWarned(/^aggregation/);
   });
 
-  it('name what policies misspell, by the names that each policy set sees', async () => {
+  it('name misspelt names in policies, by the names that each policy set uses', async () => {
     const forbid = (...ids: string[]) => ids.map((id) => `forbid(principal, action, resource == ${id});`);
     const server = await startSdkServer('new');
     closing({ close: () => server.stop() });
@@ -118,7 +118,7 @@ describe('the warnings of /status', () => {
     await notWarned(/names no/);
   });
 
-  it('tell of an attribute that is a claim without its prefix', async () => {
+  it('name an attribute that is a claim without its prefix', async () => {
     const policies = ['forbid(principal, action, resource) when { principal has role };'];
     const server = await startSdkServer('new');
     closing({ close: () => server.stop() });

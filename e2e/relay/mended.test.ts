@@ -20,7 +20,7 @@ import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-/** The gateway's endpoint once more, where who calls is known only when the caller has left. */
+/** Serves the gateway's endpoint at another port. Its authentication ends after the client has disconnected. */
 async function serveSlowly(gateway: ServedGateway) {
   let settled = 0;
   const server = createServer((req, res: ServerResponse) => {
@@ -29,7 +29,7 @@ async function serveSlowly(gateway: ServedGateway) {
       ...gateway.runtime.gateway.rooms.authenticator,
       authenticate: () => left.then(() => ANONYMOUS),
     };
-    // Another port than the one that the gateway knows as its own.
+    // The gateway knows another port as its own.
     const hostOrigin = { ...gateway.runtime.gateway.rooms.hostOrigin, check: () => undefined };
     void serve(req, res, { ...gateway.runtime.gateway.rooms, authenticator, hostOrigin }).finally(() => settled++);
   });
@@ -38,7 +38,7 @@ async function serveSlowly(gateway: ServedGateway) {
   closing({ close: () => new Promise((resolve) => server.close(resolve)) });
   const { running } = gateway.runtime.gateway.rooms;
   return {
-    /** Sends a request and leaves while the caller is looked up. */
+    /** Sends a request and disconnects during authentication. */
     async leave(headers: Record<string, string>, body?: string) {
       const before = settled;
       const abort = new AbortController();
@@ -57,7 +57,7 @@ async function serveSlowly(gateway: ServedGateway) {
   };
 }
 
-describe('a client that leaves while it is authenticated', () => {
+describe('a client that disconnects during authentication', () => {
   it('leaves no stream in its session', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
@@ -67,7 +67,7 @@ describe('a client that leaves while it is authenticated', () => {
     expect(sessions.get(client.headers['mcp-session-id'] ?? '')?.stream).toBeUndefined();
   });
 
-  it('takes no place of the streams that are resumed or listened to', async () => {
+  it('uses no slot of resumed or listening streams', async () => {
     const backend = closing(
       await servePlain({
         tools: 1,
@@ -102,8 +102,8 @@ const outcomes = (gateway: ServedGateway) => [...gateway.log().matchAll(/"outcom
 const audited = { audit_config: { enabled: true } };
 const idOf = (body: string) => (JSON.parse(body) as Rpc).id;
 
-describe('what the audit log says of a call', () => {
-  it('is error where the backend falls silent after it has begun to answer', async () => {
+describe('the outcome of a call in the audit log', () => {
+  it('becomes error if the backend falls silent after the beginning of its answer', async () => {
     const backend = closing(
       await servePlain({
         tools: 1,
@@ -128,7 +128,7 @@ describe('what the audit log says of a call', () => {
     await until('its outcome', () => outcomes(gateway).filter((one) => one === 'error').length === 2);
   });
 
-  it('is failure where the backend answers with an error, which reaches the client at HTTP 200', async () => {
+  it('becomes failure if the backend answers with an error, which reaches the client at HTTP 200', async () => {
     const backend = closing(
       await servePlain({
         tools: 1,
@@ -147,7 +147,7 @@ describe('what the audit log says of a call', () => {
     await until('its outcome', () => outcomes(gateway).at(-1) === 'failure');
   });
 
-  it('is failure where that error is so large that it is passed on in parts', async () => {
+  it('becomes failure if that error is so large that it passes in parts', async () => {
     const backend = closing(
       await servePlain({
         tools: 1,
@@ -170,7 +170,7 @@ describe('what the audit log says of a call', () => {
   });
 });
 
-/** A backend that says whether somebody named a session that is not its own, and that can forget all of them. */
+/** Starts a backend that records foreign session ids, and that can forget all its sessions. */
 async function watchful(name: string) {
   const opened = new Set<string>();
   const lost = new Set<string>();
@@ -219,8 +219,8 @@ async function watchful(name: string) {
   return { url: served.url, strangers, ended, state, forget: () => opened.forEach((id) => lost.add(id)), opened };
 }
 
-describe('a session at a backend that is still being opened', () => {
-  it('is not used at the backend that a reload has put in its place', async () => {
+describe('a backend session that is still opening', () => {
+  it('does not reach the backend that a reload has put in its place', async () => {
     const [old, fresh] = [await watchful('old'), await watchful('fresh')];
     const gateway = await gatewayTo({ a: old.url });
     const client = await SessionClient.open(gateway.url);
@@ -237,7 +237,7 @@ describe('a session at a backend that is still being opened', () => {
     expect(fresh.strangers).toEqual([]);
   });
 
-  it('is ended where its client has ended the session meanwhile', async () => {
+  it('ends if its client has ended the session meanwhile', async () => {
     const backend = await watchful('a');
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -253,8 +253,8 @@ describe('a session at a backend that is still being opened', () => {
   });
 });
 
-describe('a session with a call under way', () => {
-  it('does not make room for another while there is one that is idle', async () => {
+describe('a session with a running call', () => {
+  it('stays while an idle session can be evicted for another', async () => {
     let answer: (() => void) | undefined;
     const backend = closing(
       await servePlain({
@@ -284,8 +284,8 @@ describe('a session with a call under way', () => {
   });
 });
 
-describe('a stream of a backend', () => {
-  it('is not opened again at once, whatever the backend asks for', async () => {
+describe("a backend's stream", () => {
+  it('waits before it opens again, whatever retry time the backend sends', async () => {
     let opened = 0;
     const backend = closing(
       await servePlain({
@@ -306,7 +306,7 @@ describe('a stream of a backend', () => {
   });
 });
 
-describe('a stream that is resumed', () => {
+describe('a resumed stream', () => {
   const silent = () =>
     servePlain({
       tools: 1,
@@ -330,7 +330,7 @@ describe('a stream that is resumed', () => {
     await until('the end of all requests', () => served.rooms.running.size === 0);
   });
 
-  it('gets an error status where its backend takes no connection', async () => {
+  it('gets an error status if its backend accepts no connection', async () => {
     const backend = await servePlain({ tools: 1 });
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -340,7 +340,7 @@ describe('a stream that is resumed', () => {
     expect((await resume(client)).status).toBe(502);
   });
 
-  it('ends when its backend says nothing for as long as a call may be silent', async () => {
+  it('ends if its backend is silent for longer than a call may be', async () => {
     const operational = { timeouts: { default: '300ms' } };
     const gateway = await gatewayTo({ a: closing(await silent()).url }, { operational });
     await resume(await SessionClient.open(gateway.url));

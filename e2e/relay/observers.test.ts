@@ -9,7 +9,7 @@ import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo } from './gateway-to.ts';
 
-// Each setting of audit and telemetry, as the runtime takes it that is a process of its own.
+// Tests each setting of audit and telemetry in a runtime with its own process.
 
 const testdata = (name: string) =>
   readFileSync(new URL(`../../runtime/incoming/testdata/${name}`, import.meta.url), 'utf8');
@@ -38,7 +38,7 @@ const start = async (more: Partial<GatewayConfig>, env: Record<string, string> =
   closing({ close: () => gateway.stop() });
   return gateway;
 };
-/** A file beside the others; its path. */
+/** Writes a file into the test's folder. Returns its path. */
 const file = (name: string, content: string) => {
   writeFileSync(join(folder, name), content);
   return join(folder, name);
@@ -49,7 +49,7 @@ const linesIn = (text: string): Line[] =>
     .filter((line) => line.includes('"audit_id"'))
     .map((line) => JSON.parse(line) as Line);
 
-/** Lists, calls with some words and with many, and pings. */
+/** Lists tools, calls with a short and a long text, and pings. */
 async function use(gateway: Gateway): Promise<void> {
   const client = await SessionClient.open(gateway.url);
   await client.toolNames();
@@ -62,14 +62,14 @@ const metricsOf = async (gateway: Gateway) => {
   return { status, counts: /^vmcp_requests_total\{.*\} [1-9]/m.test(text) };
 };
 
-describe('audit_config in force in a process', () => {
-  it('writes what it is told to: where, as whom, which types, and how much of what was said', async () => {
+describe('the active audit_config of a process', () => {
+  it('sets the destination, the component, the event types, and the amount of recorded data', async () => {
     const logFile = join(folder, 'audit.jsonl');
     const types = { eventTypes: ['mcp_tool_call', 'mcp_ping'], excludeEventTypes: ['mcp_ping'] };
     const data = { includeRequestData: true, includeResponseData: true, maxDataSize: 400 };
     const gateway = await start({ audit_config: { enabled: true, component: 'edge', logFile, ...types, ...data } });
     await use(gateway);
-    // At its end it has written all.
+    // All events are written at the end of the process.
     await gateway.stop();
     const lines = linesIn(readFileSync(logFile, 'utf8'));
     expect(linesIn(gateway.output())).toEqual([]);
@@ -81,7 +81,7 @@ describe('audit_config in force in a process', () => {
     expect(JSON.stringify(many?.data).length).toBeLessThan(TEXT.length * 50);
   }, 30_000);
 
-  it('writes all types to standard output, as the server, and nothing of what was said, where it says no more', async () => {
+  it("writes all types to standard output under the server's name, without data, by default", async () => {
     const gateway = await start({ audit_config: { enabled: true } });
     await use(gateway);
     await gateway.stop();
@@ -93,7 +93,7 @@ describe('audit_config in force in a process', () => {
     expect(gateway.output()).not.toContain(TEXT);
   }, 30_000);
 
-  it('writes nothing where it is not enabled', async () => {
+  it('writes nothing if it is not enabled', async () => {
     const gateway = await start({ audit_config: { enabled: false } });
     await use(gateway);
     await gateway.stop();
@@ -101,8 +101,8 @@ describe('audit_config in force in a process', () => {
   }, 30_000);
 });
 
-describe('telemetry_config in force in a process', () => {
-  it('sends spans where and as it says, and counts nothing where it shall not', async () => {
+describe('the active telemetry_config of a process', () => {
+  it('sends spans with the configured destination and attributes, and no metrics if they are off', async () => {
     const tls = { cert: testdata('loopback-cert.pem'), key: testdata('loopback-key.pem') };
     const to = closing(await serveCollector({ tls }));
     const gateway = await start(
@@ -127,17 +127,17 @@ describe('telemetry_config in force in a process', () => {
     expect(await metricsOf(gateway)).toEqual({ status: 200, counts: false });
   }, 30_000);
 
-  it('sends none, and counts, where it says no more than where to', async () => {
+  it('sends no spans, and counts requests, if only the endpoint is set', async () => {
     const to = closing(await serveCollector());
     const gateway = await start({ telemetry_config: { endpoint: to.url, insecure: true, samplingRate: '1' } });
     await use(gateway);
     expect(await metricsOf(gateway)).toEqual({ status: 200, counts: true });
-    // What there was would be sent at the end.
+    // The end of the process would send the remaining spans.
     await gateway.stop();
     expect(to.requests).toEqual([]);
   }, 30_000);
 
-  it('sends none of the share that is not traced, and shows no metrics where it shall not', async () => {
+  it('sends no unsampled spans, and serves no metrics if they are off', async () => {
     const to = closing(await serveCollector());
     const sending = { tracingEnabled: true, endpoint: to.url, insecure: true };
     const gateway = await start({

@@ -57,7 +57,7 @@ const CASES: Record<string, Case> = {
     files: { token: '' },
     reason: /webhook w: token is empty/,
   },
-  // With an empty text Node would trust the usual authorities.
+  // With an empty text, Node would trust the default authorities.
   'a webhook without its authorities': {
     settings: {
       webhooks: [
@@ -119,9 +119,9 @@ async function expectOutOfService(gateway: ServedGateway, reason: RegExp): Promi
 }
 
 describe.each(Object.entries(CASES))('a backend with %s', (_title, { settings, files = {}, reason }) => {
-  it('takes itself alone out of service, at start and on reload', async () => {
+  it('takes only itself out of service, at start and on reload', async () => {
     const { good, bad } = await startTwo();
-    // JSON has no fields that are undefined.
+    // JSON has no undefined fields.
     const broken = { good, bad: JSON.parse(JSON.stringify({ ...bad, ...settings })) as typeof bad };
     const atStart = await gatewayTo(broken, {}, { files });
     await expectOutOfService(atStart, reason);
@@ -133,8 +133,8 @@ describe.each(Object.entries(CASES))('a backend with %s', (_title, { settings, f
   });
 });
 
-describe('a backend that is out of service', () => {
-  it.each(['', undefined])('serves once its file is mended that held %p', async (content) => {
+describe('a backend out of service', () => {
+  it.each(['', undefined])('serves again after the repair of its file, which held %p', async (content) => {
     const { good, bad } = await startTwo();
     const files: Record<string, string> = content === undefined ? {} : { token: content };
     const gateway = await gatewayTo({ good, bad: { ...bad, ...bearer('token') } }, {}, { files });
@@ -158,7 +158,7 @@ describe('boundary 1', () => {
     await expect(started).rejects.toThrow(reason);
   });
 
-  it('keeps its former keys while their file holds none, and mended backends serve', async () => {
+  it('keeps its former keys while their file holds none, and repaired backends serve', async () => {
     const { bad } = await startTwo();
     const files = { keys: KEYS, token: '' };
     const gateway = await gatewayTo({ bad: { ...bad, ...bearer('token') } }, { incoming }, { files });
@@ -207,7 +207,7 @@ describe('a backend in service', () => {
   };
 
   it.each(Object.entries(NEW_CHECKS))(
-    'leaves service while its new settings have %s and a file that is missing',
+    'leaves service while its new settings have %s and a missing file',
     async (_title, checks) => {
       const { good, bad } = await startTwo();
       const gateway = await gatewayTo({ good, bad });

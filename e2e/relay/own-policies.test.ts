@@ -40,7 +40,7 @@ describe("a backend's own policies and the server's", () => {
 });
 
 describe("a change of a backend's own policies", () => {
-  it('changes the lists of open sessions, also where nothing else changes', async () => {
+  it('changes the lists of open sessions, also if it is the only change', async () => {
     const [a, b] = [await servePlain({ tools: 2 }), await servePlain({ tools: 2 })];
     open.push(a, b);
     const configWith = (policies: string[]) => ({
@@ -64,7 +64,7 @@ describe("a change of a backend's own policies", () => {
   });
 });
 
-/** The backend `pol` with these policies of its own. */
+/** Returns the backend `pol` with these policies of its own. */
 async function withOwnPolicies(policies: string[]): Promise<RunConfigDocument['backends'][number]> {
   const server = await startSdkServer('new');
   open.push({ close: () => server.stop() });
@@ -92,7 +92,7 @@ async function clientAt(place: string, backend: RunConfigDocument['backends'][nu
 }
 
 describe.each(Object.keys(ENDPOINTS))("a backend's own policies at %s", (place) => {
-  it('refuse a tool by its name at the own endpoint, in calls and in lists', async () => {
+  it('refuse a tool by its name at its own endpoint, in calls and in lists', async () => {
     const forbids = ['echo', 'advance'].map((name) => `forbid(principal, action, resource == Tool::"${name}");`);
     const { clients, nameOf } = await clientAt(place, await withOwnPolicies([permitAll, ...forbids]));
     for (const client of clients) {
@@ -141,7 +141,7 @@ describe('a URI in another spelling', () => {
   it.each([
     ['the server', ['Resource::"sdk://one"', 'Resource::"sdk://items/7"'], []],
     ['the backend', [], ['Resource::"sdk://one"', 'Resource::"sdk://items/7"']],
-  ])('does not get around what policies of %s forbid', async (_whose, server, own) => {
+  ])('does not circumvent policies of %s', async (_whose, server, own) => {
     const forbid = (names: string[]) => names.map((name) => `forbid(principal, action, resource == ${name});`);
     const backend = await withOwnPolicies([permitAll, ...forbid(own)]);
     const { clients } = await clientAt('the endpoint of its group', backend, [permitAll, ...forbid(server)]);
@@ -161,7 +161,7 @@ describe('an unlisted URI', () => {
   it.each([
     ['a condition reads arguments', 'resource == Resource::"sdk://one" && !(context has arg_reason)'],
     ['a policy names an escape', 'resource == Resource::"sdk://items/%7e"'],
-  ])('stays forbidden in another spelling where %s', async (_case, condition) => {
+  ])('stays forbidden in another spelling if %s', async (_case, condition) => {
     const { clients } = await at([`forbid(principal, action, resource) when { ${condition} };`]);
     for (const client of clients) {
       const uri = condition.includes('one') ? 'SDK://one' : 'SDK://items/%7e';
@@ -185,7 +185,7 @@ describe('the two policy sets of a call', () => {
     await expect(old.callTool({ name: 'pol_fail', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('keep a list private that the own policies of a backend filter', async () => {
+  it("keep a list private if a backend's own policies filter it", async () => {
     const server = await serveEverything();
     open.push(server);
     const backend = { name: 'pol', transport: 'streamable-http' as const, url: server.url };
@@ -199,7 +199,7 @@ describe('the two policy sets of a call', () => {
 });
 
 describe('passthrough_headers', () => {
-  it("pass on what they name, and never the caller's credential", async () => {
+  it("passes the named headers on, and never the caller's credential", async () => {
     const seen: Record<string, unknown>[] = [];
     const backend = await servePlain({
       tools: 1,

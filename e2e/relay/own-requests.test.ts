@@ -33,7 +33,7 @@ function buildServer(): Server {
   return server;
 }
 
-/** A server of the official SDK with one transport for each session, whose lists take a moment. Tells the ids of its requests. */
+/** Starts a server of the official SDK with one transport for each session and slow lists. Returns the ids of its requests. */
 async function serveSlowLists() {
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const ids: string[] = [];
@@ -63,11 +63,11 @@ async function serveSlowLists() {
   return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/mcp`, ids };
 }
 
-describe('requests of the gateway to a server of the official SDK', () => {
-  it('get their own answers when several lists of one session are under way', async () => {
+describe("the gateway's requests to a server of the official SDK", () => {
+  it('get their own answers when several lists of one session run at the same time', async () => {
     const backend = await serveSlowLists();
     const gateway = await gatewayTo({ slow: backend.url });
-    // Lists are kept by what a client declares, and no client has declared this yet.
+    // The gateway caches lists by client capabilities, and no client has declared this one yet.
     const client = await SessionClient.open(gateway.url, {}, { elicitation: {} });
     const lists = await Promise.all(['tools', 'prompts', 'resources'].map((kind) => client.request(`${kind}/list`)));
     expect(lists.map(({ answer }) => answer.result)).toMatchObject([

@@ -8,8 +8,8 @@ const LIST = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
 
 afterEach(closeAll);
 
-describe('an endpoint whose resourceUrl has a path of its own', () => {
-  it('answers there and at /mcp, and nowhere beside', async () => {
+describe('an endpoint whose resourceUrl has a separate path', () => {
+  it('answers there and at /mcp, and at no other path', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const { url } = await gatewayTo({ a: backend.url }, { resource_url: RESOURCE });
     const at = (path: string) => new URL(url).origin + path;
@@ -19,7 +19,7 @@ describe('an endpoint whose resourceUrl has a path of its own', () => {
       expect((await send(at(path), 'POST', {}, LIST)).status).toBe(404);
   });
 
-  it('asks for a token there, and leads to its metadata with that path inserted', async () => {
+  it('asks for a token there, and names its metadata with that path inserted', async () => {
     const incoming = { type: 'oidc', issuer: 'https://idp.example' } as const;
     const { url } = await gatewayTo({}, { resource_url: RESOURCE, incoming });
     const { status, headers } = await send(new URL('/tenant/tools', url).href, 'POST', {}, LIST);

@@ -10,8 +10,8 @@ afterEach(closeAll);
 
 const EVENTS = { accept: 'text/event-stream' };
 
-describe('a client that finds out what an endpoint speaks', () => {
-  it('asks server/discover first and is led to initialize where a backend needs that', async () => {
+describe("a client that probes the endpoint's revision", () => {
+  it('sends server/discover first, and gets initialize as the answer if a backend needs it', async () => {
     const older = closing(await serveMisbehaving('html', { tools: 1, methods: ['server/discover'] }));
     const gateway = await gatewayTo({ older: older.url });
     const { answer, status } = await sendStateless(gateway.url, 'server/discover');
@@ -22,7 +22,7 @@ describe('a client that finds out what an endpoint speaks', () => {
     expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['older_tool_0']);
   });
 
-  it('learns to initialize also while such a backend refuses the credential of the gateway', async () => {
+  it("gets initialize as the answer while such a backend refuses the gateway's credential, too", async () => {
     let refuses = false;
     const knobs = { bytes: 0, delayMs: 0, redirectTo: '' };
     const older = closing(
@@ -44,7 +44,7 @@ describe('a client that finds out what an endpoint speaks', () => {
     expect((await sendStateless(gateway.url, 'server/discover')).answer.error?.code).toBe(-32601);
   });
 
-  it('is answered at once where it sends GET before it has a session', async () => {
+  it('gets an answer at once to GET before it has a session', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     expect((await send(gateway.url, 'GET', EVENTS)).status).toBe(400);
@@ -52,7 +52,7 @@ describe('a client that finds out what an endpoint speaks', () => {
     expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['a_tool_0']);
   });
 
-  it('may initialize twice and leave the first session without a word', async () => {
+  it('may initialize twice and abandon the first session', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const [left, used] = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];

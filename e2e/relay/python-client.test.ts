@@ -24,7 +24,7 @@ describePython.each<[sdk: Sdk, store: string, eventStore: boolean]>([
     const server = await startSdkServer(sdk, { eventStore });
     closing({ close: server.stop });
     const gateway = await gatewayTo({ a: server.url });
-    // Python itself waits for all ends, the one of the cancelled call at the backend included.
+    // The Python client waits for all ends, also for that of the cancelled call at the backend.
     const { stdout } = await run(PYTHON, [CLIENT, gateway.url, 'a_'], { timeout: 120_000 });
     const seen = JSON.parse(stdout) as Record<'tools' | 'echoed' | 'elicited' | 'afterwards', unknown>;
     expect(seen.tools).toEqual(expect.arrayContaining(['a_echo', 'a_patient', 'a_elicit']));

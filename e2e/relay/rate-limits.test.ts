@@ -23,12 +23,12 @@ type RateLimits = NonNullable<RunConfigDocument['rate_limiting']>;
 type Rule = NonNullable<RateLimits['rules']>[number];
 
 const ARGS = { text: 'x' };
-/** So long that nothing comes back while a test runs. */
+/** So long that no token refills during a test. */
 const HOUR = '1h';
 const globally: Rule = { requests: 2, per: HOUR, scope: 'global' };
 const eachUser: Rule = { requests: 2, per: HOUR, scope: 'user' };
 
-/** A gateway with these limits in front of one backend with two tools; `calls`: those that reached it. */
+/** Starts a gateway with these limits in front of one backend with two tools. `calls`: number of calls that reached it. */
 async function arrange(rate_limiting: RateLimits, more: Partial<RunConfigDocument> = {}) {
   const backend = closing(await servePlain({ tools: 2 }));
   const config = { rate_limiting, audit_config: { enabled: true }, ...more };
@@ -45,7 +45,7 @@ async function times(count: number, call: () => Promise<Reply>): Promise<unknown
 }
 
 describe('a call beyond its rate limit', () => {
-  it('is answered with 429, when to come again, and a JSON-RPC error, and reaches no backend', async () => {
+  it('gets 429, Retry-After and a JSON-RPC error, and does not reach the backend', async () => {
     const { gateway, calls } = await arrange({ rules: [globally] });
     const client = await SessionClient.open(gateway.url);
     expect(await times(2, () => client.call('a_tool_0', ARGS))).toEqual(['passed', 'passed']);
@@ -64,7 +64,7 @@ describe('a call beyond its rate limit', () => {
     });
   });
 
-  it('is answered so in the era without sessions too', async () => {
+  it('gets the same answer in revision 2026-07-28', async () => {
     const { gateway, calls } = await arrange({ rules: [globally] });
     const call = () => sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS });
     expect(await times(3, call)).toEqual(['passed', 'passed', 429]);
@@ -72,7 +72,7 @@ describe('a call beyond its rate limit', () => {
     expect([status, headers['retry-after'], calls()]).toEqual([429, String(answer.error?.data?.retryAfter), 2]);
   });
 
-  it('is told so on the stream of a client of the HTTP+SSE transport', async () => {
+  it('gets the error on the stream of a client of the HTTP+SSE transport', async () => {
     const { gateway } = await arrange({ rules: [{ ...globally, requests: 1 }] }, { proxy_mode: 'sse' });
     const stream = closing(await openStream(`${gateway.origin}/sse`, {}));
     await eventually(
@@ -95,7 +95,7 @@ describe('a call beyond its rate limit', () => {
     expect(error).toMatchObject({ code: 429, data: { scope: 'global', retryAfter: expect.any(Number) } });
   });
 
-  it('is audited and counted by the kind of its limit', async () => {
+  it('appears in audit and metrics under its kind of limit', async () => {
     const { gateway } = await arrange({ rules: [{ ...globally, requests: 1 }] });
     const client = await SessionClient.open(gateway.url);
     await times(3, () => client.call('a_tool_0', ARGS));
@@ -109,11 +109,11 @@ describe('a call beyond its rate limit', () => {
   });
 });
 
-describe('a limit of each user', () => {
+describe('a limit for each user', () => {
   const arranged = (rate_limiting: RateLimits, more: Partial<RunConfigDocument> = {}) =>
     protectedGateway({ config: { rate_limiting, ...more } });
 
-  it('counts a user, whatever sessions, tokens, names and client names they come with, and no other user', async () => {
+  it('counts one user over all sessions, tokens, names and client names, and no other user', async () => {
     const { gateway, bearer } = await arranged({ rules: [eachUser] });
     const clients = [
       await SessionClient.open(gateway.url, await bearer({ jti: '1', client_id: 'one', name: 'Ann' })),
@@ -135,7 +135,7 @@ describe('a limit of each user', () => {
     expect(told(await call(await bearer({ sub: 'bob' })))).toBe('passed');
   });
 
-  it('is used up by what is denied, which costs nobody else anything', async () => {
+  it('counts denied calls, at no cost for other users', async () => {
     const policies = ['permit(principal, action, resource) unless { context has arg_mode };'];
     const { gateway, bearer, backend } = await arranged(
       { rules: [eachUser, { requests: 2, per: HOUR, scope: 'global' }] },
@@ -153,7 +153,7 @@ describe('a limit of each user', () => {
     expect(backend.counts.get('tools/call')).toBe(2);
   });
 
-  it('is not used up by a subscription, whatever URIs it names, and however often policies change meanwhile', async () => {
+  it('does not count subscriptions, whatever URIs they name, and however often policies change', async () => {
     const { gateway, backend, config } = await arrange({ rules: [eachUser] });
     const resourceSubscriptions = Array.from({ length: 50 }, (_, at) => `gone://${at}`);
     const { body, headers } = statelessRequest('subscriptions/listen', {
@@ -169,7 +169,7 @@ describe('a limit of each user', () => {
     expect(await times(3, call)).toEqual(['passed', 'passed', 429]);
   });
 
-  it('lets whoever is beyond it list, ping, connect and leave', async () => {
+  it('lets users beyond it list, ping, connect and disconnect', async () => {
     const { gateway, bearer } = await arranged({ per_user: { max_tokens: 1, refill_period: HOUR } });
     const client = await SessionClient.open(gateway.url, await bearer());
     await times(2, () => client.call('a_tool_0', ARGS));
@@ -181,7 +181,7 @@ describe('a limit of each user', () => {
 });
 
 describe('a rate limit', () => {
-  it('of a tool counts calls of its advertised name, and of each user there if it says so', async () => {
+  it('counts calls of a tool by its advertised name, and for each user there if configured', async () => {
     const { gateway } = await arrange({
       rules: [{ requests: 2, per: HOUR, scope: 'tool', tool: 'a_tool_0' }],
       tools: [{ name: 'a_tool_1', per_user: { max_tokens: 1, refill_period: HOUR } }],
@@ -193,7 +193,7 @@ describe('a rate limit', () => {
     expect(answer.error?.data).toMatchObject({ scope: 'tool' });
   });
 
-  it('counts whatever goes on to a backend, and nothing else', async () => {
+  it('counts all requests that reach a backend, and no others', async () => {
     const backend = closing(await serveEverything());
     const requests = 7;
     const gateway = await gatewayTo({ a: backend.url }, { rate_limiting: { rules: [{ ...globally, requests }] } });
@@ -220,7 +220,7 @@ describe('a rate limit', () => {
       expect(told(await sendStateless(gateway.url, method, { ...params }))).toBe(429);
   });
 
-  it('of a backend counts a level of the log too, which is set nowhere when one of them refuses', async () => {
+  it('counts logging/setLevel at a backend, too, which applies nowhere if one of them refuses', async () => {
     const levels: string[] = [];
     const [a, b] = [closing(await serveLogging('a', levels)), closing(await serveLogging('b', levels))];
     const limit = (max_tokens: number): RateLimits => ({ shared: { max_tokens, refill_period: HOUR } });
@@ -237,7 +237,7 @@ describe('a rate limit', () => {
     expect(levels.sort()).toEqual(['a error', 'b error']);
   });
 
-  it('of a tool that is not there is told in /status, when the lists are known', async () => {
+  it('appears in /status if its tool is missing, once the lists are known', async () => {
     const { gateway } = await arrange({
       rules: [
         { ...globally, scope: 'tool', tool: 'a_tool_9' },
@@ -253,7 +253,7 @@ describe('a rate limit', () => {
     expect((await status()).text).not.toContain('a_tool_1');
   });
 
-  it('of a backend holds at every endpoint, by the names that the backend shows by itself', async () => {
+  it("applies to a backend at every endpoint, by the backend's own names", async () => {
     const backend = closing(await servePlain({ tools: 2 }));
     const rate_limiting: RateLimits = {
       rules: [{ requests: 1, per: HOUR, scope: 'tool', tool: 'mine' }],
@@ -267,7 +267,7 @@ describe('a rate limit', () => {
     expect(await times(3, () => client.call('b_tool_0', ARGS))).toEqual(['passed', 'passed', 'passed']);
   });
 
-  it('of a backend under a name that its tool has no longer does not take the place of the one that it has', async () => {
+  it("keeps the backend's limit for the current tool name if a former name has one, too", async () => {
     const backend = closing(await servePlain({ tools: 2 }));
     const ofTool = (tool: string, requests: number): Rule => ({ requests, per: HOUR, scope: 'tool', tool });
     const rate_limiting: RateLimits = { rules: [ofTool('mine', 1), ofTool('tool_0', 9)] };
@@ -277,7 +277,7 @@ describe('a rate limit', () => {
     expect(await times(2, () => client.call('a_mine', ARGS))).toEqual(['passed', 429]);
   });
 
-  it('that is changed holds at once, keeps what was counted, and ends no session', async () => {
+  it('applies a change at once, keeps its counts, and ends no session', async () => {
     const legs = new Set<unknown>();
     const intercept: Intercept = (request, _response, body) => {
       if (body.includes('"tools/call"')) legs.add(request.headers['mcp-session-id']);

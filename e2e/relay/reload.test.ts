@@ -20,7 +20,7 @@ import { serveHeld } from './serve-held.ts';
 
 afterEach(closeAll);
 
-/** Milliseconds until a client is told and has listed. */
+/** Milliseconds for a client's notification and its list. */
 const PATIENCE = 10_000;
 const toolsChanged = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
 const listenTo = (url: string, notifications: object) => {
@@ -34,7 +34,7 @@ const statusOf = async (port: number) =>
   };
 
 describe('a new run configuration', () => {
-  it('adds a backend to sessions that are open, and they are told', async () => {
+  it('adds a backend to open sessions, and notifies them', async () => {
     const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
     const gateway = await gatewayTo({ a: a.url });
     const client = await SessionClient.open(gateway.url);
@@ -44,13 +44,13 @@ describe('a new run configuration', () => {
     await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
     await knows('a_tool_0', 'b_tool_0');
     expect((await client.call('b_tool_0', { text: 'x' })).answer.result).toBeDefined();
-    // What the new backend says by itself reaches the stream that was open before it.
+    // The new backend's own notification reaches the older stream.
     b.setTools(2);
     await knows('a_tool_0', 'b_tool_0', 'b_tool_1');
     stream.close();
   });
 
-  it('takes a backend away from sessions that are open; its tools are unknown then', async () => {
+  it('removes a backend from open sessions, and its tools become unknown', async () => {
     const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
@@ -64,14 +64,14 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
-  it('lets a stream that is open hear a backend that moved, though its client asks for nothing', async () => {
+  it('connects an open stream to a moved backend, without a request of its client', async () => {
     const [before, after] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 2 }))];
     const gateway = await gatewayTo({ a: before.url });
     const client = await SessionClient.open(gateway.url);
     const stream = await client.stream();
     await gateway.reconfigure(configTo({ a: after.url }));
     await stream.waitFor(toolsChanged);
-    // What the gateway itself announces is over by then.
+    // The gateway's own notifications are sent by then.
     await sleep(300);
     const changes = () => stream.messages().filter(toolsChanged).length;
     const announced = changes();
@@ -83,7 +83,7 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
-  it('moves a backend elsewhere without losing the session or its stream', async () => {
+  it('moves a backend without losing the session or its stream', async () => {
     const [before, after] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 2 }))];
     const gateway = await gatewayTo({ a: before.url });
     const client = await SessionClient.open(gateway.url);
@@ -92,7 +92,7 @@ describe('a new run configuration', () => {
     await gateway.reconfigure(configTo({ a: after.url }));
     await stream.waitFor(toolsChanged);
     expect(await client.toolNames()).toHaveLength(2);
-    // Only a notification makes the gateway ask again: the list is believed for a minute otherwise.
+    // Only a notification makes the gateway list again, because a list is valid for a minute.
     for (let i = 0; i < 100 && (await client.toolNames()).length < 3; i++) {
       after.setTools(3);
       await sleep(50);
@@ -101,7 +101,7 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
-  it('lets calls under way finish at a backend that is replaced or gone, and closes it then', async () => {
+  it('lets running calls finish at a replaced or removed backend, and then closes it', async () => {
     const [a, b] = [await serveHeld(), await serveHeld()];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
@@ -118,7 +118,7 @@ describe('a new run configuration', () => {
     for (const { answer } of await answered) expect(answer.result).toBeDefined();
   });
 
-  it('that replaces a backend does not keep the end waiting for a call there', async () => {
+  it('replaces a backend without delaying the end for a call there', async () => {
     const a = closing(await serveMisbehaving('hang', { tools: 1 }));
     const gateway = await gatewayTo({ a: a.url });
     const client = await SessionClient.open(gateway.url);
@@ -132,7 +132,7 @@ describe('a new run configuration', () => {
     await call;
   });
 
-  it('leaves the session at a backend that did not change as it is', async () => {
+  it('keeps the backend session at an unchanged backend', async () => {
     const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
@@ -143,7 +143,7 @@ describe('a new run configuration', () => {
     expect(a.counts.get('initialize')).toBe(opened);
   });
 
-  it('with other policies decides the next call by them, and tells of the lists', async () => {
+  it('applies new policies to the next call, and announces changed lists', async () => {
     const a = closing(await servePlain({ tools: 2 }));
     const gateway = await gatewayTo({ a: a.url });
     const client = await SessionClient.open(gateway.url);
@@ -158,7 +158,7 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
-  it('reaches the subscriptions of clients without sessions: new backends are heard', async () => {
+  it('reaches subscriptions of clients without sessions: they get updates of new backends', async () => {
     const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
     const gateway = await gatewayTo({ a: a.url });
     const stream = await listenTo(gateway.url, { toolsListChanged: true });
@@ -176,7 +176,7 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
-  it('with policies that hide a resource ends what is told of it', async () => {
+  it('ends the updates of a resource that new policies hide', async () => {
     const a = closing(await serveEverything());
     const gateway = await gatewayTo({ a: a.url });
     const uri = 'test://watched-resource';
@@ -197,7 +197,7 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
-  it('that is invalid is refused with its reason, and the one in force serves on', async () => {
+  it('gets a refusal with the reason if it is invalid, and the active one stays', async () => {
     const a = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: a.url });
     const client = await SessionClient.open(gateway.url);
@@ -211,7 +211,7 @@ describe('a new run configuration', () => {
     expect((await statusOf(gateway.runtime.address.privatePort)).config_refused).toBeNull();
   });
 
-  it('takes over the rest of an edit whose audit log cannot be opened', async () => {
+  it('applies the rest of an edit whose audit log cannot be opened', async () => {
     const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
     const gateway = await gatewayTo({ a: a.url });
     const { privatePort } = gateway.runtime.address;
@@ -225,7 +225,7 @@ describe('a new run configuration', () => {
     expect((await statusOf(privatePort)).warnings.join()).not.toMatch(/audit log/);
   });
 
-  it('that would listen elsewhere is refused by name', async () => {
+  it('gets a refusal that names the field if it would listen elsewhere', async () => {
     const a = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: a.url });
     await gateway.reconfigure({ ...configTo({}), listen: { port: 0, private_port: 0, host: '127.0.0.2' } });
@@ -235,8 +235,8 @@ describe('a new run configuration', () => {
   });
 });
 
-describe('a secret file that changes', () => {
-  it('is what the next call sends, in the same session', async () => {
+describe('a changed secret file', () => {
+  it('supplies the next call in the same session', async () => {
     const seen: unknown[] = [];
     const backend = closing(
       await servePlain({

@@ -43,7 +43,7 @@ const authOf = (more: Partial<RemoteAuth> = {}): RemoteAuth => ({
   ...more,
 });
 
-/** A gateway in front of the remote server, and of a plain one beside it. */
+/** Starts a gateway in front of the remote server and a plain one. */
 async function gatewayOf(
   auth: RemoteAuth,
   url = remote.url,
@@ -104,7 +104,7 @@ async function whoAmI(gateway: ServedGateway): Promise<Record<string, unknown>> 
 }
 
 describe('a login at a remote server', () => {
-  it('finds where by the challenge, registers, and its token serves every caller', async () => {
+  it('finds its server by the challenge, registers, and serves every caller with its token', async () => {
     const gateway = await gatewayOf(authOf());
     expect(await statusOf(gateway)).toMatchObject({ phase: 'degraded' });
     const { status, text } = await logIn(gateway);
@@ -114,7 +114,7 @@ describe('a login at a remote server', () => {
     expect((await statusOf(gateway)).login_url).toBeNull();
   });
 
-  it('that is missing costs the tools of that server alone, and says what to do', async () => {
+  it("affects only that server's tools while it is missing, and says what to do", async () => {
     const gateway = await gatewayOf(authOf());
     await loginUrl(gateway);
     const client = await SessionClient.open(gateway.url);
@@ -134,7 +134,7 @@ describe('a login at a remote server', () => {
     expect(await whoAmI(after)).toMatchObject({ subject: 'alice' });
   });
 
-  it('at one process is seen by another that waits for it', async () => {
+  it('at one process reaches another one that waits for it', async () => {
     const [first, second] = [await gatewayOf(authOf()), await gatewayOf(authOf())];
     await loginUrl(second);
     await logIn(first);
@@ -142,7 +142,7 @@ describe('a login at a remote server', () => {
     expect(await whoAmI(second)).toMatchObject({ subject: 'alice' });
   });
 
-  it('is kept sealed', async () => {
+  it('stays sealed in its store', async () => {
     const gateway = await gatewayOf(authOf());
     await logIn(gateway);
     await ready(gateway);
@@ -155,7 +155,7 @@ describe('a login at a remote server', () => {
     expect(gateway.log()).not.toContain(token);
   });
 
-  it('does not serve another server, nor a resource of the same name', async () => {
+  it('does not serve another server, or a resource of the same name', async () => {
     const first = await gatewayOf(authOf());
     await logIn(first);
     const elsewhere = closing(await serveProtected({ issuer: issuer.issuer }));
@@ -165,7 +165,7 @@ describe('a login at a remote server', () => {
     expect(elsewhere.tokens).toEqual([]);
   });
 
-  it('is renewed before its token ends, and after the server refused it', async () => {
+  it('renews before its token ends, and after the server refused it', async () => {
     const gateway = await gatewayOf(authOf());
     await logIn(gateway);
     await ready(gateway);
@@ -175,7 +175,7 @@ describe('a login at a remote server', () => {
     expect(remote.tokens.at(-1)).not.toBe(first);
   });
 
-  it('is renewed once for all calls of all processes', async () => {
+  it('renews once for all calls of all processes', async () => {
     const [first, second] = [await gatewayOf(authOf()), await gatewayOf(authOf())];
     await logIn(first);
     await Promise.all([ready(first), ready(second)]);
@@ -191,7 +191,7 @@ describe('a login at a remote server', () => {
     expect(issuer.counts.get('token')).toBe(asked + 1);
   });
 
-  it('goes on after an outage of the token endpoint, without another login', async () => {
+  it('survives an outage of the token endpoint', async () => {
     const gateway = await gatewayOf(authOf());
     await logIn(gateway);
     await ready(gateway);
@@ -205,7 +205,7 @@ describe('a login at a remote server', () => {
     );
   });
 
-  it('is asked for again when its server has forgotten it, and the client is registered anew', async () => {
+  it('becomes necessary again if its server has forgotten it, and the client registers again', async () => {
     const gateway = await gatewayOf(authOf());
     await logIn(gateway);
     await ready(gateway);
@@ -218,7 +218,7 @@ describe('a login at a remote server', () => {
     expect(await whoAmI(gateway)).toMatchObject({ subject: 'alice' });
   });
 
-  it('is done with a client that is given, and at the port that is written', async () => {
+  it('uses the configured client and port', async () => {
     const port = await findFreePort();
     const known = closing(await serveIdentityProvider({ redirectUris: [`http://localhost:${port}/callback`] }));
     const server = closing(await serveProtected({ issuer: known.issuer }));
@@ -231,7 +231,7 @@ describe('a login at a remote server', () => {
     await expect(fetch(`http://127.0.0.1:${port}/callback`)).rejects.toThrow();
   });
 
-  it('needs no discovery where endpoints and client are written', async () => {
+  it('needs no discovery with configured endpoints and client', async () => {
     const port = await findFreePort();
     const known = closing(await serveIdentityProvider({ redirectUris: [`http://localhost:${port}/callback`] }));
     const server = closing(await serveProtected({ issuer: known.issuer, names: false }));
@@ -242,7 +242,7 @@ describe('a login at a remote server', () => {
     expect(known.counts.get('discovery')).toBeUndefined();
   });
 
-  it('sends the parameters that are written, and no PKCE where that is switched off', async () => {
+  it('sends the configured parameters, and no PKCE if that is off', async () => {
     const before = (at: URL) => at.searchParams.has('client_id');
     const sent = async (more: Partial<RemoteAuth>) => {
       const { next } = await new Robot().open(await loginUrl(await gatewayOf(authOf(more))), { before });
@@ -258,7 +258,7 @@ describe('a login at a remote server', () => {
     expect(Object.keys(plain).filter((name) => name.startsWith('code_'))).toEqual([]);
   });
 
-  it('closes the port of its callback when its timeout is over', async () => {
+  it('closes the port of its callback after its timeout', async () => {
     const callback_port = await findFreePort();
     const gateway = await gatewayOf(authOf({ callback_port, timeout: '1s' }));
     await new Robot().open(await loginUrl(gateway), { before: (at) => at.searchParams.has('client_id') });
@@ -268,8 +268,8 @@ describe('a login at a remote server', () => {
   });
 });
 
-describe('what begins or ends a login', () => {
-  it('may be tried again where the last one did not come back, as another client', async () => {
+describe('the begin or the end of a login', () => {
+  it('works again after an unfinished login, as another client', async () => {
     const gateway = await gatewayOf(authOf());
     const clients: (string | null)[] = [];
     const before = (at: URL) => at.searchParams.has('client_id');
@@ -281,7 +281,7 @@ describe('what begins or ends a login', () => {
     expect((await logIn(gateway)).text).toContain('You are logged in');
   });
 
-  it('is only who has the URL of the status', async () => {
+  it('requires the URL of the status', async () => {
     const gateway = await gatewayOf(authOf());
     const url = new URL(await loginUrl(gateway));
     for (const path of ['/login/remote/', '/login/remote/guess', '/login/beside/x', '/login/none/x']) {
@@ -292,7 +292,7 @@ describe('what begins or ends a login', () => {
     expect((await send(`http://127.0.0.1:${gateway.runtime.address.port}${url.pathname}`, 'GET', {})).status).toBe(404);
   });
 
-  it('is no callback with a state that nobody has begun, or that came before', async () => {
+  it('refuses a callback with an unknown or used state', async () => {
     const gateway = await gatewayOf(authOf());
     const robot = new Robot();
     let callback: URL | undefined;
@@ -308,7 +308,7 @@ describe('what begins or ends a login', () => {
     expect(forged.status).toBe(400);
   });
 
-  it('is a page that a browser shows and keeps to itself', async () => {
+  it('shows a page that a browser displays and does not share', async () => {
     const gateway = await gatewayOf(authOf());
     const { headers } = await fetch(new URL('/login/remote/guess', await loginUrl(gateway)));
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -322,7 +322,7 @@ describe('what begins or ends a login', () => {
     });
   });
 
-  it('is told when the person says no', async () => {
+  it("reports the person's denial", async () => {
     const gateway = await gatewayOf(authOf());
     const robot = new Robot();
     const page = await robot.walk(await loginUrl(gateway), { user: 'alice', denies: () => true });
@@ -330,47 +330,44 @@ describe('what begins or ends a login', () => {
   });
 });
 
-describe('a remote server that', () => {
+describe('a login at a misconfigured remote server', () => {
   const refusal = async (auth: Partial<RemoteAuth>, server: ProtectedServer) =>
     (await logIn(await gatewayOf(authOf(auth), server.url))).text;
 
-  it('names metadata of another resource is not believed', async () => {
+  it('fails if its metadata names another resource', async () => {
     const server = closing(
       await serveProtected({ issuer: issuer.issuer, metadata: { resource: 'https://other.example/mcp' } }),
     );
     expect(await refusal({}, server)).toContain('its metadata is of another resource (other.example)');
   });
 
-  it('leads to a private address that nobody wrote is not followed', async () => {
+  it('fails if it leads to a private address that the configuration does not name', async () => {
     const metadata = { authorization_servers: ['https://10.1.2.3/'] };
     const server = closing(await serveProtected({ issuer: issuer.issuer, metadata }));
     expect(await refusal({}, server)).toContain('10.1.2.3 is a private address that nobody wrote');
   });
 
-  it('leads to plain http is not followed', async () => {
+  it('fails if it leads to plain http', async () => {
     const metadata = { authorization_servers: ['http://login.example'] };
     const server = closing(await serveProtected({ issuer: issuer.issuer, metadata }));
     expect(await refusal({}, server)).toContain('login.example is not called over http:');
   });
 
-  it.each(['http://login.example/auth', 'javascript:alert(1)'])(
-    'sends the browser to %s is not followed',
-    async (page) => {
-      const http = createServer((_request, response) => {
-        const document = { issuer: origin, authorization_endpoint: page, token_endpoint: `${origin}/token` };
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
-      });
-      await listenOn(http, '127.0.0.1', 0);
-      closing({ close: () => http.close() });
-      const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-      const server = closing(
-        await serveProtected({ issuer: issuer.issuer, metadata: { authorization_servers: [origin] } }),
-      );
-      expect(await refusal({}, server)).toContain('its authorization endpoint is not https');
-    },
-  );
+  it.each(['http://login.example/auth', 'javascript:alert(1)'])('fails if it sends the browser to %s', async (page) => {
+    const http = createServer((_request, response) => {
+      const document = { issuer: origin, authorization_endpoint: page, token_endpoint: `${origin}/token` };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    });
+    await listenOn(http, '127.0.0.1', 0);
+    closing({ close: () => http.close() });
+    const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const server = closing(
+      await serveProtected({ issuer: issuer.issuer, metadata: { authorization_servers: [origin] } }),
+    );
+    expect(await refusal({}, server)).toContain('its authorization endpoint is not https');
+  });
 
-  it('names another issuer meanwhile gets neither a code nor a refresh token there', async () => {
+  it('sends neither a code nor a refresh token to a new issuer', async () => {
     const metadata = { authorization_servers: [issuer.issuer] };
     const server = closing(await serveProtected({ issuer: issuer.issuer, metadata }));
     const other = closing(await serveIdentityProvider());
@@ -382,7 +379,7 @@ describe('a remote server that', () => {
     await ready(after);
     server.refuse(server.tokens.at(-1));
     expect((await whoAmI(after)).error).toBe('backend remote needs a login at its server by who runs this gateway');
-    // One that was begun while it was the former issuer, and comes back where it is the other.
+    // Begins a login at the former issuer, and returns after the change of issuers.
     await eventually(
       () => whoAmI(before),
       ({ error }) => error !== undefined,
@@ -395,7 +392,7 @@ describe('a remote server that', () => {
     expect(other.counts.get('token')).toBeUndefined();
   });
 
-  it('has an issuer that is another one is not believed', async () => {
+  it('fails if its issuer calls itself another one', async () => {
     const metadata = { authorization_servers: [issuer.issuer.replace('127.0.0.1', 'localhost')] };
     const server = closing(await serveProtected({ issuer: issuer.issuer, metadata }));
     expect(await refusal({ issuer: issuer.issuer.replace('127.0.0.1', 'localhost') }, server)).toContain(

@@ -20,7 +20,7 @@ async function connect(sdk: Sdk, url: URL, fetchWith: typeof fetch): Promise<Cal
   return (name, args) => client.callTool({ name: `a_${name}`, arguments: args }, PATIENT);
 }
 
-/** A client that has to resume each call, as its streams end early, and the counts of the server. */
+/** Connects a client that has to resume each call, because its streams end early. Returns it with the server's counts. */
 async function cutOff(sdk: Sdk, timeouts: { default: string; maximum?: string }) {
   const server = await startSdkServer(sdk, { eventStore: true, keepAliveMs: 100 });
   closing({ close: server.stop });
@@ -36,20 +36,20 @@ async function cutOff(sdk: Sdk, timeouts: { default: string; maximum?: string })
 }
 
 describe.each<Sdk>(['old', 'new'])('a resumed call at a backend of the %s SDK, by the client of that SDK', (sdk) => {
-  it('ends where it is silent for its deadline, and is not resumed again', async () => {
+  it('ends if it is silent for its deadline, without another resumption', async () => {
     const { call, aborted, resumed } = await cutOff(sdk, { default: '8s' });
     await expect(call('patient', { ms: 600_000 })).rejects.toThrow(/did not answer in time/);
     expect(resumed()).toBe(1);
     await until('its end at the backend', async () => (await aborted('patient')) === 1);
   });
 
-  it('ends at the maximum, although it goes on logging', async () => {
+  it('ends at the maximum in spite of its logs', async () => {
     const { call, resumed } = await cutOff(sdk, { default: '30s', maximum: '10s' });
     await expect(call('log', { lines: 60_000, every: 100 })).rejects.toThrow(/did not answer in time/);
     expect(resumed()).toBe(1);
   });
 
-  it('may take longer than its deadline where it logs', async () => {
+  it('may take longer than its deadline if it logs', async () => {
     const { call, resumed } = await cutOff(sdk, { default: '8s' });
     const result = await call('log', { lines: 24, every: 500 });
     expect(result).toMatchObject({ content: [{ text: 'logged 24 lines' }] });

@@ -2,7 +2,7 @@ import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { Rpc } from '../gateway/session-client.ts';
 import { closing } from './gateway-to.ts';
 
-/** A backend whose calls are answered when `finish` says so; `called` settles when one has arrived. */
+/** Starts a backend that answers calls after `finish`. `called` settles when a call has arrived. */
 export async function serveHeld() {
   const held: (() => void)[] = [];
   const { promise: called, resolve: arrived } = Promise.withResolvers<undefined>();

@@ -38,7 +38,7 @@ describe('a session', () => {
     expect(first.counts.get('tools/call')).toBeUndefined();
   });
 
-  it('sends no arguments where the client sent none', async () => {
+  it('sends no arguments if the client sent none', async () => {
     const bodies: string[] = [];
     const backend = closing(
       await servePlain({
@@ -61,7 +61,7 @@ describe('a session', () => {
     });
   });
 
-  it('keeps one session at the backend for all calls', async () => {
+  it('keeps one backend session for all calls', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -71,7 +71,7 @@ describe('a session', () => {
     expect(backend.counts.get('initialize')).toBe(before);
   });
 
-  it('is opened again at a backend that has forgotten it, and the call is not lost', async () => {
+  it('opens again at a backend that has forgotten it, and loses no call', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -82,7 +82,7 @@ describe('a session', () => {
     expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
   });
 
-  it('is unknown after its client has ended it', async () => {
+  it('becomes unknown after its client has ended it', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -90,7 +90,7 @@ describe('a session', () => {
     expect((await client.request('tools/list')).status).toBe(404);
   });
 
-  it('ends the one that was idle for longest when its principal has too many', async () => {
+  it('ends the one idle for longest if its principal has too many', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo(
       { a: backend.url },
@@ -118,7 +118,7 @@ describe('a request without a session', () => {
   it.each([
     [{}, 400],
     [{ 'mcp-session-id': 'made-up' }, 404],
-  ])('with headers %j is answered %d', async (headers, status) => {
+  ])('with headers %j gets %d', async (headers, status) => {
     const gateway = await gatewayTo({});
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect((await send(gateway.url, 'POST', headers as Record<string, string>, body)).status).toBe(status);
@@ -126,7 +126,7 @@ describe('a request without a session', () => {
 });
 
 describe('one backend of several', () => {
-  it('that is dead takes its own tools away and nothing else, and brings them back with list_changed', async () => {
+  it('removes only its own tools when it is dead, and brings them back with list_changed', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const absent = await reserveAbsent({ tools: 1 });
     const gateway = await gatewayTo({ good: good.url, away: absent.url });
@@ -141,7 +141,7 @@ describe('one backend of several', () => {
     await absent.leave();
   });
 
-  it('that changes its list is announced to every session', async () => {
+  it('announces its changed list to every session', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const clients = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];
@@ -157,7 +157,7 @@ describe('one backend of several', () => {
     for (const stream of streams) stream.close();
   });
 
-  it('that is slow to list is left out after the deadline, and its tools come later', async () => {
+  it('misses the list after the deadline if it is slow, and its tools come later', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const slow = closing(await serveMisbehaving('hang', { tools: 1, methods: ['tools/list'] }));
     const gateway = await gatewayTo({ good: good.url, slow: slow.url }, { limits: { list_deadline: '300ms' } });
@@ -165,7 +165,7 @@ describe('one backend of several', () => {
     expect(await client.toolNames()).toEqual(['good_tool_0']);
   });
 
-  it('that hangs does not hold up the first call to another', async () => {
+  it('does not delay the first call to another if it hangs', async () => {
     const good = closing(await servePlain({ tools: 1 }));
     const hanging = closing(await serveMisbehaving('hang', { tools: 1, methods: ['tools/list'] }));
     const gateway = await gatewayTo({ good: good.url, hanging: hanging.url }, { limits: { list_deadline: '1h' } });

@@ -15,7 +15,7 @@ import { serveHeld } from './serve-held.ts';
 
 afterEach(closeAll);
 
-/** The runtime as a process of its own, as the operator starts it. */
+/** Starts the runtime in a separate process, as the operator does. */
 async function startProcess(
   backends: Parameters<typeof configTo>[0],
   more: Partial<GatewayConfig> = {},
@@ -26,7 +26,7 @@ async function startProcess(
 }
 
 describe('SIGTERM', () => {
-  it('lets calls under way finish, takes no new connections, and ends the process with 0', async () => {
+  it('lets running calls finish, refuses new connections, and ends the process with 0', async () => {
     const backend = await serveHeld();
     const gateway = await startProcess({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -45,11 +45,11 @@ describe('SIGTERM', () => {
     backend.finish();
     expect((await call).answer.result).toBeDefined();
     expect(await gateway.ended).toBe(0);
-    // It does not wait for the rest of the 4 s.
+    // The process does not wait for the rest of the 4 s.
     expect(performance.now() - finished).toBeLessThan(3_000);
   });
 
-  it('ends the process with 0 after 4 s, whatever is still under way', async () => {
+  it('ends the process with 0 after 4 s, even with running calls', async () => {
     const backend = await serveHeld();
     const gateway = await startProcess({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -66,7 +66,7 @@ describe('SIGTERM', () => {
 });
 
 describe('SIGTERM before a process is ready', () => {
-  it('ends it with 0 when it has started: it is no crash', async () => {
+  it('ends it with 0 after its start, not as a crash', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-early-'));
     closing({ close: () => rmSync(folder, { recursive: true, force: true }) });
     const file = join(folder, 'run-config.yaml');
@@ -81,7 +81,7 @@ describe('SIGTERM before a process is ready', () => {
     let output = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      // This is told of a configuration a moment before it is ready.
+      // The runtime logs this line a moment before it is ready.
       if (output.includes('Anybody who reaches the endpoint')) child.kill('SIGTERM');
     });
     const [code] = (await once(child, 'close')) as unknown[];
@@ -90,7 +90,7 @@ describe('SIGTERM before a process is ready', () => {
 });
 
 describe('SIGHUP', () => {
-  it('opens the audit file anew, and nothing of the audit is lost', async () => {
+  it('reopens the audit file without losing an event', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vmcp-audit-'));
     closing({ close: () => rmSync(folder, { recursive: true, force: true }) });
     const file = join(folder, 'audit.log');
@@ -102,7 +102,7 @@ describe('SIGHUP', () => {
     await until('a line of the call', () => calls(file) === 1);
     renameSync(file, `${file}.1`);
     process.kill(gateway.pid, 'SIGHUP');
-    // Nothing is written meanwhile: only the signal can be why it is there.
+    // No event is written meanwhile, so only the signal can create the file.
     await until('the file', () => existsSync(file));
     expect(readFileSync(file, 'utf8')).toBe('');
     await client.call('a_tool_0', { text: 'x' });

@@ -37,7 +37,7 @@ async function gatewayBefore(sdk: Sdk, kind: Kind, timeouts: Timeouts): Promise<
 
 async function connect({ url }: ServedGateway) {
   const client = closing(await connectOldClient(new URL(url)));
-  // The client itself is patient.
+  // The client's own timeout is long.
   const call = (name: string, args: object, onprogress?: () => void) =>
     client.callTool({ name: `a_${name}`, arguments: { ...args } }, undefined, {
       timeout: 300_000,
@@ -55,7 +55,7 @@ describe.each<[name: string, sdk: Sdk, kind: Kind]>([
   ['1.x over streamable HTTP with an event store', 'old', { ...KEEP_ALIVES, eventStore: true }],
   ['2.x over streamable HTTP', 'new', KEEP_ALIVES],
 ])('a silent call at a backend of the SDK %s, which writes keep-alives', (_name, sdk, kind) => {
-  it('ends at its deadline, and the backend is told', async () => {
+  it('ends at its deadline, and the backend gets a cancellation', async () => {
     const gateway = await gatewayBefore(sdk, kind, { default: '1s' });
     const { call, counted } = await connect(gateway);
     await expect(call('patient', LONG)).rejects.toThrow(DID_NOT_ANSWER);
@@ -69,7 +69,7 @@ describe.each<[name: string, kind: Kind]>([
   ['SSE', { transport: 'sse' }],
   ['stdio', 'stdio'],
 ])('a silent call over %s', (_name, kind) => {
-  it('ends at its deadline, whatever other calls log', async () => {
+  it('ends at its deadline, even if other calls log', async () => {
     const gateway = await gatewayBefore('old', kind, { default: '2s' });
     const { call } = await connect(gateway);
     const lines = { lines: 6_000, every: 100, stream: 'session' };
@@ -116,8 +116,8 @@ describe('a call that logs on its own stream', () => {
   });
 });
 
-describe('a call that ends at its deadline for another reason than its backend', () => {
-  /** A backend that answers calls in this way, behind a gateway whose circuit breaker opens at the first failure. */
+describe('a call that ends at its deadline without a fault of its backend', () => {
+  /** Starts a backend with these answers, behind a gateway whose circuit breaker opens at the first failure. */
   async function serveCalls(answer: (response: ServerResponse, message: Message) => void) {
     const server = closing(
       await servePlain({
@@ -135,7 +135,7 @@ describe('a call that ends at its deadline for another reason than its backend',
     return { client: await SessionClient.open(gateway.url), backend: gateway.runtime.gateway.rooms.backends.get('a') };
   }
 
-  it('leaves the circuit breaker closed where the client takes nothing of a large answer', async () => {
+  it('leaves the circuit breaker closed if the client does not read a large answer', async () => {
     const knobs = { bytes: 60_000_000, delayMs: 0, redirectTo: '' };
     const { client, backend } = await serveCalls((response, message) => behave('huge')(response, message, knobs));
     const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
@@ -148,7 +148,7 @@ describe('a call that ends at its deadline for another reason than its backend',
     expect(backend?.breaker.state).toBe('closed');
   });
 
-  it('leaves the circuit breaker closed where the stream goes on after the answer', async () => {
+  it('leaves the circuit breaker closed if the stream continues after the answer', async () => {
     const { client, backend } = await serveCalls((response, { id }) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);

@@ -32,7 +32,7 @@ async function start(port?: number): Promise<SdkServer> {
   return server;
 }
 
-/** The kernel takes connections for it, and nothing answers. */
+/** Stops the server's process: the kernel still accepts connections, but the server does not answer. */
 function hang(server: SdkServer): void {
   process.kill(server.pid, 'SIGSTOP');
   stopped.add(server);
@@ -54,7 +54,7 @@ async function echoTools(url: string, revision: keyof typeof revisions): Promise
   return tools.map(({ name }) => name).filter((name) => name.endsWith('_echo'));
 }
 
-/** As if the backend had said so. */
+/** Expires the backend's list as a list-changed notification does. */
 function expire(gateway: ServedGateway, backend: string): void {
   gateway.runtime.gateway.rooms.announcer.listChanged(backend, ['tools']);
 }
@@ -62,9 +62,9 @@ function expire(gateway: ServedGateway, backend: string): void {
 const listOf = async (client: SessionClient) => (await client.request('tools/list')).answer;
 
 describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
-  'a client of %s beside a backend that hangs',
+  'a client of %s beside a hanging backend',
   (era) => {
-    it('connects, lists what the backend listed last, and calls the others', async () => {
+    it("connects, lists the backend's last list, and calls the others", async () => {
       const [good, bad] = [await start(), await start()];
       const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
       const before = await revisions[era](gateway.url);
@@ -84,7 +84,7 @@ describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
       expect(called.content).toEqual([{ type: 'text', text: 'y' }]);
     });
 
-    it('leaves out of a last list what a policy hides since then', async () => {
+    it('sees no item of the last list that a new policy hides', async () => {
       const [good, bad] = [await start(), await start()];
       const backends = { good: good.url, bad: bad.url };
       const gateway = await gatewayTo(backends, PATIENT);
@@ -95,14 +95,14 @@ describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
       expect(await echoTools(gateway.url, era)).toEqual(['good_echo']);
     });
 
-    it('sees nothing of a backend whose settings are others since then', async () => {
+    it('sees nothing of a backend with new settings', async () => {
       const [good, bad] = [await start(), await start()];
       const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
       expect(await echoTools(gateway.url, era)).toEqual(['good_echo', 'bad_echo']);
       hang(bad);
       const header_forward = { add_plaintext_headers: { 'x-tenant': 'another' } };
       const changed = configTo({ good: good.url, bad: { url: bad.url, header_forward } }, PATIENT);
-      // It does not wait for the first probe, which hangs.
+      // `reconfigure` would wait for the first probe, which hangs.
       void gateway.reconfigure(changed);
       await until('the new settings', () => gateway.log().includes('run configuration taken over'));
       expect(await echoTools(gateway.url, era)).toEqual(['good_echo']);
@@ -110,8 +110,8 @@ describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
   },
 );
 
-describe('a session that is open at a backend that hangs', () => {
-  it('sets the level of logs and sends notifications all the same', async () => {
+describe('an open session at a hanging backend', () => {
+  it('still sets the log level and sends notifications', async () => {
     const [good, bad] = [await start(), await start()];
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
     const client = await SessionClient.open(gateway.url);
@@ -126,8 +126,8 @@ describe('a session that is open at a backend that hangs', () => {
   });
 });
 
-describe('a subscription of 2026-07-28 beside a backend that hangs', () => {
-  it('gets its acknowledgement, for which SDK clients wait when they connect', async () => {
+describe('a subscription of 2026-07-28 beside a hanging backend', () => {
+  it('gets its acknowledgement, which SDK clients wait for when they connect', async () => {
     const [good, bad] = [await start(), await start()];
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
     hang(bad);
@@ -147,7 +147,7 @@ describe('a subscription of 2026-07-28 beside a backend that hangs', () => {
 });
 
 describe('a backend that has never answered', () => {
-  it('delays one list, stays out of lists then, and joins with list_changed when it answers', async () => {
+  it('delays one list, stays out of later lists, and joins with list_changed when it answers', async () => {
     const [good, bad] = [await start(), await start()];
     hang(bad);
     const gateway = closing(await serveUnprobed({ good: good.url, bad: bad.url }));
@@ -163,7 +163,7 @@ describe('a backend that has never answered', () => {
     stream.close();
   });
 
-  it('answers a call that came before its first list, when it has listed', async () => {
+  it('answers a call from before its first list once it has listed', async () => {
     const bad = await start();
     hang(bad);
     const gateway = closing(await serveUnprobed({ bad: bad.url }));
@@ -176,7 +176,7 @@ describe('a backend that has never answered', () => {
   });
 });
 
-describe('the phase of a backend that hangs', () => {
+describe('the phase of a hanging backend', () => {
   it('becomes degraded, then unavailable, and ready again when the backend answers', async () => {
     const bad = await start();
     const failure_handling = { health_check_interval: '1s', health_check_timeout: '2s', unhealthy_threshold: 2 };
@@ -191,8 +191,8 @@ describe('the phase of a backend that hangs', () => {
   });
 });
 
-describe('a group of which no backend answers', () => {
-  it('answers lists with an error that says to try again, and with the lists when one is back', async () => {
+describe('a group without an answering backend', () => {
+  it('answers lists with an error that advises another try, and with the lists when one is back', async () => {
     const bad = await start();
     hang(bad);
     const gateway = closing(await serveUnprobed({ bad: bad.url }));
@@ -206,7 +206,7 @@ describe('a group of which no backend answers', () => {
     await until('its tools', async () => (await client.toolNames()).includes('bad_echo'));
   });
 
-  it('answers with the last lists where there are any', async () => {
+  it('answers with the last lists if there are any', async () => {
     const only = await start();
     const gateway = await gatewayTo({ only: only.url }, quickProbes);
     const client = await SessionClient.open(gateway.url);
@@ -220,7 +220,7 @@ describe('a group of which no backend answers', () => {
     await until('it is back', async () => (await client.call('only_echo', { text: 'x' })).answer.result !== undefined);
   });
 
-  it('answers with empty lists where the group has no backends, or none with tools', async () => {
+  it('answers with empty lists if the group has no backends, or none with tools', async () => {
     const empty = await gatewayTo({});
     expect(await listOf(await SessionClient.open(empty.url))).toMatchObject({ result: { tools: [] } });
     const some = await start();
@@ -228,7 +228,7 @@ describe('a group of which no backend answers', () => {
     expect(await listOf(await SessionClient.open(without.url))).toMatchObject({ result: { tools: [] } });
   });
 
-  it('answers with an empty list where a backend that answers has none of that kind', async () => {
+  it('answers with an empty list if an answering backend has no item of that kind', async () => {
     const handler = createMcpHandler(() => {
       const server = new McpServer({ name: 'tools', version: '1' });
       server.registerTool('hello', { inputSchema: z.object({}) }, () => ({
@@ -245,7 +245,7 @@ describe('a group of which no backend answers', () => {
     expect(await client.toolNames()).toEqual(['tools_hello']);
   });
 
-  it('opens no session where the configuration wants whole lists or none', async () => {
+  it('opens no session with partial_failure_mode fail', async () => {
     const bad = await start();
     hang(bad);
     const failure_handling = { partial_failure_mode: 'fail' as const };
@@ -254,8 +254,8 @@ describe('a group of which no backend answers', () => {
   });
 });
 
-describe('a process of each session', () => {
-  it('starts when the session calls it, and not for sessions that only connect and list', async () => {
+describe('a process of one session', () => {
+  it("starts with the session's first call, and not for sessions that only connect and list", async () => {
     const { command, args } = sdkServerCommand('old');
     const own = { name: 'own', transport: 'stdio' as const, command, args, stdio_process: 'perSession' as const };
     const gateway = closing(await serveGateway({ incoming: { type: 'anonymous' }, backends: [own] }));
@@ -287,7 +287,7 @@ const quickProbes = {
   operational: { failure_handling: { health_check_interval: '1s', unhealthy_threshold: 1 } },
 } satisfies Partial<RunConfigDocument>;
 
-/** A gateway whose backends need not have been asked yet. */
+/** Starts a gateway without waiting for the first probes. */
 function serveUnprobed(
   backends: Record<string, string>,
   more: Partial<RunConfigDocument> = {},

@@ -20,11 +20,11 @@ const sse = (url: string, more: object = {}) => ({ one: { url, transport: 'sse',
 const fake = async (options: SseOptions): Promise<RunningSse> => closing(await serveSse(options));
 const textOf = ({ result }: Rpc) => (result?.content as { text: string }[] | undefined)?.[0]?.text;
 const methodsOf = ({ posted }: FakeStream) => posted.map(({ method }) => method);
-/** The streams of clients that called: the gateway has one of its own, for its lists, whenever it gets to it. */
+/** Returns the streams of clients that called. The gateway has another one for its lists, at any time. */
 const callersOf = (server: RunningSse) => server.streams.filter((one) => methodsOf(one).includes('tools/call'));
 const lastOf = (server: RunningSse) => callersOf(server).at(-1)!;
 const hello = { hello: () => 'hello' };
-/** Each test's own deadlines: a probe that gets no answer, and a call. */
+/** Short deadlines of a test: an unanswered probe, and a call. */
 const quick = {
   operational: { failure_handling: { health_check_timeout: '3s' }, timeouts: { default: '3s' } },
   limits: { list_deadline: '3s' },
@@ -36,8 +36,8 @@ async function statusOf(gateway: ServedGateway): Promise<{ phase: string; messag
   return backends[0]!;
 }
 
-describe('a backend that speaks the transport of 2024-11-05', () => {
-  it('is the reference server: tools, progress, and requests of its own to the client', async () => {
+describe('a backend with the transport of 2024-11-05', () => {
+  it('serves as the reference server: tools, progress, and its own requests to the client', async () => {
     const port = await findFreePort();
     const program = startProgram(process.execPath, [EVERYTHING, 'sse'], { ...process.env, PORT: String(port) });
     closing({ close: () => program.stop() });
@@ -66,7 +66,7 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     expect(JSON.stringify(await stream.waitFor((message) => message.result !== undefined))).toContain('sampled');
   });
 
-  it('has one stream for each client session, which ends with it, and calls of the same id do not meet', async () => {
+  it('has one stream for each client session, which ends with it, and separates calls of the same id', async () => {
     const server = await fake({ tools: { which: (_message, { id }) => `stream ${id}` } });
     const gateway = await gatewayTo(sse(server.url));
     const clients = await Promise.all([1, 2].map(() => SessionClient.open(gateway.url)));
@@ -80,7 +80,7 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     await until('the ends', () => callersOf(server).every((stream) => !stream.isOpen()));
   });
 
-  it('gets what the client cancels, under the id that it knows', async () => {
+  it("gets the client's cancellation under its own id of the call", async () => {
     const server = await fake({ tools: { slow: () => undefined } });
     const gateway = await gatewayTo(sse(server.url));
     const client = await SessionClient.open(gateway.url);
@@ -95,7 +95,7 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     (await running).close();
   });
 
-  it('tells every session by its stream that its list has changed', async () => {
+  it('announces its changed list to every session by its stream', async () => {
     const tools: SseOptions['tools'] = { ...hello };
     const server = await fake({ tools });
     const gateway = await gatewayTo(sse(server.url));
@@ -110,7 +110,7 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     stream.close();
   });
 
-  it('keeps its streams over a reload that does not concern it, and connections over calls', async () => {
+  it('keeps its streams over an unrelated reload, and connections over calls', async () => {
     const server = await fake({ tools: hello });
     const gateway = await gatewayTo(sse(server.url));
     const client = await SessionClient.open(gateway.url);
@@ -148,7 +148,7 @@ describe('the credential of a backend with streams', () => {
     }
   });
 
-  it('that is refused at the stream makes the backend degraded, and is told to callers as such', async () => {
+  it('makes the backend degraded if refused at the stream, and callers get that reason', async () => {
     const server = await fake({
       tools: hello,
       intercept: ({ headers }, response) => {
@@ -164,8 +164,8 @@ describe('the credential of a backend with streams', () => {
   });
 });
 
-describe('a backend whose stream misbehaves', () => {
-  it('and names an endpoint at another origin gets no message there, and status says why', async () => {
+describe('a backend with a faulty stream', () => {
+  it('gets no message if it names an endpoint at another origin, and the status says why', async () => {
     const heard: string[] = [];
     const thief = createServer((request, response) => {
       heard.push(request.url ?? '');
@@ -183,7 +183,7 @@ describe('a backend whose stream misbehaves', () => {
     expect(heard).toEqual([]);
   });
 
-  it('and names no endpoint is unavailable, and others are served', async () => {
+  it('becomes unavailable if it names no endpoint, and others serve', async () => {
     const [silent, good] = [await fake({ tools: hello, endpoint: () => undefined }), await fake({ tools: hello })];
     const gateway = await gatewayTo({ ...sse(silent.url), two: sse(good.url).one }, quick);
     expect((await statusOf(gateway)).phase).toBe('unavailable');
@@ -192,7 +192,7 @@ describe('a backend whose stream misbehaves', () => {
     await until('the stream to be left', () => silent.streams.every((stream) => !stream.isOpen()));
   });
 
-  it('and is no stream at all is unavailable', async () => {
+  it('becomes unavailable if it sends no stream', async () => {
     const server = await fake({ tools: hello });
     const gateway = await gatewayTo(sse(server.url.replace('/sse', '/none')), quick);
     expect(await statusOf(gateway)).toMatchObject({
@@ -201,7 +201,7 @@ describe('a backend whose stream misbehaves', () => {
     });
   });
 
-  it('and ends it within a call fails that call at once; the next one has a new stream', async () => {
+  it('fails a call at once if it ends the stream, and gets a new stream for the next call', async () => {
     const server = await fake({
       tools: {
         ...hello,
@@ -221,7 +221,7 @@ describe('a backend whose stream misbehaves', () => {
     expect(methodsOf(lastOf(server))).toEqual(['initialize', 'notifications/initialized', 'tools/call']);
   });
 
-  it('and goes on with one event for ever is cut off at the limit of answers', async () => {
+  it('loses its stream at the size limit if one event never ends', async () => {
     const endless = (stream: FakeStream): undefined => {
       const more = () => {
         if (!stream.isOpen()) return;
@@ -240,7 +240,7 @@ describe('a backend whose stream misbehaves', () => {
     expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
   });
 
-  it('and says nothing of a call is told that it was given up, and serves the next one on the same stream', async () => {
+  it('gets a cancellation if it does not answer a call, and serves the next one on the same stream', async () => {
     const server = await fake({ tools: { ...hello, slow: () => undefined } });
     const gateway = await gatewayTo(sse(server.url), quick);
     const client = await SessionClient.open(gateway.url);
@@ -250,7 +250,7 @@ describe('a backend whose stream misbehaves', () => {
     expect(callersOf(server)).toHaveLength(1);
   });
 
-  it('and answers what nobody asked is not heard', async () => {
+  it('reaches no client with an answer to an unknown request', async () => {
     const server = await fake({
       tools: {
         forge: ({ id }, stream) => {
@@ -266,7 +266,7 @@ describe('a backend whose stream misbehaves', () => {
     expect(textOf((await client.call('one_forge')).answer)).toBe('own');
   });
 
-  it('and refuses a message fails its call with what the status means', async () => {
+  it('fails a call with the meaning of the status if it refuses the message', async () => {
     let status = 500;
     const server = await fake({
       tools: hello,
@@ -283,7 +283,7 @@ describe('a backend whose stream misbehaves', () => {
     expect((await call()).answer.error?.data).toMatchObject({ reason: 'http_error' });
     status = 400;
     expect((await call()).answer.error?.data).toMatchObject({ reason: 'protocol' });
-    // Its server has forgotten it: a new stream does not help this time either.
+    // Its server has forgotten the stream, and a new stream does not help either.
     status = 404;
     expect((await call()).answer.error?.data).toMatchObject({ reason: 'session_lost' });
     expect(textOf((await client.call('one_hello')).answer)).toBe('hello');

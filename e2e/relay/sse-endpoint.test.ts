@@ -25,7 +25,7 @@ async function connect(gateway: ServedGateway, capabilities: object = {}): Promi
   return closing(client);
 }
 
-/** A stream as it comes, and where it says that messages go. */
+/** Opens a raw stream. Returns it with the endpoint for messages that it names. */
 async function openRaw(
   gateway: ServedGateway,
   headers: Headers = {},
@@ -48,7 +48,7 @@ const initialize = (id: number, protocolVersion = '2024-11-05') =>
 const list = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list' });
 
 describe('an endpoint with proxy_mode sse', () => {
-  it("serves the SDK's client: lists, calls, progress, sampling, and what changes", async () => {
+  it("serves the SDK's client: lists, calls, progress, sampling, and changed lists", async () => {
     const gateway = await everything();
     const client = await connect(gateway, { sampling: {} });
     client.setRequestHandler(CreateMessageRequestSchema, () => ({
@@ -72,11 +72,11 @@ describe('an endpoint with proxy_mode sse', () => {
     expect(JSON.stringify(sampled)).toContain('sampled');
     await client.callTool({ name: 'a_test_trigger_tool_change', arguments: {} });
     await until('the change', () => changes > 0);
-    // Both ways of one endpoint.
+    // The endpoint also serves streamable HTTP.
     expect((await send(gateway.url, 'POST', {}, initialize(0))).status).toBe(200);
   });
 
-  it('agrees on the revision of the transport, and answers large and failing requests on the stream', async () => {
+  it("negotiates the transport's revision, and answers large and failing requests on the stream", async () => {
     const plain = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: plain.url }, sse);
     const { stream, messages } = await openRaw(gateway);
@@ -86,7 +86,7 @@ describe('an endpoint with proxy_mode sse', () => {
     await send(messages, 'POST', {}, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
     const call = (id: number, name: string, count: number) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: { text: 'x', count } } });
-    // Several at a time: none breaks into another.
+    // Sends several requests at a time. No answer may interrupt another.
     const ids = [2, 3, 4];
     await Promise.all(ids.map((id) => send(messages, 'POST', {}, call(id, 'a_tool_0', 1_048_576))));
     for (const id of ids) {
@@ -101,17 +101,17 @@ describe('an endpoint with proxy_mode sse', () => {
     expect((await send(streamOf(gateway), 'POST', {}, list(7))).status).toBe(405);
   });
 
-  it('lets a message before initialize know on the stream that there is no session', async () => {
+  it('answers a message before initialize on the stream: it has no session', async () => {
     const gateway = await gatewayTo({ a: closing(await servePlain({ tools: 1 })).url }, sse);
     const { stream, messages } = await openRaw(gateway);
-    // Not even a session of its own that it names.
+    // Not even with the id of an existing session.
     const foreign = await send(gateway.url, 'POST', {}, initialize(0));
     const named = { 'mcp-session-id': String(foreign.headers['mcp-session-id']) };
     expect((await send(messages, 'POST', named, list(1))).status).toBe(202);
     expect((await stream.waitFor(({ id }) => id === 1)).error).toBeDefined();
   });
 
-  it('ends the session, and those at the backends, with its stream', async () => {
+  it('ends the session and its backend sessions with its stream', async () => {
     const plain = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: plain.url }, sse);
     const client = await connect(gateway);
@@ -122,7 +122,7 @@ describe('an endpoint with proxy_mode sse', () => {
     await until('the others', () => gateway.runtime.gateway.rooms.running.size === 0);
   });
 
-  it('gives up a call with its stream', async () => {
+  it('cancels a call when its stream ends', async () => {
     const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 60_000 }));
     const gateway = await gatewayTo({ a: slow.url }, sse);
     const client = await connect(gateway);
@@ -147,7 +147,7 @@ describe('an endpoint with proxy_mode sse', () => {
     expect(gateway.log()).not.toContain('cut off');
   });
 
-  it('comes and goes with the configuration', async () => {
+  it('appears and disappears with the configuration', async () => {
     const { url } = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: url });
     expect((await send(streamOf(gateway), 'GET', {})).status).toBe(404);
@@ -178,7 +178,7 @@ describe('boundary 1 of an endpoint with proxy_mode sse', () => {
     expect((await send(messages, 'POST', alice, initialize(1))).status).toBe(202);
   });
 
-  it("does not know another caller's stream, nor one that is none", async () => {
+  it("answers 404 for another caller's stream, and for an unknown one", async () => {
     const { gateway, alice, mallory } = await start();
     const { stream, messages } = await openRaw(gateway, alice);
     const stolen = await send(messages, 'POST', mallory, initialize(1));
@@ -188,7 +188,7 @@ describe('boundary 1 of an endpoint with proxy_mode sse', () => {
     expect((await stream.waitFor(({ id }) => id === 1)).result).toBeDefined();
   });
 
-  it('refuses foreign hosts, foreign pages, other content and too many streams', async () => {
+  it('refuses foreign hosts, foreign pages, other content types and too many streams', async () => {
     const { gateway, alice } = await start();
     const { messages } = await openRaw(gateway, alice);
     for (const wrong of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
@@ -200,7 +200,7 @@ describe('boundary 1 of an endpoint with proxy_mode sse', () => {
     expect((await send(streamOf(gateway), 'GET', alice)).status).toBe(429);
   });
 
-  it('works on a bounded number of messages of one stream, and on more when those are answered', async () => {
+  it('handles a bounded number of messages of one stream, and more once those are answered', async () => {
     const held = new Set<() => void>();
     const answerAll = () => {
       for (const answer of held) answer();

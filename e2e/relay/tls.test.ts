@@ -13,7 +13,7 @@ afterEach(closeAll);
 const testdata = new URL('../../runtime/incoming/testdata/', import.meta.url);
 const pem = (name: string) => readFile(new URL(name, testdata), 'utf8');
 
-/** One call of the stateless revision over TLS, trusting this certificate. */
+/** Sends one call of revision 2026-07-28 over TLS, with trust in this certificate. */
 function callTool(port: number, ca: string): Promise<Rpc> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -38,9 +38,9 @@ function callTool(port: number, ca: string): Promise<Rpc> {
   });
 }
 
-/** An open connection, and the name in the certificate that it was opened with. */
+/** Opens a connection. Returns it with the subject of the server's certificate. */
 async function openSocket(port: number): Promise<{ socket: TLSSocket; subject: string | undefined }> {
-  // Whose certificate it is, is what is looked at here.
+  // The test examines the certificate itself.
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
   closing({ close: () => socket.destroy() });
@@ -49,7 +49,7 @@ async function openSocket(port: number): Promise<{ socket: TLSSocket; subject: s
 }
 
 describe('the public port with a certificate', () => {
-  it('speaks TLS and nothing else, and calls go through', async () => {
+  it('accepts only TLS, and calls pass', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const cert = await pem('loopback-cert.pem');
     const gateway = await gatewayTo(
@@ -62,7 +62,7 @@ describe('the public port with a certificate', () => {
     await expect(send(`http://127.0.0.1:${port}/mcp`, 'GET', {})).rejects.toThrow(/hang up|ECONNRESET|EPIPE/);
   });
 
-  it('that is renewed serves new connections by it, and those that are open go on', async () => {
+  it('uses a renewed certificate for new connections, and keeps open ones', async () => {
     const [cert, renewed] = [await pem('loopback-cert.pem'), await pem('renewed-cert.pem')];
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo(
@@ -89,7 +89,7 @@ describe('the public port with a certificate', () => {
     expect(await answered).toMatch(/^HTTP\/1\.1 404/);
   });
 
-  it('serves a certificate whose file has another name in a new configuration, and refuses one without its key', async () => {
+  it('uses a certificate at another path in a new configuration, and refuses one without its key', async () => {
     const files = {
       ...{ cert: await pem('loopback-cert.pem'), key: await pem('loopback-key.pem') },
       ...{ 'cert-2': await pem('renewed-cert.pem'), 'key-2': await pem('renewed-key.pem') },
@@ -108,7 +108,7 @@ describe('the public port with a certificate', () => {
 });
 
 describe('a backend with a certificate', () => {
-  it('passes verification by its CA bundle or by the usual authorities', async () => {
+  it('passes verification by its CA bundle or by the default authorities', async () => {
     const plain = closing(await servePlain({ tools: 1 }));
     const cert = await pem('loopback-cert.pem');
     const secure = await gatewayTo(
@@ -127,7 +127,7 @@ describe('a backend with a certificate', () => {
     const usual = getCACertificates('default');
     closing({ close: () => setDefaultCACertificates(usual) });
     setDefaultCACertificates([...usual, cert]);
-    // The bundle differs from the one above, whose authorities are known already.
+    // Another bundle than above, because Node caches the authorities of that one.
     const besides = await trusting(rootCertificates[1] ?? '');
     await until('the list of a backend that the usual authorities know', () => has(besides));
   });

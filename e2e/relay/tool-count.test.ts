@@ -9,7 +9,7 @@ import { closeAll, closing } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-it('the number of tools in the status is of those that everybody gets, whoever listed last', async () => {
+it('the status counts the tools that all callers get, whichever caller listed last', async () => {
   const [mine, all] = [closing(await servePlain({ tools: 2 })), closing(await servePlain({ tools: 3 }))];
   const { url: token_url } = closing(await serveTokens());
   const auth = {

@@ -24,7 +24,7 @@ const telemetry = (endpoint: string, more: object = {}) => ({
   telemetry_config: { tracingEnabled: true, endpoint, insecure: true, samplingRate: '1', ...more },
 });
 
-/** A backend that keeps what it was sent with each call of a tool. */
+/** Starts a backend that records the headers and the message of each tool call. */
 async function keepingBackend(): Promise<
   PlainBackend & { calls: { traceparent: unknown; state: unknown; body: string }[] }
 > {
@@ -70,7 +70,7 @@ const call = (client: SessionClient, args: object = { text: 'x' }, meta?: object
   client.request('tools/call', { name: 'a_tool_0', arguments: args, ...(meta && { _meta: meta }) });
 
 describe('a traced request', () => {
-  it('is a span of the server with those of the decision and of the call of the backend, and the backend gets its context', async () => {
+  it('makes server, decision and backend call spans, and the backend gets its context', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const authz = { policies: ['permit(principal, action, resource);'] };
     const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), authz });
@@ -103,7 +103,7 @@ describe('a traced request', () => {
     expect(server.milliseconds).toBeGreaterThanOrEqual(backendCall.milliseconds);
   });
 
-  it('leaves an audit line with its trace and with the session as its span has it, also where it is refused', async () => {
+  it('writes an audit line with its trace and with the session as in its span, also if it is refused', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), audit_config: { enabled: true } });
     const client = await SessionClient.open(gateway.url);
@@ -122,7 +122,7 @@ describe('a traced request', () => {
     expect(to.raw()).not.toContain(id.slice(0, 8));
   });
 
-  it('leaves an audit line without a trace where it is not traced', async () => {
+  it('writes an audit line without a trace if it is not traced', async () => {
     const gateway = await gatewayTo({ a: (await keepingBackend()).url }, { audit_config: { enabled: true } });
     await call(await SessionClient.open(gateway.url));
     await gateway.runtime.stop();
@@ -131,7 +131,7 @@ describe('a traced request', () => {
     expect(line?.metadata.trace_id).toBeUndefined();
   });
 
-  it('goes on with the context of the caller, of the message before that of the headers, in both revisions', async () => {
+  it("continues the caller's context, the message's before the headers', in both revisions", async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const config = { ...telemetry(to.url), passthrough_headers: ['traceparent'] };
     const gateway = await gatewayTo({ a: backend.url }, config);
@@ -152,7 +152,7 @@ describe('a traced request', () => {
       expect([traceId, parentId, traceState]).toEqual([TRACE, PARENT, 'vendor=1']);
     const sent = named(to, 'call a').map(({ spanId }) => `00-${TRACE}-${spanId}-01`);
     expect(new Set(backend.calls.map(({ traceparent }) => traceparent))).toEqual(new Set(sent));
-    // The message says the same as the headers, and keeps what else it says.
+    // The message has the same context as the headers, and keeps its other members.
     const [, second] = backend.calls;
     expect(JSON.parse(second!.body)).toMatchObject({
       params: { _meta: { traceparent: second!.traceparent, mine: [1] } },
@@ -160,7 +160,7 @@ describe('a traced request', () => {
     expect(second!.state).toBe('vendor=1');
   });
 
-  it('says why it failed by stable words, and nothing of tokens, arguments, results or names that nobody offers', async () => {
+  it('records its failure by fixed words, without tokens, arguments, results or unknown names', async () => {
     const to = await collector();
     const { gateway, backend, ...at } = await protectedGateway({
       config: telemetry(to.url, { useLegacyAttributes: true }),
@@ -189,7 +189,7 @@ describe('a traced request', () => {
     expect(to.raw()).not.toContain('alice');
   });
 
-  it('has a span of the credential that is made for it', async () => {
+  it('has a span for the credential that it needs', async () => {
     const [to, tokens] = [await collector(), closing(await serveTokens())];
     let refusals = 1;
     const intercept: Intercept = (_request, response, body) => {
@@ -208,7 +208,7 @@ describe('a traced request', () => {
     expect(to.raw()).not.toContain('opaque');
   });
 
-  it('carries what the configuration says of the service, its headers, secret ones too, its attributes and its variables', async () => {
+  it('carries the configured service, headers with secret ones, attributes and variables', async () => {
     const to = await collector();
     process.env.VMCP_TEST_ZONE = 'zone-1';
     const settings = {
@@ -229,11 +229,11 @@ describe('a traced request', () => {
   });
 });
 
-describe('a collector is reached as the configuration says', () => {
+describe('the span exporter', () => {
   const pem = (name: string) =>
     readFileSync(new URL(`../../runtime/incoming/testdata/${name}`, import.meta.url), 'utf8');
 
-  it('by https with its own authorities, whose change is taken over; what it does not take is told once', async () => {
+  it('uses https with its own authorities, applies their change, and reports undelivered spans once', async () => {
     const tls = { cert: pem('loopback-cert.pem'), key: pem('loopback-key.pem') };
     const [to, { url }] = [await collector({ tls }), await keepingBackend()];
     const files = { ca: tls.cert, other: pem('renewed-cert.pem') };
@@ -249,7 +249,7 @@ describe('a collector is reached as the configuration says', () => {
     await first(to, 'tools/call a_tool_0');
   }, 30_000);
 
-  it('through the proxy of the environment', async () => {
+  it('uses the proxy of the environment', async () => {
     const [to, { url }] = [await collector(), await keepingBackend()];
     const asked: string[] = [];
     const proxy = createServer((incoming, response) => {
@@ -273,7 +273,7 @@ describe('a collector is reached as the configuration says', () => {
     expect(asked).toContain('otel.invalid:4318');
   });
 
-  it('and by nothing that the environment says to exporters', async () => {
+  it("ignores the environment's settings for exporters", async () => {
     const [to, elsewhere, { url }] = [await collector(), await collector(), await keepingBackend()];
     const variables = {
       OTEL_EXPORTER_OTLP_ENDPOINT: elsewhere.url,
@@ -302,7 +302,7 @@ describe('a collector is reached as the configuration says', () => {
   it.each([
     ['that is busy is asked once more', { refusals: 1, status: 503 }, 'exported'],
     ['that refuses is not', { refusals: 1, status: 400 }, 'dropped'],
-  ])('one %s', async (_what, fault, result) => {
+  ])('retries only temporary failures: one %s', async (_what, fault, result) => {
     const [to, { url }] = [await collector(fault), await keepingBackend()];
     const gateway = await gatewayTo({ a: url }, telemetry(to.url));
     await call(await SessionClient.open(gateway.url));
@@ -311,7 +311,7 @@ describe('a collector is reached as the configuration says', () => {
 });
 
 describe('traces', () => {
-  it('are of the share that is asked for; a caller that is traced is followed', async () => {
+  it("follow the sampling rate, and the caller's decision if it is traced", async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url, { samplingRate: '0' }));
     const client = await SessionClient.open(gateway.url);
@@ -328,7 +328,7 @@ describe('traces', () => {
     expect(unsampled!.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
   });
 
-  it('come and go with the configuration, and what waits is sent then and at the end', async () => {
+  it('start and stop with the configuration; waiting spans go out then and at the end', async () => {
     const [one, two, backend] = [await collector(), await collector(), await keepingBackend()];
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -344,7 +344,7 @@ describe('traces', () => {
     expect(named(two, 'tools/call a_tool_0')).toHaveLength(1);
   });
 
-  it('of requests that were under way when they were switched off are sent, too', async () => {
+  it('include requests that ran when tracing was switched off', async () => {
     const to = await collector();
     const held = { answer: (): void => undefined, came: false };
     const backend = await servePlain({
@@ -365,7 +365,7 @@ describe('traces', () => {
     const called = call(await SessionClient.open(gateway.url));
     await until('the call', () => held.came);
     await gateway.reconfigure(configTo({ a: backend.url }));
-    // What waited was sent, and the call goes on.
+    // The waiting spans are sent, and the call still runs.
     await until('the others', async () => (await metric(gateway, 'vmcp_spans_total{result="exported"}')) > 0);
     held.answer();
     expect((await called).answer.result).toBeDefined();
@@ -374,7 +374,7 @@ describe('traces', () => {
     expect(await metric(gateway, 'vmcp_spans_total{result="dropped"}')).toBe(0);
   });
 
-  it('sends no spans to a refused address, says so in the log, and calls go on', async () => {
+  it('send no spans to a refused address, report it in the log, and calls continue', async () => {
     const { url } = await keepingBackend();
     const gateway = await gatewayTo({ a: url });
     await gateway.reconfigure(configTo({ a: url }, telemetry('http://127.0.0.1:9', { insecure: false })));
@@ -386,7 +386,7 @@ describe('traces', () => {
     ['is not there', undefined],
     ['refuses them', { status: 400 }],
     ['says nothing', { silent: true }],
-  ])('cost nothing but themselves where the collector %s', async (what, options) => {
+  ])('delay no call if the collector %s', async (what, options) => {
     const to = options ? await collector(options) : undefined;
     const { url } = await keepingBackend();
     const gateway = await gatewayTo({ a: url }, telemetry(to?.url ?? 'http://127.0.0.1:9'));

@@ -17,7 +17,7 @@ const EXTENSION = 'io.modelcontextprotocol/tasks';
 
 afterEach(closeAll);
 
-/** An SDK server of the 1.x line whose tool can be a task: `began` counts the tasks. */
+/** Starts an SDK server of the 1.x line whose tool can be a task. `began`: number of tasks. */
 async function serveTasks() {
   const state = { began: 0 };
   const taskStore = new InMemoryTaskStore();
@@ -57,7 +57,7 @@ async function serveTasks() {
   return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/mcp`, state };
 }
 
-/** An SDK server of the 2.x line that tells which capabilities its client declares, and whether it is asked for a task. */
+/** Starts an SDK server of the 2.x line that returns its client's capabilities, and whether the call requests a task. */
 async function serveTelling(): Promise<string> {
   const build = () => {
     const server = new McpServer({ name: 'telling', version: '1' });
@@ -88,7 +88,7 @@ describe('the declaration of tasks', () => {
     expect(textOf(reply)).not.toContain('tasks');
   });
 
-  it('does not reach a backend with sessions, and a call is answered at once, whatever task it asks for', async () => {
+  it('does not reach a backend with sessions, and a call returns at once, whatever task it requests', async () => {
     const { url, state } = await serveTasks();
     const gateway = await gatewayTo({ a: url });
     const client = await SessionClient.open(gateway.url, {}, capabilities);
@@ -130,7 +130,7 @@ describe('two backends with an app at the same URI', () => {
     });
   const toolsOf = ({ answer }: Reply) => answer.result?.tools as { name: string; _meta?: Record<string, unknown> }[];
 
-  it.each(['2025-11-25', '2026-07-28'])('offer the tools of the second one without it (%s)', async (revision) => {
+  it.each(['2025-11-25', '2026-07-28'])('offer the tools of the second one without the app (%s)', async (revision) => {
     const [first, second, third] = [
       await serveApp('one'),
       await serveApp('two'),

@@ -32,7 +32,7 @@ async function countTools(gateway: ServedGateway): Promise<number> {
   return tools.length;
 }
 
-describe('traces that cannot be sent', () => {
+describe('unsendable traces', () => {
   it.each<[string, Telemetry, RegExp]>([
     [
       'would go in clear',
@@ -49,13 +49,13 @@ describe('traces that cannot be sent', () => {
       { endpoint: 'https://collector.invalid', headers: { 'x key': 'a' } },
       /no spans are sent.*cannot stand in a request/,
     ],
-  ])('do not keep the endpoint from serving where they %s', async (_case, telemetry, reason) => {
+  ])('do not stop the endpoint if they %s', async (_case, telemetry, reason) => {
     const gateway = await startWith({ tracingEnabled: true, samplingRate: '1', ...telemetry });
     expect(await countTools(gateway)).toBeGreaterThan(0);
     expect((await warningsOf(gateway)).filter((one) => reason.test(one))).toHaveLength(1);
   });
 
-  it('sends spans as soon as the missing file exists', async () => {
+  it('become sendable as soon as the missing file exists', async () => {
     const collector = closing(await serveCollector());
     const gateway = await startWith({
       ...{ tracingEnabled: true, samplingRate: '1', endpoint: collector.url, insecure: true },

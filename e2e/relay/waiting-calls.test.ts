@@ -24,7 +24,7 @@ async function gatewayBefore(kind: Kind, operational: { timeouts: { default: str
   return gatewayTo({ a: { url: server.url, transport: kind } }, { operational });
 }
 
-/** A client whose user takes this long to answer. */
+/** Connects a client whose user takes this many milliseconds to answer. */
 async function clientOf(url: string, answersAfter: number) {
   let answered = false;
   let opened = false;

@@ -19,7 +19,7 @@ const SECRET = 'a shared secret';
 const ARGS = { text: 'x' };
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** A gateway in front of one backend with these webhooks, a client of it, and what reached the backend. */
+/** Starts a gateway in front of one backend with these webhooks. Returns it with a client and the calls that reached the backend. */
 async function arrange(webhooks: WebhookDocument[], files: Record<string, string> = {}) {
   const backend = closing(await servePlain({ tools: 1 }));
   const audit_config = { enabled: true };
@@ -31,7 +31,7 @@ async function arrange(webhooks: WebhookDocument[], files: Record<string, string
 const webhook = async (decide?: Decide) => closing(await serveWebhook(decide));
 
 describe('a validating webhook', () => {
-  it('is told who calls what with what, and never the token, before the call goes out', async () => {
+  it('gets caller, tool and arguments before the call goes out, and never the token', async () => {
     const hook = await webhook();
     const { client, calls } = await arrange([{ name: 'dlp', url: hook.url }]);
     hook.decide = (asked) => (calls() === 0 ? allow(asked) : deny(asked));
@@ -52,7 +52,7 @@ describe('a validating webhook', () => {
     expect(sent).not.toHaveProperty('x-vmcp-signature');
   });
 
-  it('can tell by the signature who asked, and when', async () => {
+  it('verifies by the signature the sender and the time', async () => {
     const hook = await webhook();
     const { client } = await arrange([{ name: 'dlp', url: hook.url, hmac_secret_file: 'hmac' }], {
       hmac: `${SECRET}\n`,
@@ -67,7 +67,7 @@ describe('a validating webhook', () => {
     expect(asked?.headers['x-vmcp-signature']).toBe(`sha256=${digest}`);
   });
 
-  it('that refuses keeps the call from the backend, and the client reads why as of a policy', async () => {
+  it('keeps a refused call from the backend, and the client gets the reason as from a policy', async () => {
     const hook = await webhook(deny);
     const { client, calls, gateway } = await arrange([{ name: 'dlp', url: hook.url }]);
     const { status, answer } = await client.call('a_tool_0', ARGS);
@@ -81,14 +81,14 @@ describe('a validating webhook', () => {
     await eventually(() => gateway.log(), isAudited);
   });
 
-  it('is asked in the order that is written, until one refuses', async () => {
+  it('gets the question in the configured order, until one refuses', async () => {
     const [first, second, third] = [await webhook(), await webhook(deny), await webhook()];
     const { client } = await arrange([first, second, third].map(({ url }, index) => ({ name: `hook-${index}`, url })));
     expect((await client.call('a_tool_0', ARGS)).answer.error?.message).toContain('hook-1');
     expect([first, second, third].map(({ asked }) => asked.length)).toEqual([1, 1, 0]);
   });
 
-  it('is asked in the newer revision, too', async () => {
+  it('gets the question in the newer revision, too', async () => {
     const hook = await webhook();
     const { gateway, calls } = await arrange([{ name: 'dlp', url: hook.url }]);
     const call = { name: 'a_tool_0', arguments: ARGS };
@@ -98,7 +98,7 @@ describe('a validating webhook', () => {
     expect([calls(), hook.asked[0]?.question.client]).toEqual([1, expect.objectContaining({ revision: '2026-07-28' })]);
   });
 
-  it('is asked about programs on standard input and output', async () => {
+  it('gets the question for programs on standard input and output', async () => {
     const hook = await webhook(deny);
     const args = [join(ROOT, 'e2e', 'local', 'testdata', 'clock.ts')];
     const webhooks = [{ name: 'dlp', url: hook.url }];
@@ -111,7 +111,7 @@ describe('a validating webhook', () => {
     expect((await client.call('a_started', {})).answer.error?.message).toContain('dlp');
   });
 
-  it('is not asked about anything but calls of tools', async () => {
+  it('gets questions about tool calls only', async () => {
     const hook = await webhook(deny);
     const { client } = await arrange([{ name: 'dlp', url: hook.url }]);
     expect(await client.toolNames()).toEqual(['a_tool_0']);
@@ -119,7 +119,7 @@ describe('a validating webhook', () => {
     expect(hook.asked).toEqual([]);
   });
 
-  it('reads the arguments that the backend reads: a key that occurs twice is refused', async () => {
+  it('reads the same arguments as the backend: a duplicate key is refused', async () => {
     const hook = await webhook();
     const { client, calls } = await arrange([{ name: 'dlp', url: hook.url }]);
     const text = client
@@ -129,14 +129,14 @@ describe('a validating webhook', () => {
     expect([hook.asked.length, calls()]).toEqual([0, 0]);
   });
 
-  it('has connections that stay open', async () => {
+  it('keeps its connections open', async () => {
     const hook = await webhook();
     const { client } = await arrange([{ name: 'dlp', url: hook.url }]);
     for (let call = 0; call < 5; call += 1) await client.call('a_tool_0', ARGS);
     expect([hook.asked.length, hook.connections()]).toEqual([5, 1]);
   });
 
-  it('counts how its questions end', async () => {
+  it('counts the outcomes of its questions', async () => {
     const hook = await webhook();
     const { client, gateway } = await arrange([{ name: 'dlp', url: hook.url }]);
     await client.call('a_tool_0', ARGS);
@@ -158,9 +158,9 @@ const failures: [string, Decide][] = [
   ['sends more than 64 KiB', () => ({ body: JSON.stringify({ allowed: true, message: 'x'.repeat(70_000) }) })],
 ];
 
-describe('a webhook that', () => {
+describe('a faulty webhook', () => {
   it.each(failures)(
-    '%s refuses the call, or lets it through where that is written',
+    'refuses the call, or passes it if configured: it %s',
     async (_case, decide) => {
       const hook = await webhook(decide);
       const settings = { name: 'dlp', url: hook.url, timeout: '1s' };
@@ -175,7 +175,7 @@ describe('a webhook that', () => {
     20_000,
   );
 
-  it('is away, and comes back, decides again', async () => {
+  it('decides again after an outage', async () => {
     const hook = await webhook(() => ({ status: 503, body: '' }));
     const { client } = await arrange([{ name: 'dlp', url: hook.url }]);
     expect((await client.call('a_tool_0', ARGS)).answer.error).toBeDefined();
@@ -183,7 +183,7 @@ describe('a webhook that', () => {
     expect((await client.call('a_tool_0', ARGS)).answer.result).toBeDefined();
   });
 
-  it('is written while calls are made is asked from then on', async () => {
+  it('applies from its configuration on while calls run', async () => {
     const hook = await webhook(deny);
     const { gateway, client, backend } = await arrange([]);
     expect((await client.call('a_tool_0', ARGS)).answer.result).toBeDefined();
@@ -210,14 +210,14 @@ describe('a webhook over HTTPS', () => {
     return answer.result ? 'asked' : answer.error?.code;
   };
 
-  it('is asked only with a certificate of an authority that is trusted', async () => {
+  it('gets the question only with a certificate of a trusted authority', async () => {
     const { url } = await secure();
     expect(await outcome({ ca_bundle_file: 'ca.pem' }, url)).toBe('asked');
     expect(await outcome(undefined, url)).toBe(-32603);
     expect(await outcome({ insecure_skip_verify: true }, url)).toBe('asked');
   });
 
-  it('is shown the client certificate that is written', async () => {
+  it('gets the configured client certificate', async () => {
     const { url } = await secure({ requestCert: true, ca: certificates.ca });
     const own = { client_cert_file: 'crt.pem', client_key_file: 'key.pem' };
     expect(await outcome({ ca_bundle_file: 'ca.pem', ...own }, url)).toBe('asked');

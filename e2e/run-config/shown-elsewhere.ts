@@ -84,7 +84,7 @@ export const SHOWN_ELSEWHERE: readonly Shown[] = [
   },
   {
     file: 'e2e/relay/webhooks.test.ts',
-    test: 'is told who calls what with what, and never the token, before the call goes out',
+    test: 'gets caller, tool and arguments before the call goes out, and never the token',
     fields: ['backends[].webhooks[].url'],
   },
   {
