@@ -1,4 +1,4 @@
-{{/* Refuses what would end in a broken installation, each time with the remedy. Writes nothing. */}}
+{{/* Rejects values that would break the installation, with the remedy. Renders nothing. */}}
 {{- define "vmcp.checks" -}}
 {{- include "vmcp.checkManagement" . -}}
 {{- include "vmcp.checkNamespaced" . -}}
@@ -7,14 +7,14 @@
 {{- include "vmcp.checkDemo" . -}}
 {{- end }}
 
-{{/* Values of a version in which the operator served the management API. */}}
+{{/* Rejects values of a version in which the operator served the management API. */}}
 {{- define "vmcp.checkManagement" -}}
 {{- if and .Values.management.enabled (not (and (hasKey .Values.management "replicas") .Values.management.resources .Values.management.serviceAccount)) -}}
 {{- fail "\n\nmanagement.replicas, management.resources or management.serviceAccount has no value, as --reuse-values leaves out what this version of the chart adds: upgrade with --reset-then-reuse-values\n" -}}
 {{- end -}}
 {{- end }}
 
-{{/* With watchNamespaces nothing is made that has no namespace. */}}
+{{/* With watchNamespaces, the chart creates no cluster-scoped objects. */}}
 {{- define "vmcp.checkNamespaced" -}}
 {{- if .Values.watchNamespaces -}}
 {{- if .Values.crds.install -}}
@@ -32,7 +32,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* Objects of the former group would be served by nobody. */}}
+{{/* Rejects another group for a release: no operator would serve the objects of the former group. */}}
 {{- define "vmcp.checkGroup" -}}
 {{- if .Release.IsUpgrade -}}
 {{- $former := lookup "apps/v1" "Deployment" .Release.Namespace (include "vmcp.fullname" .) -}}
@@ -43,7 +43,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* Definitions of somebody else are not taken over: theirs may be of another version, and whoever removes theirs removes all resources. */}}
+{{/* Rejects CRDs of another owner: they may have another version, and their removal by that owner would remove all resources. */}}
 {{- define "vmcp.checkDefinitions" -}}
 {{- if .Values.crds.install -}}
 {{- $root := . -}}
@@ -63,7 +63,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* The providers listen in one pod beside the endpoint (4483, 4484), and all three are forwarded to one machine. */}}
+{{/* The providers share a pod with the endpoint (ports 4483 and 4484), and all three are forwarded to one machine. */}}
 {{- define "vmcp.checkDemo" -}}
 {{- with .Values.demo -}}
 {{- if .enabled -}}

@@ -1,4 +1,4 @@
-{{/* Name of all objects of the installation: that of the release, with "vmcp" where the release does not say it. */}}
+{{/* Name of all objects of the installation: the name of the release, plus "vmcp" unless it contains that. */}}
 {{- define "vmcp.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 45 | trimSuffix "-" -}}
@@ -47,7 +47,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end }}
 
-{{/* Reference of an image. Called with (list $ .Values.<image>). A digest says more than a tag, so it wins. */}}
+{{/* Reference of an image. Called with (list $ .Values.<image>). A digest takes precedence over a tag. */}}
 {{- define "vmcp.image" -}}
 {{- $root := index . 0 -}}
 {{- $image := index . 1 -}}
@@ -59,7 +59,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end }}
 
-{{/* Names of pull secrets, as a list of strings in JSON. They may be written as names or as {name}. */}}
+{{/* Names of pull secrets, as a JSON list of strings. Values may be names or {name}. */}}
 {{- define "vmcp.pullSecrets" -}}
 {{- $names := list -}}
 {{- range (concat (.Values.global.imagePullSecrets | default list) (.Values.imagePullSecrets | default list)) -}}
@@ -68,7 +68,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $names | uniq | toJson -}}
 {{- end }}
 
-{{/* What the Restricted pod security standard asks. */}}
+{{/* Settings that the Restricted pod security standard requires. */}}
 {{- define "vmcp.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532

@@ -2,8 +2,8 @@
 {{ .Values.demo.namespace | default .Release.Namespace }}
 {{- end }}
 
-{{/* Metadata of an object of the demo. Called with (list $ <name> <weight>). The kinds are defined by this very chart, so these
-     objects can only be made once it is installed: as hooks. */}}
+{{/* Metadata of an object of the demo. Called with (list $ <name> <weight>). The objects are hooks, as their kinds exist only
+     after this chart is installed. */}}
 {{- define "vmcp.demoMetadata" -}}
 {{- $root := index . 0 -}}
 name: {{ index . 1 }}
@@ -17,18 +17,18 @@ annotations:
   helm.sh/hook-delete-policy: before-hook-creation
 {{- end }}
 
-{{/* Endpoint, as the pod and a browser behind a port-forward both call it. */}}
+{{/* URL of the endpoint, for both the pod and a browser behind a port-forward. */}}
 {{- define "vmcp.demoEndpoint" -}}
 http://127.0.0.1:{{ .Values.demo.port }}
 {{- end }}
 
-{{/* Identity providers in the order in which a login visits them, at 127.0.0.1 too. */}}
+{{/* Identity providers in the order of a login, also at 127.0.0.1. */}}
 {{- define "vmcp.demoProviders" -}}
 - { name: company, port: {{ .Values.demo.identityProviderPort }}, scopes: [openid, profile, email] }
 - { name: partner, port: {{ .Values.demo.partnerIdentityProviderPort }}, scopes: [openid, profile] }
 {{- end }}
 
-{{/* Names of what the demo is made of, by plural, in the order in which it goes. */}}
+{{/* Names of the demo's objects by plural, in the order of their removal. */}}
 {{- define "vmcp.demoObjects" -}}
 virtualmcpservers: [demo]
 mcpservers: [demo-everything, demo-memory, demo-tickets, demo-whoami]
