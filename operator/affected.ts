@@ -78,7 +78,7 @@ function addUsed(name: string, manifest: Manifest | undefined, world: World, key
   }
 }
 
-/** Adds the backends whose NetworkPolicy admits a server that it should not, or lacks one. Their status is outdated. */
+/** Adds the backends that joined or left the group of a server since their last status: their NetworkPolicy must change. */
 function addAdmitting(server: string, world: World, keys: Keys): void {
   if (world.platform.mode !== 'cluster') return;
   const group = valueAt(world.virtualMcpServers[server]?.spec, ['config', 'groupRef']);

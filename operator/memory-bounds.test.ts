@@ -22,7 +22,7 @@ const WIDE = 2;
 const OPERATOR = 350_000_000;
 /** Connections of the webhook, each with a short body. */
 const CONNECTIONS = 256;
-/** Share of the heap for garbage that is not collected yet. */
+/** Factor of the heap for garbage that is not collected yet. */
 const SLACK = 1.2;
 
 it('the weight of a JSON text covers its memory, for each shape', () => {

@@ -143,7 +143,7 @@ describe('NamedValues', () => {
     expect(Object.keys(await values.load('e')).sort()).toEqual(['large', 'other', 'small']);
   });
 
-  it('keeps an object that exceeds no limit after its own change', async () => {
+  it('does not count the former version of a changed object', async () => {
     const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 12 * 1024 * 1024 });
     values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
     write('a', { k: '1' });

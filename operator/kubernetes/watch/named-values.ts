@@ -213,7 +213,7 @@ export class NamedValues<V> {
     this.#weightOfAll += bytes;
   }
 
-  /** Frees the refused objects of a namespace for another attempt after the usage fell. Other namespaces retry at their next check. */
+  /** Marks refused objects for another read after a namespace's usage fell: those of all namespaces if the shared limit was reached. */
   #retryRefused(namespace: string): void {
     const refused = this.#isFull
       ? this.#refused.keys()

@@ -1,6 +1,6 @@
 const SLOTS = 16_384;
 
-/** The engine shares shorter texts by itself. Bytes. */
+/** The engine shares shorter texts by itself. Characters. */
 const SHORTEST = 11;
 const LONGEST = 63;
 
