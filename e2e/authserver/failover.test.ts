@@ -64,7 +64,7 @@ async function logInMany(client: OAuthClient): Promise<Tokens[]> {
   return all;
 }
 
-describeWithRedis('the master of a Redis with three Sentinels that dies while forty sessions refresh', () => {
+describeWithRedis('the death of a Redis master with three Sentinels, while forty sessions refresh,', () => {
   it.each([
     ['at once', 0],
     ['after a second in which nothing was replicated', 1_000],

@@ -4,7 +4,7 @@ import { toolNames } from './call-tool.ts';
 import { claimsOf } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
 
-describeOnEachStorage('a user whose provider tells a name with half a character in it', (place) => {
+describeOnEachStorage('a user whose name contains half a character', (place) => {
   let world: Arrangement;
   beforeAll(async () => {
     const claims = { name: 'A\ud800', email: 'a\udfff@example.com', nick: 'x\ud800' };

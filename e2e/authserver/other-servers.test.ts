@@ -7,7 +7,7 @@ import { describeOnEachStorage } from './storages.ts';
 const ITSELF = { namespace: 'e2e', name: 'gateway', uid: 'e2e' };
 
 describeOnEachStorage(
-  'what a server has stored',
+  'the stored data of a server',
   (place) => {
     let world: Arrangement;
     beforeAll(async () => {

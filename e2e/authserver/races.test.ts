@@ -20,7 +20,7 @@ async function together<A, B>(times: number, one: () => Promise<A>, other: () =>
   return Promise.all([late(one, times % 2 === 0 ? 0 : times), late(other, times % 2 === 0 ? times : 0)]);
 }
 
-describeOnEachStorage('at the same moment', (place) => {
+describeOnEachStorage('a pair or group of parallel requests', (place) => {
   let world: Arrangement;
   let client: OAuthClient;
   let clock: WallClock;

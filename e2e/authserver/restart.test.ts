@@ -55,7 +55,7 @@ async function statusOf({ gateway }: Arrangement): Promise<ServerStatus> {
 }
 
 describeOnEachStorage(
-  'a restart with keys that stay',
+  'a restart with a storage',
   (place) => {
     it('logs no user out: access token, refresh, upstream tokens, browser login and consent stay valid', async () => {
       const world = await start({ storage: place().fresh() });

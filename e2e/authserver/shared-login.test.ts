@@ -99,7 +99,7 @@ const connections = ({ origin }: Pick<Arrangement, 'origin'>, robot: Robot, pers
   robot.walk(`${origin}/connections`, person, { at: hasAction('sign-out') });
 
 describeOnEachStorage(
-  'a login at a remote server at the connections page',
+  'a login at a remote server by the connections page',
   (place) => {
     it('succeeds for an administrator, serves every caller at every replica, and renews once for all', async () => {
       const world = await World.open(place().fresh());

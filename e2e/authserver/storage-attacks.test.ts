@@ -13,7 +13,7 @@ const CHAIN: readonly ProviderSpec[] = [
 ];
 
 describeOnEachStorage(
-  'a storage that somebody else reads or that fails',
+  'a storage that an attacker reads, or that fails,',
   (place) => {
     let storage: StorageDocument;
     let world: Arrangement;

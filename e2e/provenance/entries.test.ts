@@ -37,7 +37,7 @@ const OTHER_DIGEST = `sha256:${'0'.repeat(64)}`;
 const storeAttestation: typeof storeByTag = (registry, image, layers) =>
   storeByTag(registry, { ...image, kind: 'att' }, layers);
 
-describeWithRegistry('a workload of an entry that says who signs its image', () => {
+describeWithRegistry('a workload of an entry with provenance', () => {
   let registry: OciRegistry;
   let place: EntryPlace;
   let sigstore: Sigstore;

@@ -16,7 +16,7 @@ const IDENTITY = 'https://people.example.com/alice';
 const MINUTES = 240_000;
 const Listed = z.object({ workloads: z.array(z.looseObject({ name: z.string(), status_context: z.string() })) });
 
-describeWithRegistry('vmcp run <entry>, whose registry says who signs its image', () => {
+describeWithRegistry('vmcp run <entry> with provenance', () => {
   let folder: string;
   let registry: OciRegistry;
   let sigstore: Sigstore;

@@ -31,7 +31,7 @@ function replies() {
   return { asked, elicit };
 }
 
-describeWithRedis('the answer of a client to a question of its backend', () => {
+describeWithRedis('a client’s answer to a backend’s question', () => {
   let redis: RedisServer | undefined;
   beforeAll(async () => {
     redis = await startRedis();

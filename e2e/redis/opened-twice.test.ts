@@ -51,7 +51,7 @@ async function holdFirstInitialize(port: number) {
   };
 }
 
-describeWithRedis('a session at a backend that two replicas open at the same time', () => {
+describeWithRedis('a backend session that two replicas open at the same time', () => {
   let redis: RedisServer | undefined;
   beforeAll(async () => {
     redis = await startRedis();

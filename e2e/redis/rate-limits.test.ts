@@ -147,7 +147,7 @@ describeWithRedis('rate limits of several replicas', () => {
   });
 });
 
-describeWithRedis('rate limits whose Redis is away', () => {
+describeWithRedis('rate limits during a Redis outage', () => {
   const servers: RedisServer[] = [];
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((server) => server.stop()));

@@ -24,7 +24,7 @@ async function worksWith(config: object, files: Record<string, string> = {}): Pr
   }
 }
 
-describeWithRedis('the way to Redis', () => {
+describeWithRedis('the connection to Redis', () => {
   let own: Certificates | undefined;
   let foreign: Certificates | undefined;
   const servers: RedisServer[] = [];

@@ -45,7 +45,7 @@ async function two(shared: Shared) {
 const statusAt = async (replica: ServedGateway, client: SessionClient) =>
   (await requestAt(replica, client, 'tools/list')).status;
 
-describeWithRedis('the Redis of sessions', () => {
+describeWithRedis('the session store in Redis', () => {
   const own = async (): Promise<RedisServer> => {
     const server = await startRedis();
     closing({ close: () => server.stop() });

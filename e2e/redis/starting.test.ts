@@ -49,7 +49,7 @@ async function ask(
   return { answer };
 }
 
-describeWithRedis('a process that starts', () => {
+describeWithRedis('a starting process', () => {
   it('holds requests that arrive early, and serves them when it is ready', async () => {
     const redis = await startRedis();
     closing({ close: () => redis.stop() });

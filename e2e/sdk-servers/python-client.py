@@ -1,4 +1,4 @@
-"""A client made with the official Python SDK: python-client.py URL PREFIX. It writes what it got as one line of JSON."""
+"""A client made with the official Python SDK: python-client.py URL PREFIX. It prints its results as one line of JSON."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ class Caller:
         return result.content[0].text
 
     async def wait_patiently(self) -> None:
-        # The SDK names the id of a request nowhere else.
+        # The SDK has no public access to the id of a request.
         self.patient_id = self.session._request_id
         await self.call("patient", ms=600_000)
 
