@@ -15,11 +15,16 @@ export function idTextOf(value: unknown, written: string): string | undefined {
   return DIGITS.test(written) ? written : undefined;
 }
 
+/** Returns the canonical JSON text of an id or a progress token from its text as written. Returns undefined if it is neither. */
+export function readIdText(written: string): string | undefined {
+  try {
+    return idTextOf(JSON.parse(written), written);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns whether the text is the canonical JSON text of an id. If so, text of a client can be put into a message. */
 export function isIdText(text: string): boolean {
-  try {
-    return idTextOf(JSON.parse(text), text) === text;
-  } catch {
-    return false;
-  }
+  return readIdText(text) === text;
 }

@@ -3,6 +3,7 @@ import { mayBeAway, type CallFailure } from '../backends/failures.ts';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
 import type { ClientStream } from '#runtime/mcp/relay/client-stream';
+import { GENERAL } from '#runtime/mcp/sse/event-id';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
@@ -10,7 +11,7 @@ import type { AnswerSink, Backend, Flow, RunningCall, StreamEvent } from '../bac
 import { dropLeg, legHeaders, openSoon } from '../sessions/open-leg.ts';
 import { loginField } from '../sessions/session-record.ts';
 import type { Leg, Session, SessionStream } from '../sessions/session.ts';
-import { GENERAL, relayedEvent } from './relayed-event.ts';
+import { relayedEvent } from './relayed-event.ts';
 
 const FIRST_RETRY = 1_000;
 const LEAST_RETRY = 500;
@@ -160,6 +161,7 @@ export class GeneralStream implements SessionStream {
         const source = {
           backend,
           stream: GENERAL,
+          call: undefined,
           session: this.#session,
           identity: this.#identity,
           rooms: this.#latest(),

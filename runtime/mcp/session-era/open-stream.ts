@@ -6,19 +6,19 @@ import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { renderRpcError } from '#runtime/http/answer-error';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { isIdText } from '#runtime/mcp/envelope/message-id';
-import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
+import { decodeEventId, GENERAL, type EventPosition } from '#runtime/mcp/sse/event-id';
 import type { Rooms } from '#runtime/rooms';
 import { RequestError } from '#runtime/errors';
 import type { AnswerSink, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
-import { enterCall, keepCall, leaveCall } from '../sessions/in-flight.ts';
+import { enterCall, keepCall, leaveCall, sentCallOf } from '../sessions/in-flight.ts';
 import { legHeaders } from '../sessions/open-leg.ts';
 import { countedFor } from '../sessions/session-limits.ts';
 import { legOf, type Leg, type Session, underWay, type InFlightCall } from '../sessions/session.ts';
 import { tellGivenUp } from './cancel-call.ts';
 import { GeneralStream } from './general-stream.ts';
-import { GENERAL, relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
+import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 
 /**
  * Answers a GET: opens the client's general stream, or with Last-Event-ID resumes a broken stream. Settles when the stream
@@ -80,7 +80,7 @@ function resumeCall(
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
     const call: InFlightCall = {
-      backend: backend.name,
+      ...(sentCallOf(session, backend.name, position.stream) ?? { backend: backend.name, progressToken: null }),
       isResumable: true,
       cancel: () => {
         running.abort(true);

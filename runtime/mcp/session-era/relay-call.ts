@@ -2,6 +2,7 @@ import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
+import { progressTokenOf } from '#runtime/mcp/envelope/progress-token';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
@@ -15,6 +16,7 @@ import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/trail';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 import { tellGivenUp } from './cancel-call.ts';
+import { tellProgressToken } from './expected-progress.ts';
 import type { SessionRequest } from './session-request.ts';
 
 /**
@@ -80,6 +82,10 @@ class SessionRelay implements AnswerSink, InFlightCall {
     return this.#call.backend.name;
   }
 
+  get progressToken(): string | undefined {
+    return progressTokenOf(this.#request.message, this.#request.body);
+  }
+
   get isResumable(): boolean {
     return this.#resumable;
   }
@@ -131,7 +137,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
 
   #eventSource(): EventSource {
     const { session, identity, rooms, message } = this.#request;
-    return { backend: this.#call.backend, stream: message.idText, identity, rooms, session };
+    return { backend: this.#call.backend, stream: message.idText, call: this, identity, rooms, session };
   }
 
   close(complete: boolean, isBroken = false): void {
@@ -192,6 +198,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
     const { message, identity, rooms, trail } = this.#request;
     const { backend, body, idempotent } = this.#call;
     if (backend.losesState) rooms.sessions.noteState(this.#request.session, backend.name);
+    if (rooms.sessions.isShared) tellProgressToken(this.#request, backend.name);
     const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,

@@ -1,9 +1,10 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { mintRequestId } from '#runtime/mcp/envelope/mint-request-id';
 import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
-import { idTextOf } from '#runtime/mcp/envelope/message-id';
+import { readIdText } from '#runtime/mcp/envelope/message-id';
+import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { spliceText } from '#runtime/mcp/envelope/splice';
-import { encodeEventId } from '#runtime/mcp/sse/event-id';
+import { encodeEventId, GENERAL } from '#runtime/mcp/sse/event-id';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
@@ -11,17 +12,17 @@ import type { Backend, StreamEvent } from '../backends/backend.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
 import { endQuestion, noteQuestion } from '../sessions/client-questions.ts';
 import { notify } from '../sessions/open-leg.ts';
-import { legOf, type Session } from '../sessions/session.ts';
+import { legOf, type SentCall, type Session } from '../sessions/session.ts';
+import { isExpectedProgress } from './expected-progress.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
-
-/** The name of the backend's own stream in event ids. All other names are the JSON text of a request id. */
-export const GENERAL = 'general';
 
 export interface EventSource {
   readonly backend: Backend;
   /** `GENERAL`, or the JSON text of the id of the stream's request. */
   readonly stream: string;
+  /** The request whose stream it is. Undefined: it is the backend's own. */
+  readonly call: SentCall | undefined;
   readonly session: Session;
   readonly identity: Identity;
   readonly rooms: Rooms;
@@ -84,7 +85,7 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   }
   const span = message.spans['params.requestId'];
   if (message.method === 'notifications/cancelled' && span) {
-    const idText = requestIdText(data.slice(span.start, span.end));
+    const idText = readIdText(data.slice(span.start, span.end));
     if (idText === undefined) return undefined;
     const id = mintRequestId(backend.name, idText);
     endQuestion(session, id);
@@ -92,6 +93,7 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
     return spliceText(data, [{ ...span, text: `"${id}"` }]);
   }
   if (message.method === RESOURCE_UPDATED && !isSubscribed(uriOf(data, message), source)) return undefined;
+  if (message.method === PROGRESS && !isExpectedProgress(data, message, source)) return undefined;
   return data;
 }
 
@@ -108,11 +110,6 @@ function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean 
   if (owner !== undefined) return owner === backend.name;
   for (const [whole, at] of subscriptions) if (at === backend.name && isSubResource(uri, whole)) return true;
   return false;
-}
-
-/** Returns the canonical text of an id, as `mintRequestId` received it. */
-function requestIdText(written: string): string | undefined {
-  return idTextOf(parse(written), written);
 }
 
 /** Parses JSON; undefined if it is invalid. */

@@ -1,11 +1,13 @@
 import { endQuestion, noteQuestion } from './client-questions.ts';
-import { cancelInFlight, expectCancelled } from './in-flight.ts';
+import { cancelInFlight, expectCancelled, noteSentElsewhere } from './in-flight.ts';
 import type { Session } from './session.ts';
 
 /** An event about the calls of a session that other replicas need. */
 export type CallNews =
   /** The client cancelled a request; `id` is JSON text. The replica that received the cancellation forwards it to the backends. */
   | { readonly type: 'cancelled'; readonly id: string }
+  /** A replica sent a request with a progress token; `id` and `progressToken` are JSON texts. */
+  | { readonly type: 'sent'; readonly id: string; readonly backend: string; readonly progressToken: string }
   /** A backend sent the client a request on the session's own stream. `id`: as the client knows it. */
   | { readonly type: 'asked'; readonly id: string; readonly backend: string }
   /**
@@ -18,6 +20,7 @@ export type CallNews =
 export function takeCallNews(session: Session | undefined, news: CallNews, now: number): void {
   if (!session) return;
   if (news.type === 'answered') takeAnswer(session, news.id, news.body);
+  else if (news.type === 'sent') noteSentElsewhere(session, news.id, news);
   else if (news.type === 'asked') noteQuestion(session, news.id, { backend: news.backend, call: undefined });
   else if (!cancelInFlight(session, news.id)) expectCancelled(session, news.id, now);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { takeCallNews } from './call-news.ts';
-import { cancelInFlight, enterCall, expectCancelled, keepCall } from './in-flight.ts';
+import { cancelInFlight, enterCall, expectCancelled, keepCall, sentCallOf } from './in-flight.ts';
 import { newSession, type InFlightCall } from './session.ts';
 
 const profile = {
@@ -16,6 +16,7 @@ const sessionUsedAt = (lastUsed: number) =>
 function callAt(backend: string): InFlightCall & { ended: number } {
   const call = {
     backend,
+    progressToken: undefined,
     isResumable: false,
     ended: 0,
     cancel: () => {
@@ -60,6 +61,29 @@ describe('keepCall', () => {
       keepCall(session, id, call);
     }
     expect([...(session.inFlight ?? [])].map(([id, { backend }]) => [id, backend])).toEqual([['1', 'a']]);
+  });
+});
+
+describe('sentCallOf', () => {
+  it('returns the progress token of a kept request, unless that is too long to keep', () => {
+    const session = sessionUsedAt(0);
+    const tokens = ['7', JSON.stringify('x'.repeat(1_000)), undefined];
+    for (const [at, progressToken] of tokens.entries()) {
+      const call = { ...callAt('a'), progressToken };
+      enterCall(session, String(at), call);
+      keepCall(session, String(at), call);
+    }
+    const kept = tokens.map((_token, at) => sentCallOf(session, 'a', String(at))?.progressToken);
+    expect(kept).toEqual(['7', null, undefined]);
+    expect(sentCallOf(session, 'b', '0')).toBeUndefined();
+  });
+
+  it('returns a request that another replica sent, one of the last hundred', () => {
+    const session = sessionUsedAt(0);
+    for (let id = 0; id <= 100; id += 1)
+      takeCallNews(session, { type: 'sent', id: String(id), backend: 'a', progressToken: '"p"' }, 0);
+    expect(sentCallOf(session, 'a', '0')).toBeUndefined();
+    expect(sentCallOf(session, 'a', '1')).toEqual({ backend: 'a', progressToken: '"p"' });
   });
 });
 

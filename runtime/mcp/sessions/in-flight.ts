@@ -1,9 +1,11 @@
-import type { Session, InFlightCall } from './session.ts';
+import type { Session, InFlightCall, SentCall } from './session.ts';
 
 /** Entries that outlive the connection of their request. */
 const MAX_KEPT = 1_000;
-/** Characters of an id that is kept. Ids of real clients are numbers or UUIDs. */
-const LONGEST_KEPT = 128;
+/** Requests of one session that other replicas sent. */
+const MAX_ELSEWHERE = 100;
+/** Characters of an id or a progress token that is kept. Ids of real clients are numbers or UUIDs. */
+export const LONGEST_KEPT = 128;
 /** Milliseconds in which a request may arrive after its own cancellation, which the client sends on another connection. */
 const LATE_REQUEST = 2_000;
 
@@ -29,7 +31,31 @@ export function keepCall(session: Session, idText: string, call: InFlightCall): 
   const { inFlight } = session;
   if (inFlight?.get(idText) !== call) return;
   if (inFlight.size > MAX_KEPT || idText.length > LONGEST_KEPT) leaveCall(session, idText, call);
-  else inFlight.set(idText, { backend: call.backend, isResumable: true, cancel: () => undefined });
+  else inFlight.set(idText, { ...sentPartOf(call), isResumable: true, cancel: () => undefined });
+}
+
+// A copy, as a call in flight holds much more.
+function sentPartOf({ backend, progressToken }: SentCall): SentCall {
+  return { backend, progressToken: progressToken && progressToken.length > LONGEST_KEPT ? null : progressToken };
+}
+
+/** Remembers a request that another replica sent. The oldest is dropped for a newer one. */
+export function noteSentElsewhere(session: Session, idText: string, call: SentCall): void {
+  const sent = (session.sentElsewhere ??= new Map<string, SentCall>());
+  const [oldest] = sent.keys();
+  if (oldest !== undefined && sent.size >= MAX_ELSEWHERE) sent.delete(oldest);
+  sent.set(idText, sentPartOf(call));
+}
+
+/** Returns a request that this replica or another one sent to the backend. */
+export function sentCallOf(session: Session, backend: string, idText: string): SentCall | undefined {
+  const call = session.inFlight?.get(idText) ?? session.sentElsewhere?.get(idText);
+  return call?.backend === backend ? sentPartOf(call) : undefined;
+}
+
+/** Returns the requests of a session that may be unanswered, by the JSON text of their ids. */
+export function sentCalls({ inFlight, sentElsewhere }: Session): [idText: string, call: SentCall][] {
+  return [...(inFlight ?? []), ...(sentElsewhere ?? [])];
 }
 
 /** Ends a request that its client has cancelled. Returns false if it is not in flight here. */

@@ -11,11 +11,16 @@ export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
 export interface InFlightCall {
   /** Name of the backend that it was sent to. */
   readonly backend: string;
+  /** The canonical JSON text of the client's progress token. Undefined: the client wants no progress. Null: this process does not know it. */
+  readonly progressToken: string | null | undefined;
   /** Whether the client can resume the stream of its answer. */
   readonly isResumable: boolean;
   /** Ends the client's stream without an answer, and releases what the call holds. The caller informs the backend. */
   cancel(): void;
 }
+
+/** A request that was sent to a backend. */
+export type SentCall = Pick<InFlightCall, 'backend' | 'progressToken'>;
 
 /** A request of a backend that the client has not answered. */
 export interface ClientQuestion {
@@ -94,6 +99,8 @@ export interface Session {
   subscriptions: Map<string, string> | undefined;
   /** Requests whose answer has not reached the client, by the JSON text of their ids. */
   inFlight: Map<string, InFlightCall> | undefined;
+  /** Requests with progress tokens that other replicas sent, by the JSON text of their ids. */
+  sentElsewhere?: Map<string, SentCall> | undefined;
   /** Ids of cancelled requests. Clients may try to resume their streams, or the request may still arrive until this time of `lastUsed`. */
   cancelled?: Map<string, number> | undefined;
   /** Requests of backends that the client has not answered, by the ids that the client knows. */

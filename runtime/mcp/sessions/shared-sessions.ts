@@ -180,7 +180,7 @@ export class SharedSessions {
     if (news.type === 'changed') this.#heardChange(news.key, news.fields);
     else if (news.type === 'ended') for (const key of news.keys) this.#heardEnd(key);
     else if (news.type === 'stream') takeStreamNews(this.#byKey.get(news.key)?.session.stream, news.stream);
-    else if (news.type === 'cancelled' || news.type === 'asked' || news.type === 'answered')
+    else if (news.type !== 'lists' && news.type !== 'links')
       takeCallNews(this.#byKey.get(news.key)?.session, news, this.#deps.now());
   }
 

@@ -1,3 +1,6 @@
+/** The name of the backend's own stream in event ids. All other names are the JSON text of a request id. */
+export const GENERAL = 'general';
+
 /** The position from which a client resumes: a backend's stream, and the last event received. */
 export interface EventPosition {
   readonly backend: string;

@@ -1,7 +1,8 @@
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
-import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
+import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { noteForeignProgress, PROGRESS, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
@@ -108,8 +109,18 @@ class StatelessRelay implements AnswerSink {
       rooms.announcer.listChanged(this.#call.backend.name, kinds);
       return;
     }
+    if (message.method === PROGRESS && !this.#wantsProgress(message, data)) return;
     this.#answer.noteEvent(message, data);
     this.#answer.write(writeSse({ event: 'message', data: message.cleanText(data) }));
+  }
+
+  /** A backend reports the progress of its own call: it cannot speak for another's. */
+  #wantsProgress(progress: BackendMessage, data: string): boolean {
+    const { message, body, rooms } = this.#request;
+    const token = reportedToken(progress, data);
+    if (token !== undefined && token === progressTokenOf(message, body)) return true;
+    noteForeignProgress(rooms.log, this.#call.backend.name);
+    return false;
   }
 
   close(complete: boolean, isBroken = false): void {

@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveProgress } from '../fakes/progress-server.ts';
+import { sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+
+afterEach(closeAll);
+
+const isProgress = ({ method }: Rpc) => method === 'notifications/progress';
+const tokensIn = (messages: Rpc[]) => messages.filter(isProgress).map(({ params }) => params?.progressToken);
+
+/** Tokens that a hostile backend guesses, the one of its own call last. */
+const GUESSED = ['victim', 7, 'none', '', 'own'];
+const wait = (progressToken: string | number) => ({ name: 'a_wait', arguments: {}, _meta: { progressToken } });
+const report = (stream: 'call' | 'session', tokens: unknown[], _meta?: object) => ({
+  name: 'b_report',
+  arguments: { stream, tokens },
+  ...(_meta && { _meta }),
+});
+
+/** A session with two calls under way at `a`, whose tokens are `victim` and 7. */
+async function sessionWithCalls() {
+  const [victim, liar] = [closing(await serveProgress()), closing(await serveProgress())];
+  const gateway = await gatewayTo({ a: victim.url, b: liar.url });
+  const client = await SessionClient.open(gateway.url);
+  await client.toolNames();
+  const stream = await client.stream();
+  const calls = ['victim', 7].map((token) => client.request('tools/call', wait(token)));
+  await until('the calls', () => victim.waiting === 2);
+  return { client, stream, victim, liar, calls };
+}
+
+describe('a backend that reports progress', () => {
+  it('reports it for the call on whose stream it stands, and for no other', async () => {
+    const { client, stream, victim, calls } = await sessionWithCalls();
+    const lied = await client.request('tools/call', report('call', GUESSED, { progressToken: 'own' }));
+    expect(tokensIn(lied.messages)).toEqual(['own']);
+    const silent = await client.request('tools/call', report('call', GUESSED));
+    expect(tokensIn(silent.messages)).toEqual([]);
+    expect(silent.answer.result).toBeDefined();
+    victim.release();
+    for (const { messages, answer } of await Promise.all(calls)) {
+      expect(tokensIn(messages)).toEqual([]);
+      expect(answer.result).toBeDefined();
+    }
+    expect(tokensIn(stream.messages())).toEqual([]);
+    stream.close();
+  });
+
+  it('reports it on the stream of the session for its own calls that are under way', async () => {
+    const { client, stream, victim, liar, calls } = await sessionWithCalls();
+    const reported = () => tokensIn(stream.messages());
+    const own = client.request('tools/call', report('session', GUESSED, { progressToken: 'own' }));
+    await until('its progress', () => reported().length > 0);
+    const other = client.request('tools/call', report('session', ['8', ...GUESSED, 8], { progressToken: 8 }));
+    await until('the progress of the other call', () => reported().includes(8));
+    expect(reported()).toEqual(['own', 'own', 8]);
+    liar.release();
+    await Promise.all([own, other]);
+    const last = client.request('tools/call', report('session', ['own', 8, 'last'], { progressToken: 'last' }));
+    await until('the progress of the last call', () => reported().includes('last'));
+    expect(reported()).toEqual(['own', 'own', 8, 'last']);
+    liar.release();
+    await last;
+    victim.release();
+    await Promise.all(calls);
+    stream.close();
+  });
+
+  it('reports it for the request that it answers, and for no other: without sessions', async () => {
+    const [victim, liar] = [closing(await serveProgress()), closing(await serveProgress())];
+    const gateway = await gatewayTo({ a: victim.url, b: liar.url });
+    const call = sendStateless(gateway.url, 'tools/call', wait('victim'));
+    await until('the call', () => victim.waiting === 1);
+    const lied = await sendStateless(gateway.url, 'tools/call', report('call', GUESSED, { progressToken: 'own' }));
+    expect(tokensIn(lied.messages)).toEqual(['own']);
+    victim.release();
+    expect(tokensIn((await call).messages)).toEqual([]);
+  });
+});

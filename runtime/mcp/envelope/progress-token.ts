@@ -1,0 +1,23 @@
+import type { Log } from '#runtime/telemetry/log';
+import type { BackendMessage } from './decode-backend-message.ts';
+import type { DecodedRequest } from './decode-request.ts';
+import { readIdText } from './message-id.ts';
+
+export const PROGRESS = 'notifications/progress';
+
+/** Returns the canonical JSON text of a request's progress token. Returns undefined if the request has none. */
+export function progressTokenOf({ spans }: Pick<DecodedRequest, 'spans'>, body: Buffer): string | undefined {
+  const span = spans['params._meta.progressToken'];
+  return span && readIdText(body.toString('utf8', span.start, span.end));
+}
+
+/** Returns the canonical JSON text of the token in a progress notification. Returns undefined if the notification has none. */
+export function reportedToken({ spans }: Pick<BackendMessage, 'spans'>, data: string): string | undefined {
+  const span = spans['params.progressToken'];
+  return span && readIdText(data.slice(span.start, span.end));
+}
+
+/** Logs that a progress notification is dropped. */
+export function noteForeignProgress(log: Log, backend: string): void {
+  log.debug('dropped a progress notification with the token of another call', { backend });
+}

@@ -1,0 +1,29 @@
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { noteForeignProgress, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
+import { LONGEST_KEPT, sentCalls } from '../sessions/in-flight.ts';
+import type { EventSource } from './relayed-event.ts';
+import type { SessionRequest } from './session-request.ts';
+
+type Source = Pick<EventSource, 'backend' | 'call' | 'rooms' | 'session'>;
+
+/** Returns whether a backend reports the progress of its own call. HTTP backends receive the client's own tokens, so they can guess others. */
+export function isExpectedProgress(data: string, message: BackendMessage, source: Source): boolean {
+  const token = reportedToken(message, data);
+  if (token !== undefined && isTokenOf(token, source)) return true;
+  noteForeignProgress(source.rooms.log, source.backend.name);
+  return false;
+}
+
+function isTokenOf(token: string, { backend, call, session }: Source): boolean {
+  if (call && call.progressToken !== null) return call.progressToken === token;
+  const owners = sentCalls(session).filter(([, { progressToken }]) => progressToken === token);
+  // After a restart, only the client knows the token of the request whose stream it resumes.
+  return call ? owners.length === 0 : owners.some(([, owner]) => owner.backend === backend.name);
+}
+
+/** Publishes a request's progress token. The session's own stream may be at another replica, which checks tokens. */
+export function tellProgressToken({ session, message, body, rooms }: SessionRequest, backend: string): void {
+  const progressToken = progressTokenOf(message, body);
+  if (progressToken === undefined || progressToken.length > LONGEST_KEPT) return;
+  rooms.sessions.tellOfCall(session, { type: 'sent', id: message.idText, backend, progressToken });
+}
