@@ -67,6 +67,9 @@ const SHORT_PAIR = {
 const secretOf = (name: string, values: Record<string, string>) =>
   `apiVersion: v1\nkind: Secret\nmetadata: { name: ${name} }\nstringData: ${JSON.stringify(values)}\n---\n`;
 
+/** A Secret with a value that is no text, and one of 32 letters. */
+const BINARY = `apiVersion: v1\nkind: Secret\nmetadata: { name: binary }\ndata: { image: /w==, text: ${btoa('x'.repeat(32))} }\n---\n`;
+
 const KEY = /is no private key that can sign tokens: write one in PEM form/;
 const EMPTY = /is empty: write its value/;
 const SHORT = /is shorter than 32 bytes: write random ones/;
@@ -74,6 +77,12 @@ const SHORT = /is shorter than 32 bytes: write random ones/;
 describe('validate', () => {
   it.each<[string, string, number, RegExp]>([
     ['a signing key that is none', authServer('signingKeySecretRefs: [{ name: keys, key: short }]'), 14, KEY],
+    [
+      'a value that is no text',
+      authServer('hmacSecretRefs: [{ name: binary, key: image }]') + BINARY,
+      14,
+      /hmacSecretRefs\[0\]: key "image" of Secret "binary" is not text in UTF-8: write text/,
+    ],
     ['a short HMAC secret', authServer('hmacSecretRefs: [{ name: keys, key: short }]'), 14, SHORT],
     [
       'a short secret that seals',
@@ -199,6 +208,11 @@ describe('validate', () => {
     const problems = await problemsOf(text);
     expect(problems).toEqual([expect.stringMatching(problem)]);
     expect(problems[0]).toMatch(new RegExp(`^-:${line}:`));
+  });
+
+  it('accepts the text values of a Secret that also has a binary value', async () => {
+    const text = authServer('hmacSecretRefs: [{ name: binary, key: text }]') + BINARY;
+    expect(await problemsOf(text)).toEqual([]);
   });
 
   it('prints the specific reason of each provider that is out of service', async () => {

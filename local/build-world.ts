@@ -7,7 +7,7 @@ import { valueAt } from '#crds/parts/rule';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
-import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
+import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
 import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.ts';
@@ -139,6 +139,9 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
   const values = inside(snapshot.secrets, namespace).flatMap(([name, byKey]) =>
     Object.entries(byKey).map(([key, value]) => [`${name}/${key}`, value] as const),
   );
+  const binary = inside(snapshot.binaryKeys ?? [], namespace).flatMap(([name, keys]) =>
+    keys.map((key) => [`${name}/${key}`, ['not text']] as [string, SecretFlaw[]]),
+  );
   return {
     namespace,
     apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP,
@@ -149,7 +152,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
     secrets: byName(secrets),
-    flaws: byName(values.map(([place, value]) => [place, findSecretFlaws(value)])),
+    flaws: byName([...binary, ...values.map(([place, value]) => [place, findSecretFlaws(value)] as const)]),
     keyPairs: byName(values.flatMap(([place, value]) => withPlace(place, findKeyPair(value)))),
     tlsFlaws: byName(values.flatMap(([place, value]) => withPlace(place, findTlsFlaw(value)))),
     configMaps: byName(

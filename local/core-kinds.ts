@@ -18,8 +18,7 @@ function isBase64(value: string): boolean {
 
 const Base64 = Text.refine((value) => isBase64(value), {
   message: 'not base64; encode it, or write the value under stringData',
-  abort: true,
-}).refine((value) => isUtf8(Buffer.from(value, 'base64')), 'not text in UTF-8; only text can be read from a folder');
+});
 
 /** The fields of a Kubernetes Secret that a folder may hold. */
 export const Secret = z.strictObject({
@@ -32,13 +31,23 @@ export const Secret = z.strictObject({
   data: mapOf(Key, Base64, 1000).nullable().optional(),
 });
 
-/** Returns the values by key; `stringData` wins over `data`, as in the API server. */
-export function readSecretValues({ data, stringData }: z.infer<typeof Secret>): Record<string, string> {
-  const decoded = Object.entries(data ?? {}).map(([key, value]) => [
-    key,
-    Buffer.from(value, 'base64').toString('utf8'),
-  ]);
-  return { ...(Object.fromEntries(decoded) as Record<string, string>), ...stringData };
+/** The values of a Secret by key. */
+interface SecretContent {
+  readonly values: Record<string, string>;
+  /** Keys whose values are not text in UTF-8. */
+  readonly binaryKeys: string[];
+}
+
+/** Decodes a Secret. `stringData` wins over `data`, as in the API server. */
+export function readSecretContent({ data, stringData = {} }: z.infer<typeof Secret>): SecretContent {
+  const decoded = Object.entries(data ?? {})
+    .filter(([key]) => !Object.hasOwn(stringData, key))
+    .map(([key, value]) => [key, Buffer.from(value, 'base64')] as const);
+  const texts = decoded.filter(([, bytes]) => isUtf8(bytes)).map(([key, bytes]) => [key, bytes.toString('utf8')]);
+  return {
+    values: { ...(Object.fromEntries(texts) as Record<string, string>), ...stringData },
+    binaryKeys: decoded.filter(([, bytes]) => !isUtf8(bytes)).map(([key]) => key),
+  };
 }
 
 export const ConfigMap = z.strictObject({

@@ -11,6 +11,8 @@ export interface Snapshot {
   manifests: Manifest[];
   /** Maps `<namespace>/<name>` to values by key. */
   secrets: Map<string, Record<string, string>>;
+  /** Keys of Secrets whose values are not text in UTF-8, by `<namespace>/<name>`. */
+  binaryKeys?: Map<string, string[]>;
   configMaps: Map<string, Record<string, string>>;
   /** Source position of each resource, by the text of its key. */
   sources: Map<string, Source>;
@@ -37,14 +39,17 @@ export function listManifestFiles(folder: string): ManifestFile[] {
 
 function snapshotOf(resources: Resource[], problems: Problem[], notices: Problem[]): Snapshot {
   const empty = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map() };
-  const snapshot: Snapshot = { ...empty, problems, notices };
+  const binaryKeys = new Map<string, string[]>();
+  const snapshot: Snapshot = { ...empty, binaryKeys, problems, notices };
   for (const resource of resources) {
     const { kind, file, line, lineOf, positionOf } = resource;
     const metadata = { ...resource.metadata, namespace: resource.metadata.namespace ?? NAMESPACE };
     const place = `${metadata.namespace}/${metadata.name}`;
     snapshot.sources.set(keyText({ kind, ...metadata }), { file, line, lineOf, positionOf });
-    if (kind === 'Secret') snapshot.secrets.set(place, resource.values);
-    else if (kind === 'ConfigMap') snapshot.configMaps.set(place, resource.data);
+    if (kind === 'Secret') {
+      snapshot.secrets.set(place, resource.values);
+      if (resource.binaryKeys.length > 0) binaryKeys.set(place, resource.binaryKeys);
+    } else if (kind === 'ConfigMap') snapshot.configMaps.set(place, resource.data);
     else snapshot.manifests.push({ apiVersion: resource.apiVersion, kind, metadata, spec: resource.spec });
   }
   return snapshot;
@@ -62,7 +67,8 @@ function textsOf(snapshot: Snapshot): Map<string, string> {
   for (const manifest of snapshot.manifests) {
     texts.set(keyText({ kind: manifest.kind, ...manifest.metadata }), JSON.stringify(manifest));
   }
-  for (const [place, values] of snapshot.secrets) texts.set(`Secret/${place}`, JSON.stringify(values));
+  for (const [place, values] of snapshot.secrets)
+    texts.set(`Secret/${place}`, JSON.stringify([values, snapshot.binaryKeys?.get(place)]));
   for (const [place, data] of snapshot.configMaps) texts.set(`ConfigMap/${place}`, JSON.stringify(data));
   return texts;
 }

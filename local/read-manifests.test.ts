@@ -127,14 +127,15 @@ describe('parseManifests on several files', () => {
 });
 
 describe('parseManifests on Secrets and ConfigMaps', () => {
-  it('decodes data, and prefers stringData', () => {
+  it('decodes data, separates binary values, and prefers stringData', () => {
     const text =
-      'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { a: plain }\ndata: { a: eA==, b: Y29kZWQ= }\n';
+      'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { a: plain }\ndata: { a: /w==, b: Y29kZWQ=, c: /w== }\n';
     expect(read(text).resources).toEqual([
       {
         kind: 'Secret',
         metadata: { name: 's' },
         values: { a: 'plain', b: 'coded' },
+        binaryKeys: ['c'],
         file: '0.yaml',
         line: 1,
         lineOf,

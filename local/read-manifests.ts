@@ -3,7 +3,7 @@ import { KIND_NAMES, type KindName, OBJECTS, specForOneMachine } from '#crds/kin
 import { explainProblems, type Source } from '#crds/parts/explain';
 import { ObjectMeta } from '#crds/parts/object-meta';
 import { checkApiGroups } from './check-api-groups.ts';
-import { ConfigMap, readSecretValues, Secret } from './core-kinds.ts';
+import { ConfigMap, readSecretContent, Secret } from './core-kinds.ts';
 import { explainUnknownKind } from './explain-unknown-kind.ts';
 import type { ManifestFile, Problem, Resource } from './resource.ts';
 import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
@@ -99,8 +99,11 @@ function readOwn(kind: KindName, file: string, document: YamlDocument): Read {
 function readSecret(file: string, document: YamlDocument): Read {
   const { data, error } = Secret.safeParse(document.value);
   if (data === undefined) return { problems: explain(error, Secret, file, document) };
-  const values = readSecretValues(data);
-  return { resource: { kind: 'Secret', metadata: named(data.metadata), values, ...at(file, document) }, problems: [] };
+  const content = readSecretContent(data);
+  return {
+    resource: { kind: 'Secret', metadata: named(data.metadata), ...content, ...at(file, document) },
+    problems: [],
+  };
 }
 
 function readConfigMap(file: string, document: YamlDocument): Read {

@@ -50,6 +50,6 @@ interface ReadMetadata {
 /** One document of a file: a reconciled kind (its `spec` as written, valid or not), or a Secret or ConfigMap that resources reference. */
 export type Resource =
   | (Source & { kind: Kind; apiVersion: string; metadata: ReadMetadata; spec?: unknown })
-  /** `values` combines `stringData` and decoded `data`. */
-  | (Source & { kind: 'Secret'; metadata: ReadMetadata; values: Record<string, string> })
+  /** `values` combines `stringData` and decoded `data`. `binaryKeys`: keys whose values are not text in UTF-8. */
+  | (Source & { kind: 'Secret'; metadata: ReadMetadata; values: Record<string, string>; binaryKeys: string[] })
   | (Source & { kind: 'ConfigMap'; metadata: ReadMetadata; data: Record<string, string> });

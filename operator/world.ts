@@ -46,12 +46,19 @@ export interface Named {
 export type SecretDigests = Record<string, string>;
 
 /**
- * Restrictions of a value. An empty or blank value is no credential. Control characters (including inner line breaks) and characters beyond
+ * Restrictions of a value. A value that is no text has no use. An empty or blank value is no credential. Control characters (including inner line breaks) and characters beyond
  * Latin-1 are invalid in a header. A short value seals nothing. The other flaws name a value that is not of the stated type in PEM form
  * without a passphrase.
  */
 export type SecretFlaw =
-  'empty' | 'control characters' | 'beyond Latin-1' | 'short' | 'no private key' | 'no signing key' | 'no certificate';
+  | 'not text'
+  | 'empty'
+  | 'control characters'
+  | 'beyond Latin-1'
+  | 'short'
+  | 'no private key'
+  | 'no signing key'
+  | 'no certificate';
 
 /**
  * Secrets that a platform generates once per runtime: the key that seals its records, and its /status token. A local platform adds the keys

@@ -146,11 +146,6 @@ export const REFUSED_DOCUMENTS: ManifestCase[] = [
     problems: ['5 data.a: not base64; encode it, or write the value under stringData'],
   },
   {
-    of: 'a Secret whose data is not text',
-    text: 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\ndata:\n  a: /w==\n',
-    problems: ['5 data.a: not text in UTF-8; only text can be read from a folder'],
-  },
-  {
     of: 'a Secret of another version',
     text: 'apiVersion: v2\nkind: Secret\nmetadata: { name: s }\n',
     problems: ['1 apiVersion: not v1; write v1'],

@@ -34,6 +34,7 @@ export const HEADER_FLAWS: readonly SecretFlaw[] = ['control characters', 'beyon
 
 const PEM = 'in PEM form, without passphrase';
 const REMEDIES: Record<SecretFlaw, string> = {
+  'not text': 'is not text in UTF-8: write text, or base64 of text under data',
   empty: 'is empty: write its value',
   'control characters': 'has a line break or another control character: remove it',
   'beyond Latin-1': 'has a character that an HTTP header cannot carry: write ASCII or Latin-1 characters',
@@ -64,8 +65,16 @@ export function configMapText(world: World, reference: KeyReference, field: stri
   );
 }
 
-/** Returns the keyed hash of a Secret key's value. @throws Waiting if it is missing */
+function refuseFlawed(world: World, { name, key }: KeyReference, field: string, flaws: readonly SecretFlaw[]): void {
+  const found = ownValue(world.flaws, `${name}/${key}`) ?? [];
+  const flaw = flaws.find((one) => found.includes(one));
+  if (flaw === undefined) return;
+  throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${REMEDIES[flaw]}`);
+}
+
+/** Returns the keyed hash of a Secret key's value. @throws Waiting if it is missing or binary */
 export function secretDigest(world: World, reference: KeyReference, field: string): string {
+  refuseFlawed(world, reference, field, ['not text']);
   const entries = ownValue(world.secrets, reference.name);
   const why = ownValue(world.refused?.secrets, reference.name);
   if (entries === undefined && why !== undefined)
@@ -122,7 +131,7 @@ export class FileList {
    * @throws Waiting if it is missing or has one of `flaws`
    */
   secret(reference: KeyReference, field: string, flaws: readonly SecretFlaw[] = []): string {
-    this.#refuse(reference, field, flaws);
+    refuseFlawed(this.#world, reference, field, flaws);
     const digest = secretDigest(this.#world, reference, field);
     const file = fileName(`${reference.name}.${reference.key}`, digest);
     this.secretFiles[file] = { secret: reference.name, key: reference.key };
@@ -147,13 +156,6 @@ export class FileList {
     if (pairOf(certificate) === pairOf(key)) return [files[0] ?? '', files[1] ?? ''];
     const what = `key "${key.key}" of Secret "${key.name}" is not the private key of the certificate "${certificate.key}"`;
     throw new Waiting('SecretUnusable', `${field}: ${what}: write the key that belongs to it`);
-  }
-
-  #refuse({ name, key }: KeyReference, field: string, flaws: readonly SecretFlaw[]): void {
-    const found = ownValue(this.#world.flaws, `${name}/${key}`) ?? [];
-    const flaw = flaws.find((one) => found.includes(one));
-    if (flaw === undefined) return;
-    throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${REMEDIES[flaw]}`);
   }
 
   #refuseForTls({ name, key }: KeyReference, field: string): void {
