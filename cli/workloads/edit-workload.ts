@@ -1,4 +1,6 @@
 import { isMap, parseDocument } from 'yaml';
+import { explainProblems } from '#crds/parts/explain';
+import { readYamlDocuments } from '#local/yaml-documents';
 import { editWorkload, getWorkload } from '#management/operations/workloads';
 import { type WorkloadDetail, WorkloadEdit } from '#management/records/workload';
 import { sameValue } from '#management/same-value';
@@ -16,6 +18,9 @@ A field that you remove is taken away. Secrets are references <secret>/<key>: se
 
 /** Bytes, more than the API accepts for a body. */
 const LONGEST_TEXT = 4_194_304;
+
+/** Problems of one text that are shown at once. */
+const MOST_PROBLEMS = 20;
 
 export interface EditOptions {
   file?: string;
@@ -72,7 +77,9 @@ function readDetail(text: string): WorkloadEdit {
   const value: unknown = document.toJS({ maxAliasCount: 100 });
   const { data, error: wrong } = WorkloadEdit.safeParse(value);
   if (data) return data;
-  const lines = wrong.issues.map(({ path, message }) => `${path.join('.') || 'the text'}: ${message}`);
+  const [read] = readYamlDocuments({ file: '', text }).documents;
+  const source = { file: '', lineOf: read?.lineOf ?? (() => undefined), schema: WorkloadEdit, most: MOST_PROBLEMS };
+  const lines = explainProblems(wrong, source).map(({ path, message }) => `${path || 'the text'}: ${message}`);
   throw new CliError(EXIT_CODES.input, lines.join('\n'));
 }
 

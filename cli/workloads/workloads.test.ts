@@ -109,6 +109,17 @@ describe('workload commands without a running server', () => {
     expect(manifest()).toContain('# Counts cups');
   });
 
+  it('name an unknown field with its line and the nearest known field', async () => {
+    const text = join(home.path, 'cups.yaml');
+    writeFileSync(text, '# mine\ntransprot: stdio\npermission_profile: {network: {outbond: {}}}\n');
+    const { code, err } = await vmcp('edit', 'cups', '-f', text);
+    expect(code).toBe(1);
+    expect(err).toContain('line 2: transprot: unknown field `transprot`; did you mean `transport`?');
+    expect(err).toContain(
+      'line 3: permission_profile.network.outbond: unknown field `outbond`; did you mean `outbound`?',
+    );
+  });
+
   it('reject an invalid text', async () => {
     const text = join(home.path, 'cups.yaml');
     for (const wrong of ['transport: [', 'transprot: stdio', 'name: saucers\ntransport: stdio\n']) {
