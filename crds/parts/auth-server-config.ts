@@ -129,17 +129,24 @@ const UPSTREAM_URLS = [
   ['oauth2Config', 'userInfo', 'endpointUrl'],
 ];
 
+/** Returns the paths of http URLs that are not on loopback. */
+function insecureUrls({ upstreamProviders }: Providers): (string | number)[][] {
+  const isInsecure = (url: unknown) => HttpUrl.safeParse(url).success && !urlIsSecure.holds(url);
+  return upstreamProviders.flatMap((provider, index) =>
+    UPSTREAM_URLS.filter((path) => isInsecure(valueAt(provider, path))).map((path) => [
+      'upstreamProviders',
+      index,
+      ...path,
+    ]),
+  );
+}
+
 /** Secrets and codes are sent to these URLs. */
 const secureUpstreams: Rule<Providers & { insecureAllowHTTP: boolean }> = {
   at: ['upstreamProviders'],
   message: 'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
-  holds: ({ upstreamProviders, insecureAllowHTTP }) =>
-    insecureAllowHTTP ||
-    upstreamProviders.every((provider) =>
-      UPSTREAM_URLS.map((path) => valueAt(provider, path)).every(
-        (url) => !HttpUrl.safeParse(url).success || urlIsSecure.holds(url),
-      ),
-    ),
+  holds: (value) => value.insecureAllowHTTP || insecureUrls(value).length === 0,
+  places: insecureUrls,
   cel: `self.insecureAllowHTTP || self.upstreamProviders.all(p, ${UPSTREAM_URLS.map(
     (path) => `(${urlIsSecure.cel(path, 'p')})`,
   ).join(' && ')})`,

@@ -10,6 +10,8 @@ export interface Rule<T = unknown> {
   message: string;
   /** Returns whether a value is allowed. Defaults are set before, in zod and in the API server. */
   holds: (value: T) => boolean;
+  /** Returns the reported fields in place of `at`, for a rule about entries of a list. */
+  places?: (value: T) => (string | number)[][];
   /** The same rule in CEL, about `self`; absent if CEL cannot express it. */
   cel?: string;
 }
@@ -23,8 +25,9 @@ interface Validation {
 /** Adds rules to a schema: refinements now, CEL when the CRD is generated. */
 export function withRules<S extends z.ZodType>(schema: S, ...rules: Rule<z.output<S>>[]): S {
   const refined = schema.superRefine((value, context) => {
-    for (const { at, message, holds } of rules) {
-      if (!holds(value)) context.addIssue({ code: 'custom', message, path: [...at] });
+    for (const { at, message, holds, places } of rules) {
+      if (holds(value)) continue;
+      for (const path of places?.(value) ?? [[...at]]) context.addIssue({ code: 'custom', message, path });
     }
   });
   const earlier = (schema.meta()?.['x-kubernetes-validations'] ?? []) as Validation[];

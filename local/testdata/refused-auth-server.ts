@@ -97,7 +97,17 @@ export const REFUSED_AUTH_SERVER: ManifestCase[] = [
       "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oidc, oidcConfig: { issuerUrl: 'http://a.example', clientId: a } }",
     ),
     problems: [
-      '15 spec.authServerConfig.upstreamProviders: an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
+      '16 spec.authServerConfig.upstreamProviders[0].oidcConfig.issuerUrl: an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
+    ],
+  },
+  {
+    of: 'two http URLs of the second provider',
+    text: authServer(
+      "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oidc, oidcConfig: { issuerUrl: 'https://a.example', clientId: a } }\n  - name: b\n    type: oauth2\n    oauth2Config:\n      authorizationEndpoint: https://b.example/a\n      tokenEndpoint: http://b.example/t\n      clientId: b\n      userInfo: { endpointUrl: 'http://b.example/me' }",
+    ),
+    problems: [
+      '21 spec.authServerConfig.upstreamProviders[1].oauth2Config.tokenEndpoint: an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
+      '23 spec.authServerConfig.upstreamProviders[1].oauth2Config.userInfo.endpointUrl: an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
     ],
   },
   {

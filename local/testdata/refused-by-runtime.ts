@@ -48,14 +48,14 @@ export const REFUSED_BY_RUNTIME: ManifestCase[] = [
     text: provider(
       `type: oidc, oidcConfig: { issuerUrl: 'https://i.example', clientId: a, userInfoOverride: ${info} }`,
     ),
-    problems: [`15 spec.authServerConfig.upstreamProviders: ${PROVIDER}`],
+    problems: [`16 spec.authServerConfig.upstreamProviders[0].oidcConfig.userInfoOverride.endpointUrl: ${PROVIDER}`],
   },
   {
     of: 'a user-info endpoint of an oauth2 provider over http',
     text: provider(
       `type: oauth2, oauth2Config: { authorizationEndpoint: 'https://i.example/a', tokenEndpoint: 'https://i.example/t', clientId: a, userInfo: ${info} }`,
     ),
-    problems: [`15 spec.authServerConfig.upstreamProviders: ${PROVIDER}`],
+    problems: [`16 spec.authServerConfig.upstreamProviders[0].oauth2Config.userInfo.endpointUrl: ${PROVIDER}`],
   },
   {
     of: 'a key set over http',
