@@ -25,7 +25,8 @@ const OF_OWN_ENDPOINT = [
 function withoutEndpoint(spec: BackendSpec): Finding[] {
   const written = OF_OWN_ENDPOINT.filter((field) => spec[field] !== undefined && spec[field] !== false);
   if (written.length === 0 || hasOwnEndpoint(spec)) return [];
-  const message = `It has no endpoint of its own, so ${written.join(', ')} have no effect: write proxyPort to give it one, or write them on the VirtualMCPServer in front of it.`;
+  const [have, them] = written.length === 1 ? ['has', 'it'] : ['have', 'them'];
+  const message = `It has no endpoint of its own, so ${written.join(', ')} ${have} no effect: write proxyPort to give it one, or write ${them} on the VirtualMCPServer in front of it.`;
   return [warning('NoOwnEndpoint', 'OnlyBehindServer', message)];
 }
 
