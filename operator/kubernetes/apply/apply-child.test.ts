@@ -99,7 +99,7 @@ describe('applyChild', () => {
     expect(lines).toEqual([
       { message: 'object applied', ...about, reason: 'it was not there' },
       { message: 'object changed', ...about, fields: ['data.x', 'data[a.yaml]'] },
-      { message: 'object changed', ...about, reason: 'a field is no longer desired' },
+      { message: 'object changed', ...about, fields: ['data[a.yaml]'], reason: 'no longer desired' },
       { message: 'secret rotated', ...about, reason: 'it has reached its age' },
     ]);
     const deployment = (image: string): KubeObject => ({

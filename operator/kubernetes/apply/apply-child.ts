@@ -89,7 +89,7 @@ export async function applyChild(
     if (settled.get(uid) === `${hashOf(desired)} ${stateOf(live)}`) return false;
   }
   const { object: written, former } = await write(withHash(desired, apiGroup), live, context);
-  logWrite(context.log, desired, former, { apiGroup, rotated });
+  logWrite(context.log, desired, former, { written, apiGroup, rotated });
   children.wrote(written);
   const uid = written.metadata.uid ?? '';
   if (isCurrent(written, desired, apiGroup)) settled.delete(uid);

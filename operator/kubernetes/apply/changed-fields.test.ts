@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { changedFields } from './changed-fields.ts';
+import { changedFields, removedFields } from './changed-fields.ts';
 
 describe('changedFields', () => {
   it.each<[object, object, string[]]>([
@@ -20,5 +20,23 @@ describe('changedFields', () => {
     expect(fields).toHaveLength(9);
     expect(fields.at(-1)).toBe('and 2 more');
     expect(fields.join()).not.toContain('secret');
+  });
+});
+
+describe('removedFields', () => {
+  const object = (spec: object, more = {}) => ({ metadata: { name: 'a', resourceVersion: '1', ...more }, spec });
+
+  it('names what a write has removed, and nothing that the API server writes', () => {
+    const former = object(
+      { replicas: 1, containers: [{ name: 'mcp', image: 'a', tty: true }], args: ['a', 'b'] },
+      { labels: { team: 'a', 'vmcp.dev/old': 'b' }, managedFields: [{ time: 'then', manager: 'm' }] },
+    );
+    const written = object({ containers: [{ name: 'mcp', image: 'b' }], args: ['a'] }, { labels: { team: 'b' } });
+    expect(removedFields({ ...former, status: { replicas: 1 } }, written)).toEqual([
+      'metadata.labels[vmcp.dev/old]',
+      'spec.replicas',
+      'spec.containers[mcp].tty',
+      'spec.args',
+    ]);
   });
 });

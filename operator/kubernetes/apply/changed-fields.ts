@@ -27,5 +27,30 @@ function collect(desired: unknown, live: unknown, path: string, found: string[])
 export function changedFields(desired: object, live: object): string[] {
   const found: string[] = [];
   collect(desired, live, '', found);
-  return found.length > NAMED ? [...found.slice(0, NAMED), `and ${found.length - NAMED} more`] : found;
+  return nameSome(found);
+}
+
+const nameSome = (fields: string[]): string[] =>
+  fields.length > NAMED ? [...fields.slice(0, NAMED), `and ${fields.length - NAMED} more`] : fields;
+
+/** The API server writes these by itself. */
+const OF_SERVER = ['metadata.managedFields', 'status'];
+
+function collectRemoved(former: unknown, written: unknown, path: string, found: string[]): void {
+  if (OF_SERVER.includes(path)) return;
+  if (written === undefined) found.push(path);
+  if (!isObject(former) || !isObject(written)) return;
+  if (Array.isArray(former) && former.length !== Object.keys(written).length) {
+    found.push(path);
+    return;
+  }
+  for (const [key, value] of Object.entries(former))
+    collectRemoved(value, written[key], step(path, key, value, Array.isArray(former)), found);
+}
+
+/** Names the fields that a write has removed, as paths without values. */
+export function removedFields(former: object, written: object): string[] {
+  const found: string[] = [];
+  collectRemoved(former, written, '', found);
+  return nameSome(found);
 }

@@ -2,7 +2,7 @@ import type { Log } from '#lib/log/log';
 import type { ResourceKey } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf } from '../watch/owned-children.ts';
-import { changedFields } from './changed-fields.ts';
+import { changedFields, removedFields } from './changed-fields.ts';
 import { keepsPods } from './compare-objects.ts';
 
 /** Returns the names of an object and of its resource. */
@@ -16,12 +16,12 @@ function fieldsOf(object: KubeObject): Record<string, string> {
   };
 }
 
-/** Logs one line for a written object: the action and the fields that differed. Never a value. */
+/** Logs one line for a written object: the action and the fields that differed or were removed. Never a value. */
 export function logWrite(
   log: Log | undefined,
   desired: KubeObject,
   live: KubeObject | undefined,
-  { apiGroup, rotated = false }: { apiGroup: string; rotated?: boolean },
+  { written, apiGroup, rotated = false }: { written: KubeObject; apiGroup: string; rotated?: boolean },
 ): void {
   const about = fieldsOf(desired);
   if (!live) {
@@ -33,7 +33,7 @@ export function logWrite(
     return;
   }
   const fields = changedFields(desired, live);
-  const reason = fields.length > 0 ? { fields } : { reason: 'a field is no longer desired' };
+  const reason = fields.length > 0 ? { fields } : { fields: removedFields(live, written), reason: 'no longer desired' };
   log?.info(keepsPods(desired, live, apiGroup) ? 'object changed' : 'pods rolled', { ...about, ...reason });
 }
 
