@@ -8,6 +8,7 @@ import { isCluster, type PlaceOptions } from './management/target.ts';
 import { startAgain } from './nothing-runs.ts';
 import { printObject } from './print-object.ts';
 import {
+  isServed,
   printBoard,
   type ServerSummary,
   serversOf,
@@ -59,8 +60,7 @@ export async function status(
     const where = folder === undefined ? {} : { folder };
     context.out.write(printObject({ ...chooseServer(board, name), ...where, servers, problems, processes }, format));
   }
-  const serving = concerned.every(({ phase, suspended }) => suspended || phase === 'Ready' || phase === 'Degraded');
-  return serving ? EXIT_CODES.ok : EXIT_CODES.notRunning;
+  return concerned.every(isServed) ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }
 
 /** Returns the board. In a cluster it includes MCPServers without an endpoint, because no other status lists them. */

@@ -50,6 +50,11 @@ function isSuspended(conditions: Condition[]): boolean {
   return conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Suspended');
 }
 
+/** Returns whether an endpoint serves at least in part, or a user has stopped it. */
+export function isServed({ phase, suspended }: ServerSummary): boolean {
+  return suspended || phase === 'Ready' || phase === 'Degraded';
+}
+
 /** Returns the endpoints of a board. */
 export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
   return board.resources

@@ -8,7 +8,7 @@ import { type Board, readBoard } from '#local/status-board';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { printBoard } from './summarise-board.ts';
+import { isServed, printBoard, serversOf, shownName } from './summarise-board.ts';
 import { alreadyRunning, checkThereIsAServer, nextSteps, readiness } from './up.ts';
 
 const LOOK = 50;
@@ -59,7 +59,8 @@ function sizeOf(path: string): number {
 
 /**
  * Runs a folder in the background. Returns 0 when it serves and `until` has ended. Returns 3 when it does not fully serve within
- * `patience` milliseconds; the process keeps trying. If nothing can be served, it ends with the reasons.
+ * `patience` milliseconds; the process keeps trying. Without `until`, the exit code is that of `vmcp status`. If nothing can be served, it
+ * ends with the reasons.
  */
 export async function upDetached(
   folder: string,
@@ -79,15 +80,25 @@ export async function upDetached(
   if (outcome === 'ended' && stop.aborted)
     throw new CliError(EXIT_CODES.failed, 'broken off: what was started is stopped again');
   if (outcome === 'ended' || outcome === 'stuck') throw await nothingServed(child, state, before);
+  let last = board;
   try {
     if (outcome === 'ready') await until?.();
   } finally {
-    if (board) report(readBoard(state) ?? board, context);
+    last = readBoard(state) ?? board;
+    if (last) report(last, context);
   }
-  if (outcome === 'ready') return EXIT_CODES.ok;
-  const what = outcome === 'crashing' ? 'a runtime ends again and again' : `not ready after ${patience / 1000} s`;
+  const what = whyNotServed(outcome, until ? undefined : last, patience);
+  if (what === undefined) return EXIT_CODES.ok;
   err.write(`${what}; it goes on in the background: see "${typed('status')}" and "${typed('logs')}"\n`);
   return EXIT_CODES.notRunning;
+}
+
+/** Returns why some endpoints do not serve; undefined if all of them do. */
+function whyNotServed(outcome: Waited['outcome'], board: Board | undefined, patience: number): string | undefined {
+  if (outcome === 'crashing') return 'a runtime ends again and again';
+  if (outcome !== 'ready') return `not ready after ${patience / 1000} s`;
+  const without = (board ? serversOf(board) : []).filter((server) => !isServed(server)).map(shownName);
+  return without.length === 0 ? undefined : `${without.join(', ')} ${without.length === 1 ? 'is' : 'are'} not served`;
 }
 
 /** Waits for the exit of a process that serves nothing. Returns the log after `before` bytes as the reason. */

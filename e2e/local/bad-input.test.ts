@@ -58,8 +58,13 @@ describe('vmcp up with an error in one resource', () => {
 
   it('serves the good backend, and shows no value of a Secret', async () => {
     expect(told()).not.toContain('never shown');
-    expect(result.code).toBe(0);
     expect(await callTool(`http://127.0.0.1:${port}/mcp`, 'good_whoami')).toMatchObject({ subject: null });
+  });
+
+  it('returns the exit code of vmcp status, as one endpoint does not serve', async () => {
+    expect(told()).toContain('lonely is not served; it goes on in the background: see');
+    expect({ up: result.code, status: (await place.run(['status'])).code }).toEqual({ up: 3, status: 3 });
+    expect((await place.run(['status', 'demo'])).code).toBe(0);
   });
 
   it('replaces a private port that is busy, as no user types it', async () => {
