@@ -46,9 +46,9 @@ export interface Named {
 export type SecretDigests = Record<string, string>;
 
 /**
- * Restrictions of a value. A value that is no text has no use. An empty or blank value is no credential. Control characters (including inner line breaks) and characters beyond
- * Latin-1 are invalid in a header. A short value seals nothing. The other flaws name a value that is not of the stated type in PEM form
- * without a passphrase.
+ * Restrictions of a value. A value that is no text has no use. An empty or blank value is no credential. Control characters (including
+ * inner line breaks) and characters beyond Latin-1 are invalid in a header. A short value seals nothing. The other flaws name a value that
+ * is not of the stated type in PEM form without a passphrase.
  */
 export type SecretFlaw =
   | 'not text'
