@@ -2,11 +2,11 @@ import { dirname, relative, resolve } from 'node:path';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
 import { allot, readAllotments } from '#local/allotments';
 import { codeOf } from '#lib/files/code-of';
-import { applicantsOf, buildWorld } from '#local/build-world';
-import { withStored } from '#local/current-snapshot';
+import { applicantsOf, buildSnapshot } from '#local/build-snapshot';
+import { withStored } from '#local/current-folder-content';
 import { fileFacts } from '#local/file-facts';
 import { ignoresLimits } from '#local/ignores-limits';
-import { listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
+import { listManifestFiles, readFolderContent, type FolderContent } from '#local/manifest-folder';
 import { findPortConflicts, portClaims } from '#local/port-claims';
 import type { Problem } from '#local/resource';
 import { StoredSecrets } from '#local/stored-secrets';
@@ -16,7 +16,7 @@ import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { systemClock } from '#operator/queue';
-import { type ClusterFacts, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
+import { type ClusterFacts, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/snapshot';
 import { contentHash } from '#operator/content-hash';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
@@ -28,7 +28,7 @@ const NO_UID = '00000000-0000-0000-0000-000000000000';
 
 /** The plan of a folder. Planning starts and writes nothing. */
 interface CheckedFolder {
-  snapshot: Snapshot;
+  folderContent: FolderContent;
   outcomes: Outcome[];
   /** Problems in the files and in the resources as a whole. */
   problems: Problem[];
@@ -36,11 +36,11 @@ interface CheckedFolder {
 }
 
 /** Loads the resources of a folder, with file names relative to the working directory. @throws CliError when the folder has no resources */
-export function loadFolder(folder: string): Snapshot {
+export function loadFolder(folder: string): FolderContent {
   try {
     const files = listManifestFiles(folder);
     if (files.length === 0) throw new CliError(EXIT_CODES.input, `${folder} holds no *.yaml file: name another folder`);
-    return readSnapshot(files);
+    return readFolderContent(files);
   } catch (problem) {
     if (problem instanceof CliError) throw problem;
     const code = codeOf(problem);
@@ -50,22 +50,24 @@ export function loadFolder(folder: string): Snapshot {
 }
 
 /** Returns the API group of the manifests. All manifests of a folder belong to one installation. */
-export function apiGroupOf({ manifests: [first] }: Pick<Snapshot, 'manifests'>): string {
+export function apiGroupOf({ manifests: [first] }: Pick<FolderContent, 'manifests'>): string {
   return first?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
 }
 
 /** Plans every resource of a snapshot. The plan uses only the names of secrets, so no output depends on a value. */
-function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outcome[] {
-  const { servers, backends } = applicantsOf(snapshot);
+function planAll(folderContent: FolderContent, { state, containerEngine }: Context): Outcome[] {
+  const { servers, backends } = applicantsOf(folderContent);
   const known = {
     allotments: allot(readAllotments(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
-    portConflicts: findPortConflicts(portClaims(snapshot.manifests), []),
+    portConflicts: findPortConflicts(portClaims(folderContent.manifests), []),
     directory: state.run,
     loginDirectory: state.logins,
     containerEngine,
     hostAddress: undefined,
     limitsIgnored: ignoresLimits(containerEngine),
-    ...fileFacts(({ kind, metadata }) => dirname(snapshot.sources.get(keyText({ kind, ...metadata }))?.file ?? '')),
+    ...fileFacts(({ kind, metadata }) =>
+      dirname(folderContent.sources.get(keyText({ kind, ...metadata }))?.file ?? ''),
+    ),
     digest: (_value: string, place: string) => contentHash(place),
     generated: ({ metadata: { name } }: Manifest) =>
       Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
@@ -74,9 +76,9 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
     observed: {},
   };
   const now = new Date(0).toISOString();
-  return snapshot.manifests.map(({ kind, metadata: { namespace, name } }) => {
+  return folderContent.manifests.map(({ kind, metadata: { namespace, name } }) => {
     const key: ResourceKey = { kind, namespace, name };
-    return plan(key, buildWorld(snapshot, namespace, known), now);
+    return plan(key, buildSnapshot(folderContent, namespace, known), now);
   });
 }
 
@@ -120,11 +122,11 @@ function withoutName(message: string, { kind, name }: ResourceKey): string {
 }
 
 /** Adds the secrets stored on this machine. The plan uses only their names. */
-async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapshot> {
+async function withSecrets(folderContent: FolderContent, context: Context): Promise<FolderContent> {
   const stored = new StoredSecrets(new LocalSecrets(context), systemClock);
   try {
-    await stored.load(snapshot.manifests);
-    return withStored(snapshot, stored);
+    await stored.load(folderContent.manifests);
+    return withStored(folderContent, stored);
   } finally {
     stored.close();
   }
@@ -132,27 +134,27 @@ async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapsh
 
 /** Reads and plans a folder. */
 export function checkFolder(folder: string, context: Context): Promise<CheckedFolder> {
-  return checkSnapshot(loadFolder(folder), folder, context);
+  return checkFolderContent(loadFolder(folder), folder, context);
 }
 
 /** Plans a snapshot for this machine or for a cluster. `whole` names the snapshot in problems that belong to no file. */
-export async function checkSnapshot(
-  read: Snapshot,
+export async function checkFolderContent(
+  read: FolderContent,
   whole: string,
   context: Context,
   cluster?: ClusterFacts,
 ): Promise<CheckedFolder> {
-  const snapshot = cluster ? read : await withSecrets(read, context);
+  const folderContent = cluster ? read : await withSecrets(read, context);
   const outcomes = cluster
-    ? renderObjects(snapshot, apiGroupOf(snapshot), cluster).outcomes
-    : planAll(snapshot, context);
+    ? renderObjects(folderContent, apiGroupOf(folderContent), cluster).outcomes
+    : planAll(folderContent, context);
   const isTold = (file: string, said: string) =>
-    snapshot.problems.some((one) => one.file === file && said.includes(`${one.path}: ${one.message}`));
-  const place: PlaceIn = (source, key, said) => placeIn(source, key, said, snapshot);
+    folderContent.problems.some((one) => one.file === file && said.includes(`${one.path}: ${one.message}`));
+  const place: PlaceIn = (source, key, said) => placeIn(source, key, said, folderContent);
   const from = (fits: (condition: Condition) => boolean): Problem[] =>
     outcomes.flatMap((outcome) => {
       const { key } = outcome;
-      const source = snapshot.sources.get(keyText(key));
+      const source = folderContent.sources.get(keyText(key));
       const file = source?.file ?? whole;
       return conditionsOf(outcome, fits)
         .filter(({ reason, message }) => reason !== 'InvalidSpec' || !isTold(file, message))
@@ -165,13 +167,13 @@ export async function checkSnapshot(
           message: `${reason}: ${said}`,
         }));
     });
-  const problems = [...snapshot.problems, ...from(isProblem)];
-  const leftOut = findLeftOut(outcomes, (key) => snapshot.sources.get(key), place, problems);
+  const problems = [...folderContent.problems, ...from(isProblem)];
+  const leftOut = findLeftOut(outcomes, (key) => folderContent.sources.get(key), place, problems);
   return {
-    snapshot,
+    folderContent,
     outcomes,
     problems: [...problems, ...leftOut],
-    warnings: [...snapshot.notices, ...from(isWarning)],
+    warnings: [...folderContent.notices, ...from(isWarning)],
   };
 }
 

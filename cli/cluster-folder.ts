@@ -1,6 +1,6 @@
-import type { Snapshot } from '#local/manifest-folder';
+import type { FolderContent } from '#local/manifest-folder';
 import type { Written } from '#operator/kubernetes/gitops/render-objects';
-import type { ClusterFacts, Manifest } from '#operator/world';
+import type { ClusterFacts, Manifest } from '#operator/snapshot';
 import { apiGroupOf, loadFolder, printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 
@@ -32,7 +32,7 @@ function moved(place: string, namespace: string): string {
   return place.replace(new RegExp(`^${UNNAMED}/`), `${namespace}/`);
 }
 
-function inNamespace({ manifests, configMaps }: Snapshot, namespace: string) {
+function inNamespace({ manifests, configMaps }: FolderContent, namespace: string) {
   return {
     manifests: manifests.map((manifest) => {
       const { metadata } = manifest;
@@ -44,11 +44,11 @@ function inNamespace({ manifests, configMaps }: Snapshot, namespace: string) {
 
 /** Reads a folder for a cluster, and prints the errors in its files. */
 export function readClusterFolder(folder: string, namespace: string, context: Context): ClusterFolder {
-  const snapshot = loadFolder(folder);
-  for (const problem of snapshot.problems) context.err.write(`${printProblem(problem)}\n`);
-  for (const notice of snapshot.notices) context.err.write(`${printProblem(notice)} (warning)\n`);
-  const apiGroup = apiGroupOf(snapshot);
-  return { ...inNamespace(snapshot, namespace), apiGroup, wrong: snapshot.problems.length > 0 };
+  const folderContent = loadFolder(folder);
+  for (const problem of folderContent.problems) context.err.write(`${printProblem(problem)}\n`);
+  for (const notice of folderContent.notices) context.err.write(`${printProblem(notice)} (warning)\n`);
+  const apiGroup = apiGroupOf(folderContent);
+  return { ...inNamespace(folderContent, namespace), apiGroup, wrong: folderContent.problems.length > 0 };
 }
 
 /** Returns the facts that an operator with these settings has about its cluster. */

@@ -1,5 +1,5 @@
 import type { StateFolder } from '#local/state-folder';
-import type { LocalFacts } from '#operator/world';
+import type { LocalFacts } from '#operator/snapshot';
 
 /** An output stream. */
 export interface Output {

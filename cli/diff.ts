@@ -3,7 +3,7 @@ import { type Change, compareObjects, type Difference } from '#operator/kubernet
 import { findOperator, readCluster, readConfigMaps } from '#operator/kubernetes/gitops/read-cluster';
 import { renderObjects, type Written } from '#operator/kubernetes/gitops/render-objects';
 import type { KubeObject } from '#operator/kubernetes/api/object';
-import { type ClusterFacts, keyText, type Manifest } from '#operator/world';
+import { type ClusterFacts, keyText, type Manifest } from '#operator/snapshot';
 import { type ClusterOptions, factsOf, readClusterFolder } from './cluster-folder.ts';
 import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';

@@ -1,6 +1,6 @@
 import type { Problem, Source } from '#local/resource';
 import type { Outcome } from '#operator/plan/outcome';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 
 /** Returns the source of a resource by its key. */
 export type FindSource = (key: string) => Source | undefined;

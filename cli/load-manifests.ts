@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { codeOf } from '#lib/files/code-of';
-import { listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
+import { listManifestFiles, readFolderContent, type FolderContent } from '#local/manifest-folder';
 import type { ManifestFile } from '#local/resource';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
@@ -24,8 +24,8 @@ async function readPath(path: string, context: Pick<Context, 'input'>): Promise<
 }
 
 /** Reads the resources of folders, files and standard input (`-`) as one snapshot. A file that is named twice counts once. */
-export async function loadManifests(paths: string[], context: Pick<Context, 'input'>): Promise<Snapshot> {
+export async function loadManifests(paths: string[], context: Pick<Context, 'input'>): Promise<FolderContent> {
   const files = new Map<string, ManifestFile>();
   for (const path of paths) for (const file of await readPath(path, context)) files.set(file.file, file);
-  return readSnapshot([...files.values()]);
+  return readFolderContent([...files.values()]);
 }

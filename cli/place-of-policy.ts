@@ -1,7 +1,7 @@
 import type { Position, Source } from '#local/resource';
-import type { Snapshot } from '#local/manifest-folder';
+import type { FolderContent } from '#local/manifest-folder';
 import { readYamlDocuments } from '#local/yaml-documents';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 import { lineIn, type Place } from './find-left-out.ts';
 
 const FIELD = String.raw`^(?:spec\.)?([\w.]+): `;
@@ -9,7 +9,7 @@ const CONFIG_MAP = String.raw`(?:ConfigMap "([^"]+)", key "([^"]+)": )?`;
 const POLICY = String.raw`policies\[(\d+)\](?:#\d+)?:? (?:line (\d+), column (\d+) of its text: )?`;
 const POLICY_ERROR = new RegExp(FIELD + CONFIG_MAP + POLICY);
 
-type Resources = Pick<Snapshot, 'sources' | 'configMaps'>;
+type Resources = Pick<FolderContent, 'sources' | 'configMaps'>;
 
 /** A position in the text of a policy. */
 interface PolicyError {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readSnapshot } from '#local/manifest-folder';
+import { readFolderContent } from '#local/manifest-folder';
 import { CLIENT_ANNOTATION, fetchDevelopmentToken, loginOf, USERS_ANNOTATION } from '#cli/token';
 
 function folder(issuer: string, annotated = true) {
@@ -21,16 +21,16 @@ kind: Secret
 metadata: {name: users}
 stringData: {alice: pass}
 `;
-  const snapshot = readSnapshot([{ file: 'a.yaml', text }]);
-  return { snapshot, manifest: snapshot.manifests[0]! };
+  const folderContent = readFolderContent([{ file: 'a.yaml', text }]);
+  return { folderContent, manifest: folderContent.manifests[0]! };
 }
 
 const context = { typed: (command: string) => `vmcp ${command}` };
 
 describe('loginOf and fetchDevelopmentToken', () => {
   it('take client and password from the annotations, and the endpoint as the audience', () => {
-    const { manifest, snapshot } = folder('http://127.0.0.1:4480');
-    expect(loginOf('alice', manifest, snapshot, '', context)).toEqual({
+    const { manifest, folderContent } = folder('http://127.0.0.1:4480');
+    expect(loginOf('alice', manifest, folderContent, '', context)).toEqual({
       issuer: 'http://127.0.0.1:4480',
       client: 'cli',
       password: 'pass',
@@ -39,26 +39,26 @@ describe('loginOf and fetchDevelopmentToken', () => {
   });
 
   it('never sends a password to another machine', () => {
-    const { manifest, snapshot } = folder('https://login.example.test');
-    expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow('not on this machine');
-    const { manifest: tricky, snapshot: same } = folder('https://127.0.0.1.example.test');
+    const { manifest, folderContent } = folder('https://login.example.test');
+    expect(() => loginOf('alice', manifest, folderContent, '', context)).toThrow('not on this machine');
+    const { manifest: tricky, folderContent: same } = folder('https://127.0.0.1.example.test');
     expect(() => loginOf('alice', tricky, same, '', context)).toThrow('not on this machine');
   });
 
   it('reject a server without development users, and an unknown user', () => {
-    const { manifest, snapshot } = folder('http://127.0.0.1:4480', false);
-    expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow(USERS_ANNOTATION);
+    const { manifest, folderContent } = folder('http://127.0.0.1:4480', false);
+    expect(() => loginOf('alice', manifest, folderContent, '', context)).toThrow(USERS_ANNOTATION);
     const named = folder('http://127.0.0.1:4480');
     const refused = expect.objectContaining({ exitCode: 6, message: expect.stringContaining('it has: alice') });
     for (const user of ['eve', 'constructor']) {
-      expect(() => loginOf(user, named.manifest, named.snapshot, '', context)).toThrow(refused);
+      expect(() => loginOf(user, named.manifest, named.folderContent, '', context)).toThrow(refused);
     }
   });
 
   it('explain an invalid manifest', () => {
-    const { manifest, snapshot } = folder('http://127.0.0.1:4480');
+    const { manifest, folderContent } = folder('http://127.0.0.1:4480');
     const broken = { ...manifest, spec: { config: { groupRef: ['g'] } } };
-    expect(() => loginOf('alice', broken, snapshot, '', context)).toThrow(
+    expect(() => loginOf('alice', broken, folderContent, '', context)).toThrow(
       'VirtualMCPServer "demo" is not valid as it is written now: "vmcp status" says why',
     );
   });

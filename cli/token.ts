@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { resourceUrlOf, specForOneMachine, VirtualMCPServerSpec } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
-import { listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
-import type { Manifest } from '#operator/world';
+import { listManifestFiles, readFolderContent, type FolderContent } from '#local/manifest-folder';
+import type { Manifest } from '#operator/snapshot';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { runningBoard } from './running-board.ts';
@@ -51,10 +51,11 @@ function annotated(manifest: Manifest, annotation: string, { typed }: Typed): st
   );
 }
 
-function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot, context: Typed): string {
+function passwordOf(user: string, manifest: Manifest, folderContent: FolderContent, context: Typed): string {
   const { namespace } = manifest.metadata;
   const secret = annotated(manifest, USERS_ANNOTATION, context);
-  const users = snapshot.secrets.get(`${namespace}/${secret}`) ?? fail(`there is no Secret "${secret}" with the users`);
+  const users =
+    folderContent.secrets.get(`${namespace}/${secret}`) ?? fail(`there is no Secret "${secret}" with the users`);
   const password = Object.hasOwn(users, user) ? users[user] : undefined;
   if (password !== undefined) return password;
   const known = Object.keys(users).join(', ');
@@ -62,9 +63,15 @@ function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot, contex
 }
 
 /** Returns the login data of a development user. The identity provider must be on this machine. */
-export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, endpoint: string, context: Typed): Login {
+export function loginOf(
+  user: string,
+  manifest: Manifest,
+  folderContent: FolderContent,
+  endpoint: string,
+  context: Typed,
+): Login {
   const { incomingAuth } = specOf(manifest, context);
-  const shared = snapshot.manifests.find(
+  const shared = folderContent.manifests.find(
     ({ kind, metadata }) => kind === 'MCPOIDCConfig' && metadata.name === incomingAuth.oidcConfigRef?.name,
   );
   const inline = z
@@ -75,7 +82,7 @@ export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, en
   const resource = incomingAuth.oidcConfigRef?.audience ?? incomingAuth.oidcConfig?.inline?.audience;
   return {
     issuer,
-    password: passwordOf(user, manifest, snapshot, context),
+    password: passwordOf(user, manifest, folderContent, context),
     client: annotated(manifest, CLIENT_ANNOTATION, context),
     resource: resource ?? resourceUrlOf(incomingAuth) ?? endpoint,
   };
@@ -122,12 +129,12 @@ export async function token(user: string, server: string | undefined, context: C
     fail(`MCPServer "${name}" is served by itself, and vmcp token works with VirtualMCPServers: log in by vmcp try`);
   }
   if (endpoint === null) throw new CliError(EXIT_CODES.notRunning, `VirtualMCPServer "${name}" has no endpoint yet`);
-  const snapshot = readSnapshot(listManifestFiles(board.folder));
+  const folderContent = readFolderContent(listManifestFiles(board.folder));
   const manifest =
-    snapshot.manifests.find(
+    folderContent.manifests.find(
       ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name && metadata.namespace === namespace,
     ) ?? fail(`VirtualMCPServer "${name}" is no longer in ${board.folder}`);
-  context.out.write(`${await tokenFor(user, manifest, snapshot, endpoint, context)}\n`);
+  context.out.write(`${await tokenFor(user, manifest, folderContent, endpoint, context)}\n`);
   return EXIT_CODES.ok;
 }
 
@@ -138,12 +145,12 @@ export async function token(user: string, server: string | undefined, context: C
 async function tokenFor(
   user: string,
   manifest: Manifest,
-  snapshot: Snapshot,
+  folderContent: FolderContent,
   endpoint: string,
   context: Context,
 ): Promise<string> {
   const { authServerConfig } = specOf(manifest, context);
-  if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint, context));
+  if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, folderContent, endpoint, context));
   const { logIn } = await import('./development-login/log-in.ts');
-  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot, context) }, context);
+  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, folderContent, context) }, context);
 }

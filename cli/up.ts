@@ -21,10 +21,10 @@ const TOOLS_COME = 8000;
 
 /** Rejects a folder without a server, and reports skipped documents. */
 export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'>): void {
-  const snapshot = loadFolder(folder);
-  for (const notice of snapshot.notices) err.write(`${printProblem(notice)}\n`);
-  if (snapshot.manifests.some(mayHaveRuntime)) return;
-  const problems = snapshot.problems.map((problem) => `\n${printProblem(problem)}`).join('');
+  const folderContent = loadFolder(folder);
+  for (const notice of folderContent.notices) err.write(`${printProblem(notice)}\n`);
+  if (folderContent.manifests.some(mayHaveRuntime)) return;
+  const problems = folderContent.problems.map((problem) => `\n${printProblem(problem)}`).join('');
   throw new CliError(
     EXIT_CODES.input,
     `${folder} holds no VirtualMCPServer, and no MCPServer by itself, that could be served${problems}`,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { locateState } from '#local/state-folder';
-import type { ClusterFacts } from '#operator/world';
+import type { ClusterFacts } from '#operator/snapshot';
 import { contextWith } from './testdata/context-with.ts';
 import { validate } from './validate.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { parse, stringify } from 'yaml';
 import { locateState } from '#local/state-folder';
 import { plan } from '#operator/plan/plan';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { Manifest } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { Manifest } from '#operator/snapshot';
 import { contextWith } from './testdata/context-with.ts';
 import { validate } from './validate.ts';
 
@@ -46,7 +46,7 @@ describe('the missing Secret of an introspection client', () => {
   it.each(['local', 'cluster'] as const)(
     'appears in the status of the server with field, Secret and remedy (%s)',
     (mode) => {
-      const world = emptyWorld({
+      const snapshot = emptySnapshot({
         platform:
           mode === 'cluster'
             ? { mode, keySet: { keys: [] }, runtimeImage: 'vmcp', allowHostPaths: false }
@@ -59,7 +59,7 @@ describe('the missing Secret of an introspection client', () => {
       });
       const { status } = plan(
         { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' },
-        world,
+        snapshot,
         '2026-01-01T00:00:00Z',
       );
       expect(status?.conditions).toContainEqual(

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#local/state-folder';
 import { contextWith } from './testdata/context-with.ts';
-import type { ClusterFacts } from '#operator/world';
+import type { ClusterFacts } from '#operator/snapshot';
 import { validate, type References } from './validate.ts';
 
 let folder: string;

@@ -1,6 +1,6 @@
-import type { ClusterFacts } from '#operator/world';
+import type { ClusterFacts } from '#operator/snapshot';
 import type { Context, Format } from './context.ts';
-import { checkSnapshot, printProblem } from './check-folder.ts';
+import { checkFolderContent, printProblem } from './check-folder.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { loadManifests } from './load-manifests.ts';
 import { printObject } from './print-object.ts';
@@ -27,9 +27,9 @@ export async function validate(
   context: Context,
 ): Promise<number> {
   const whole = paths.join(', ');
-  const checked = await checkSnapshot(await loadManifests(paths, context), whole, context, cluster);
+  const checked = await checkFolderContent(await loadManifests(paths, context), whole, context, cluster);
   const isWarning = ({ message }: Problem): boolean => references === 'warn' && NOT_HERE.test(message);
-  const { snapshot } = checked;
+  const { folderContent } = checked;
   const problems = checked.problems.filter((problem) => !isWarning(problem));
   const warnings = [...checked.problems.filter(isWarning), ...checked.warnings];
   const code = problems.length > 0 ? EXIT_CODES.input : EXIT_CODES.ok;
@@ -39,8 +39,8 @@ export async function validate(
   }
   for (const problem of problems) context.err.write(`${printProblem(problem)}\n`);
   for (const warning of warnings) context.err.write(`${printProblem(warning)} (warning)\n`);
-  const groups = [...new Set(snapshot.manifests.map(({ apiVersion }) => apiVersion))].join(', ');
-  const count = `${snapshot.manifests.length} resources${groups === '' ? '' : ` (${groups})`}`;
+  const groups = [...new Set(folderContent.manifests.map(({ apiVersion }) => apiVersion))].join(', ');
+  const count = `${folderContent.manifests.length} resources${groups === '' ? '' : ` (${groups})`}`;
   const verdict = problems.length === 0 ? 'valid' : `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
   context.out.write(`${whole}: ${count}, ${verdict}\n`);
   return code;

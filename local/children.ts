@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Waiting } from '#operator/errors';
 import type { BackendProcess, RuntimeProcess } from '#operator/plan/outcome';
 import type { Clock } from '#operator/queue';
-import { parseKey, runtimeName } from '#operator/world';
+import { parseKey, runtimeName } from '#operator/snapshot';
 import { isListening, isPortFree } from './check-port.ts';
 import { recordChildren } from './children-record.ts';
 import { openLogFile } from './log-file.ts';

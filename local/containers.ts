@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { inheritedVariables } from '#crds/parts/inherited-variables';
-import { CONTAINER_ENGINES } from '#operator/world';
+import { CONTAINER_ENGINES } from '#operator/snapshot';
 import { codeOf } from '#lib/files/code-of';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';

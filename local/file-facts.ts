@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { Manifest } from '#operator/world';
-import type { Known } from './build-world.ts';
+import type { Manifest } from '#operator/snapshot';
+import type { Known } from './build-snapshot.ts';
 import { findAppendFlaw } from './find-append-flaw.ts';
 import { listEnvFiles } from './list-env-files.ts';
 

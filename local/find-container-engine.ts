@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { CONTAINER_ENGINES, type ContainerEngine } from '#operator/world';
+import { CONTAINER_ENGINES, type ContainerEngine } from '#operator/snapshot';
 
 function isProgram(path: string): boolean {
   try {

@@ -4,7 +4,7 @@ import { isBlank } from '#crds/parts/is-blank';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { firstCertificate, hasCertificate } from '#crds/parts/has-certificate';
 import { HEADER_VALUE } from '#crds/parts/primitives';
-import type { SecretFlaw } from '#operator/world';
+import type { SecretFlaw } from '#operator/snapshot';
 import { contentHash } from '#operator/content-hash';
 
 const BEYOND_LATIN_1 = /[^\x00-\xff]/g;

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { GeneratedSecret } from '#operator/world';
+import type { GeneratedSecret } from '#operator/snapshot';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { ContainerEngine } from '#operator/world';
+import type { ContainerEngine } from '#operator/snapshot';
 
 /** File that exists only with control groups version 2. */
 const CONTROLLERS = '/sys/fs/cgroup/cgroup.controllers';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type ResourceKey, runtimeFolder, runtimeName } from '#operator/world';
+import { type ResourceKey, runtimeFolder, runtimeName } from '#operator/snapshot';
 import { readAllotments, writeAllotments } from './allotments.ts';
 import type { StateFolder } from './state-folder.ts';
 

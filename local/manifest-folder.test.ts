@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { CurrentSnapshot } from '#local/current-snapshot';
-import { keyText } from '#operator/world';
+import { CurrentFolderContent } from '#local/current-folder-content';
+import { keyText } from '#operator/snapshot';
 
 let folder: string;
 beforeEach(() => {
@@ -16,8 +16,9 @@ const group = (name: string, description = '') =>
 const secret = (value: string) =>
   `apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {plain: ${value}}\ndata: {coded: ${Buffer.from('decoded').toString('base64')}}\n`;
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
-const names = (snapshot: CurrentSnapshot) => snapshot.value.manifests.map(({ metadata }) => metadata.name).sort();
-const changes = (snapshot: CurrentSnapshot) => snapshot.refresh().map(keyText).sort();
+const names = (folderContent: CurrentFolderContent) =>
+  folderContent.value.manifests.map(({ metadata }) => metadata.name).sort();
+const changes = (folderContent: CurrentFolderContent) => folderContent.refresh().map(keyText).sort();
 
 describe('ManifestFolder', () => {
   it('reads all YAML files with any number of documents, but no subfolders', () => {
@@ -26,29 +27,29 @@ describe('ManifestFolder', () => {
     write('c.txt', group('four'));
     mkdirSync(join(folder, 'inside'));
     write('inside/d.yaml', group('five'));
-    const snapshot = new CurrentSnapshot(folder);
-    expect(changes(snapshot)).toEqual(['MCPGroup/default/one', 'MCPGroup/default/three', 'MCPGroup/default/two']);
+    const folderContent = new CurrentFolderContent(folder);
+    expect(changes(folderContent)).toEqual(['MCPGroup/default/one', 'MCPGroup/default/three', 'MCPGroup/default/two']);
   });
 
   it('returns the values of Secrets, plain and base64', () => {
     write('s.yaml', secret('seen'));
-    const snapshot = new CurrentSnapshot(folder);
-    snapshot.refresh();
-    expect(snapshot.value.secrets.get('default/s')).toEqual({ plain: 'seen', coded: 'decoded' });
+    const folderContent = new CurrentFolderContent(folder);
+    folderContent.refresh();
+    expect(folderContent.value.secrets.get('default/s')).toEqual({ plain: 'seen', coded: 'decoded' });
   });
 
   it('returns only the resources that changed, appeared or were deleted', () => {
     write('a.yaml', group('one'));
     write('b.yaml', group('two'));
     write('s.yaml', secret('before'));
-    const snapshot = new CurrentSnapshot(folder);
-    snapshot.refresh();
-    expect(changes(snapshot)).toEqual([]);
+    const folderContent = new CurrentFolderContent(folder);
+    folderContent.refresh();
+    expect(changes(folderContent)).toEqual([]);
     write('a.yaml', group('one', 'changed'));
     write('s.yaml', secret('after'));
     write('c.yaml', group('three'));
     rmSync(join(folder, 'b.yaml'));
-    expect(changes(snapshot)).toEqual([
+    expect(changes(folderContent)).toEqual([
       'MCPGroup/default/one',
       'MCPGroup/default/three',
       'MCPGroup/default/two',
@@ -58,39 +59,39 @@ describe('ManifestFolder', () => {
 
   it('increments a version only when the spec changes', () => {
     write('a.yaml', group('one'));
-    const snapshot = new CurrentSnapshot(folder);
-    const generation = () => snapshot.value.manifests[0]?.metadata.generation;
-    snapshot.refresh();
+    const folderContent = new CurrentFolderContent(folder);
+    const generation = () => folderContent.value.manifests[0]?.metadata.generation;
+    folderContent.refresh();
     expect(generation()).toBe(1);
     write('a.yaml', `# a comment\n${group('one')}`);
-    snapshot.refresh();
+    folderContent.refresh();
     expect(generation()).toBe(1);
     write('a.yaml', group('one', 'changed'));
-    snapshot.refresh();
+    folderContent.refresh();
     expect(generation()).toBe(2);
   });
 
   it('keeps the resources of a file that is no longer valid YAML, and reports the problem', () => {
     write('a.yaml', group('one'));
     write('b.yaml', group('two'));
-    const snapshot = new CurrentSnapshot(folder);
-    snapshot.refresh();
+    const folderContent = new CurrentFolderContent(folder);
+    folderContent.refresh();
     write('a.yaml', 'kind: [\n  : {');
-    expect(changes(snapshot)).toEqual([]);
-    expect(names(snapshot)).toEqual(['one', 'two']);
-    expect(snapshot.value.problems[0]?.file).toBe(join(folder, 'a.yaml'));
+    expect(changes(folderContent)).toEqual([]);
+    expect(names(folderContent)).toEqual(['one', 'two']);
+    expect(folderContent.value.problems[0]?.file).toBe(join(folder, 'a.yaml'));
     rmSync(join(folder, 'a.yaml'));
-    expect(changes(snapshot)).toEqual(['MCPGroup/default/one']);
-    expect(snapshot.value.problems).toEqual([]);
+    expect(changes(folderContent)).toEqual(['MCPGroup/default/one']);
+    expect(folderContent.value.problems).toEqual([]);
   });
 
   it('keeps its resources while the folder is missing', () => {
     write('a.yaml', group('one'));
-    const snapshot = new CurrentSnapshot(folder);
-    snapshot.refresh();
+    const folderContent = new CurrentFolderContent(folder);
+    folderContent.refresh();
     rmSync(folder, { recursive: true });
-    expect(changes(snapshot)).toEqual([]);
-    expect(names(snapshot)).toEqual(['one']);
-    expect(snapshot.value.problems[0]?.message).toContain('ENOENT');
+    expect(changes(folderContent)).toEqual([]);
+    expect(names(folderContent)).toEqual(['one']);
+    expect(folderContent.value.problems[0]?.message).toContain('ENOENT');
   });
 });

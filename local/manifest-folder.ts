@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyText, type Manifest, parseKey, type ResourceKey } from '#operator/world';
+import { keyText, type Manifest, parseKey, type ResourceKey } from '#operator/snapshot';
 import { type ParsedFile, parseFile, parseManifests } from './read-manifests.ts';
 import type { ManifestFile, Problem, Resource, Source } from './resource.ts';
 
 const NAMESPACE = 'default';
 
 /** The resources of a folder at one moment. It holds Secret values, so it never leaves the local platform. */
-export interface Snapshot {
+export interface FolderContent {
   manifests: Manifest[];
   /** Maps `<namespace>/<name>` to values by key. */
   secrets: Map<string, Record<string, string>>;
@@ -21,7 +21,7 @@ export interface Snapshot {
   notices: Problem[];
 }
 
-export const EMPTY: Snapshot = {
+export const EMPTY: FolderContent = {
   manifests: [],
   secrets: new Map(),
   configMaps: new Map(),
@@ -37,44 +37,44 @@ export function listManifestFiles(folder: string): ManifestFile[] {
   return names.sort().map((name) => ({ file: join(folder, name), text: readFileSync(join(folder, name), 'utf8') }));
 }
 
-function snapshotOf(resources: Resource[], problems: Problem[], notices: Problem[]): Snapshot {
+function folderContentOf(resources: Resource[], problems: Problem[], notices: Problem[]): FolderContent {
   const empty = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map() };
   const binaryKeys = new Map<string, string[]>();
-  const snapshot: Snapshot = { ...empty, binaryKeys, problems, notices };
+  const folderContent: FolderContent = { ...empty, binaryKeys, problems, notices };
   for (const resource of resources) {
     const { kind, file, line, lineOf, positionOf } = resource;
     const metadata = { ...resource.metadata, namespace: resource.metadata.namespace ?? NAMESPACE };
     const place = `${metadata.namespace}/${metadata.name}`;
-    snapshot.sources.set(keyText({ kind, ...metadata }), { file, line, lineOf, positionOf });
+    folderContent.sources.set(keyText({ kind, ...metadata }), { file, line, lineOf, positionOf });
     if (kind === 'Secret') {
-      snapshot.secrets.set(place, resource.values);
+      folderContent.secrets.set(place, resource.values);
       if (resource.binaryKeys.length > 0) binaryKeys.set(place, resource.binaryKeys);
-    } else if (kind === 'ConfigMap') snapshot.configMaps.set(place, resource.data);
-    else snapshot.manifests.push({ apiVersion: resource.apiVersion, kind, metadata, spec: resource.spec });
+    } else if (kind === 'ConfigMap') folderContent.configMaps.set(place, resource.data);
+    else folderContent.manifests.push({ apiVersion: resource.apiVersion, kind, metadata, spec: resource.spec });
   }
-  return snapshot;
+  return folderContent;
 }
 
 /** Parses the files into resources and problems. */
-export function readSnapshot(files: ManifestFile[]): Snapshot {
+export function readFolderContent(files: ManifestFile[]): FolderContent {
   const { resources, problems, notices } = parseManifests(files);
-  return snapshotOf(resources, problems, notices);
+  return folderContentOf(resources, problems, notices);
 }
 
 /** Returns the text of every resource by the text of its key, for comparison. */
-function textsOf(snapshot: Snapshot): Map<string, string> {
+function textsOf(folderContent: FolderContent): Map<string, string> {
   const texts = new Map<string, string>();
-  for (const manifest of snapshot.manifests) {
+  for (const manifest of folderContent.manifests) {
     texts.set(keyText({ kind: manifest.kind, ...manifest.metadata }), JSON.stringify(manifest));
   }
-  for (const [place, values] of snapshot.secrets)
-    texts.set(`Secret/${place}`, JSON.stringify([values, snapshot.binaryKeys?.get(place)]));
-  for (const [place, data] of snapshot.configMaps) texts.set(`ConfigMap/${place}`, JSON.stringify(data));
+  for (const [place, values] of folderContent.secrets)
+    texts.set(`Secret/${place}`, JSON.stringify([values, folderContent.binaryKeys?.get(place)]));
+  for (const [place, data] of folderContent.configMaps) texts.set(`ConfigMap/${place}`, JSON.stringify(data));
   return texts;
 }
 
 /** Returns the keys of resources that appeared, changed or were deleted. */
-export function changesBetween(before: Snapshot, after: Snapshot): ResourceKey[] {
+export function changesBetween(before: FolderContent, after: FolderContent): ResourceKey[] {
   const former = textsOf(before);
   const present = textsOf(after);
   const keys = new Set([...former.keys(), ...present.keys()]);
@@ -95,7 +95,7 @@ export class ManifestFolder {
     this.#folder = folder;
   }
 
-  read(): Snapshot {
+  read(): FolderContent {
     const files = listManifestFiles(this.#folder);
     const parse = (file: ManifestFile): ParsedFile => this.#parse(file);
     const { problems } = parseManifests(files, parse);
@@ -109,7 +109,7 @@ export class ManifestFolder {
       return file;
     });
     const { resources, notices } = parseManifests(counted, parse);
-    return snapshotOf(resources, problems, notices);
+    return folderContentOf(resources, problems, notices);
   }
 
   #parse(file: ManifestFile): ParsedFile {

@@ -1,5 +1,5 @@
 import { valueAt } from '#crds/parts/rule';
-import { GENERATED_SECRETS, type GeneratedSecret, type Manifest } from '#operator/world';
+import { GENERATED_SECRETS, type GeneratedSecret, type Manifest } from '#operator/snapshot';
 
 const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
 

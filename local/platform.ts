@@ -16,12 +16,12 @@ import {
   type ResourceKey,
   runtimeFolder,
   runtimeName,
-  type World,
-} from '#operator/world';
-import { buildWorld } from './build-world.ts';
+  type Snapshot,
+} from '#operator/snapshot';
+import { buildSnapshot } from './build-snapshot.ts';
 import { Children, type LocalChild, PortTaken } from './children.ts';
 import { noteContainers } from './containers.ts';
-import { CurrentSnapshot } from './current-snapshot.ts';
+import { CurrentFolderContent } from './current-folder-content.ts';
 import { fileFacts } from './file-facts.ts';
 import { HostAddress } from './host-address.ts';
 import { ignoresLimits } from './ignores-limits.ts';
@@ -55,7 +55,7 @@ interface LocalOptions {
 export class LocalPlatform implements Platform {
   readonly #options: LocalOptions;
   readonly #stored: StoredSecrets;
-  readonly #snapshot: CurrentSnapshot;
+  readonly #content: CurrentFolderContent;
   readonly #children: Children;
   readonly #runtimes: ObservedRuntimes;
   readonly #digest: (value: string) => string;
@@ -70,7 +70,7 @@ export class LocalPlatform implements Platform {
     const { folder, state, board, clock } = options;
     this.#options = options;
     this.#stored = new StoredSecrets(options.secrets, clock);
-    this.#snapshot = new CurrentSnapshot(folder, this.#stored);
+    this.#content = new CurrentFolderContent(folder, this.#stored);
     this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(parseKey(name)));
     const programs = new ProgramPorts((owner) => this.#changed(parseKey(owner)));
     this.#children = new Children(options, programs, (owner) => this.#runtimes.lost(owner));
@@ -79,21 +79,21 @@ export class LocalPlatform implements Platform {
     this.#ports = new PortAllocations({
       state,
       board,
-      snapshot: () => this.#snapshot.value,
+      folderContent: () => this.#content.value,
       running: () => this.#children.holders(),
     });
   }
 
   async watch(changed: (key: ResourceKey) => void): Promise<void> {
     this.#changed = changed;
-    const changes = this.#snapshot.refresh();
-    await this.#stored.load(this.#snapshot.value.manifests);
-    changes.push(...this.#snapshot.refresh());
+    const changes = this.#content.refresh();
+    await this.#stored.load(this.#content.value.manifests);
+    changes.push(...this.#content.refresh());
     await this.#spread(changes, { starting: true });
     const { folder, clock, board } = this.#options;
-    const refresh = () => board.attempt(folder, () => void this.#spread(this.#snapshot.refresh()));
+    const refresh = () => board.attempt(folder, () => void this.#spread(this.#content.refresh()));
     const reload = async () => {
-      if (await this.#stored.load(this.#snapshot.value.manifests)) refresh();
+      if (await this.#stored.load(this.#content.value.manifests)) refresh();
     };
     const stopFolder = watchFolder(folder, clock, () => {
       refresh();
@@ -106,10 +106,10 @@ export class LocalPlatform implements Platform {
     };
   }
 
-  async observe(namespace: string): Promise<World> {
+  async observe(namespace: string): Promise<Snapshot> {
     const { state, containerEngine } = this.#options;
     const hostAddress = await this.#hostAddress();
-    return buildWorld(this.#snapshot.value, namespace, {
+    return buildSnapshot(this.#content.value, namespace, {
       allotments: this.#ports.value,
       portConflicts: this.#ports.conflicts,
       programs: this.#children.programs.inNamespace(namespace),
@@ -129,13 +129,13 @@ export class LocalPlatform implements Platform {
 
   /** Asks the engine only when a plan needs the address. */
   async #hostAddress(): Promise<string | undefined> {
-    if (this.#options.containerEngine !== 'podman' || !this.#snapshot.value.manifests.some(needsGateway))
+    if (this.#options.containerEngine !== 'podman' || !this.#content.value.manifests.some(needsGateway))
       return undefined;
     return this.#address.get();
   }
 
   #changedGateways(): void {
-    for (const { kind, metadata } of this.#snapshot.value.manifests.filter(needsGateway))
+    for (const { kind, metadata } of this.#content.value.manifests.filter(needsGateway))
       this.#changed({ kind, namespace: metadata.namespace, name: metadata.name });
   }
 
@@ -167,12 +167,12 @@ export class LocalPlatform implements Platform {
 
   async #spread(changes: ResourceKey[], facts?: Parameters<PortAllocations['update']>[0]): Promise<void> {
     const moved = await this.#ports.update(facts);
-    this.#options.board.setProblems(this.#snapshot.value.problems);
+    this.#options.board.setProblems(this.#content.value.problems);
     for (const key of [...changes, ...moved]) this.#changed(key);
   }
 
   #manifestOf(key: ResourceKey): Manifest | undefined {
-    return this.#snapshot.value.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === keyText(key));
+    return this.#content.value.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === keyText(key));
   }
 
   /** Returns a generated secret for the runtime of a resource. */
@@ -181,17 +181,17 @@ export class LocalPlatform implements Platform {
   }
 
   /** Returns the digests of the generated secrets. */
-  #generated(served: Manifest): NonNullable<World['generated'][string]> {
+  #generated(served: Manifest): NonNullable<Snapshot['generated'][string]> {
     const key = { kind: served.kind, ...served.metadata };
-    const wanted = neededSecrets(served, this.#snapshot.value.manifests);
+    const wanted = neededSecrets(served, this.#content.value.manifests);
     return Object.fromEntries(wanted.map((which) => [which, this.#digest(this.#made(key, which))]));
   }
 
   /** Returns the documents and statuses of the runtimes in one namespace. */
-  #inForce(namespace: string): Pick<World, 'documents' | 'observed'> {
-    const documents: World['documents'] = {};
-    const observed: World['observed'] = {};
-    for (const { kind, metadata } of this.#snapshot.value.manifests) {
+  #inForce(namespace: string): Pick<Snapshot, 'documents' | 'observed'> {
+    const documents: Snapshot['documents'] = {};
+    const observed: Snapshot['observed'] = {};
+    for (const { kind, metadata } of this.#content.value.manifests) {
       const owner = keyText({ kind, ...metadata });
       const rendered = this.#rendered.get(owner);
       if (!rendered || metadata.namespace !== namespace) continue;
@@ -262,7 +262,7 @@ export class LocalPlatform implements Platform {
   /** Returns the ports of a document's backends that are processes of this folder. */
   #portsStartedHere({ document }: Rendered): number[] {
     const startedHere = new Set(
-      this.#snapshot.value.manifests
+      this.#content.value.manifests
         .filter(({ kind, spec }) => kind === 'MCPServer' && typeof spec === 'object' && !('remoteUrl' in (spec ?? {})))
         .map(({ metadata }) => metadata.name),
     );
@@ -286,7 +286,7 @@ export class LocalPlatform implements Platform {
       const owner = source.of === undefined ? key : { ...key, kind: 'MCPServer' as const, name: source.of };
       return this.#made(owner, source.generated);
     }
-    const value = this.#snapshot.value.secrets.get(`${key.namespace}/${source.secret}`)?.[source.key];
+    const value = this.#content.value.secrets.get(`${key.namespace}/${source.secret}`)?.[source.key];
     if (value !== undefined) return value;
     throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keyText, parseKey, type ResourceKey, runtimeName } from '#operator/world';
+import { keyText, parseKey, type ResourceKey, runtimeName } from '#operator/snapshot';
 import { runtimeNameOf } from '#operator/plan/object-parts';
 import {
   allot,
@@ -13,9 +13,9 @@ import {
   readAllotments,
   writeAllotments,
 } from './allotments.ts';
-import { applicantsOf } from './build-world.ts';
+import { applicantsOf } from './build-snapshot.ts';
 import { findBusyPorts } from './check-port.ts';
-import type { Snapshot } from './manifest-folder.ts';
+import type { FolderContent } from './manifest-folder.ts';
 import { findPortConflicts, portClaims, type PortConflicts, type PortHolder } from './port-claims.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { StatusBoard } from './status-board.ts';
@@ -24,7 +24,7 @@ interface PortAllocationsOptions {
   state: StateFolder;
   board: StatusBoard;
   /** Returns the current resources. */
-  snapshot: () => Snapshot;
+  folderContent: () => FolderContent;
   /** Returns the ports of running processes. */
   running: () => PortHolder[];
 }
@@ -35,7 +35,7 @@ export class PortAllocations {
   #value: Allotments;
   #closed = false;
   /** Cached claims of the latest snapshot, because computing them takes long. */
-  #claims: { snapshot: Snapshot; claims: ReturnType<typeof portClaims> } | undefined;
+  #claims: { folderContent: FolderContent; claims: ReturnType<typeof portClaims> } | undefined;
 
   constructor(options: PortAllocationsOptions) {
     this.#options = options;
@@ -48,20 +48,21 @@ export class PortAllocations {
 
   /** Ports that resources claim and cannot have, by namespace. */
   get conflicts(): Map<string, PortConflicts> {
-    const snapshot = this.#options.snapshot();
-    if (this.#claims?.snapshot !== snapshot) this.#claims = { snapshot, claims: portClaims(snapshot.manifests) };
+    const folderContent = this.#options.folderContent();
+    if (this.#claims?.folderContent !== folderContent)
+      this.#claims = { folderContent, claims: portClaims(folderContent.manifests) };
     return findPortConflicts(this.#claims.claims, this.#options.running());
   }
 
   /** Probes the ports of other programs, then assigns missing ports. Returns the resources whose ports changed. */
   async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
-    const { state, board, snapshot } = this.#options;
+    const { state, board, folderContent } = this.#options;
     const busy = await this.#findBusy({ starting, lost });
     if (this.#closed) return [];
     const before = this.#ports();
     // A failed write must not hide a change: a resource waits for its port. Without the file, ports hold until the next start.
     board.attempt(state.allotments, () => {
-      const { servers, backends } = applicantsOf(snapshot());
+      const { servers, backends } = applicantsOf(folderContent());
       const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };
       this.#value = allot(this.#value, servers, backends, { ...facts, makeUid: randomUUID });
       writeAllotments(state, this.#value);
@@ -85,7 +86,7 @@ export class PortAllocations {
   }
 
   async #findBusy({ starting = false, lost }: Pick<PortFacts, 'starting' | 'lost'>): Promise<Set<number>> {
-    const { servers, backends } = applicantsOf(this.#options.snapshot());
+    const { servers, backends } = applicantsOf(this.#options.folderContent());
     if (!starting && lost === undefined && isComplete(this.#value, servers, backends)) return new Set();
     return findBusyPorts(candidatePorts(this.#value, servers, backends, starting));
   }
@@ -93,7 +94,7 @@ export class PortAllocations {
   /** Returns the ports of each resource as text. */
   #ports(): Map<string, string> {
     const { slots, privatePlaces, backendPlaces } = this.#value;
-    const texts = this.#options.snapshot().manifests.map((manifest) => {
+    const texts = this.#options.folderContent().manifests.map((manifest) => {
       const { namespace, name } = manifest.metadata;
       const runtime = `${namespace}/${runtimeNameOf(manifest)}`;
       const port = (given: Record<string, number>, place: string, portOf: (number: number) => number) =>

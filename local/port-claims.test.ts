@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readSnapshot } from './manifest-folder.ts';
+import { readFolderContent } from './manifest-folder.ts';
 import { findPortConflicts, portClaims, type PortHolder } from './port-claims.ts';
 
 const resource = (kind: string, name: string, spec: string, namespace = 'default') =>
@@ -17,7 +17,7 @@ const program = (name: string, port: number, more = '', namespace = 'default') =
 const proxy = (name: string, port: number) => resource('MCPServer', name, `{command: [node], proxyPort: ${port}}`);
 
 function conflicts(documents: string[], running: PortHolder[] = []) {
-  const { manifests, problems } = readSnapshot([{ file: 'a.yaml', text: documents.join('---\n') }]);
+  const { manifests, problems } = readFolderContent([{ file: 'a.yaml', text: documents.join('---\n') }]);
   expect(problems).toEqual([]);
   const found = findPortConflicts(portClaims(manifests), running);
   return Object.fromEntries(

@@ -2,7 +2,7 @@ import { MCPServerSpec, resourceUrlOf, specForOneMachine, transportOf, VirtualMC
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { byName } from '#operator/by-name';
 import { mayHaveRuntime } from '#operator/plan/child-names';
-import { keyText, type LocalFacts, type Manifest, parseKey, type ResourceKey, runtimeName } from '#operator/world';
+import { keyText, type LocalFacts, type Manifest, parseKey, type ResourceKey, runtimeName } from '#operator/snapshot';
 
 /** Use of a port: endpoint of a resource, its private port, or the program of an MCPServer. */
 type Role = 'runtime' | 'private' | 'backend';

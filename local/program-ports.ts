@@ -1,5 +1,5 @@
 import type { Outcome } from '#operator/plan/outcome';
-import { keyText, type LocalFacts, parseKey, type ResourceKey } from '#operator/world';
+import { keyText, type LocalFacts, parseKey, type ResourceKey } from '#operator/snapshot';
 
 type ProgramPort = NonNullable<LocalFacts['programs']>[string];
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Kind } from '#operator/world';
+import type { Kind } from '#operator/snapshot';
 
 /** A file and its text; `file` is the path shown to users. */
 export interface ManifestFile {

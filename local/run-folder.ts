@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
 import { ToldProblems } from '#operator/told-problems';
-import type { LocalFacts, ResourceKey } from '#operator/world';
+import type { LocalFacts, ResourceKey } from '#operator/snapshot';
 import { endLeftovers } from './children-record.ts';
 import { removeNoted } from './containers.ts';
 import { dropOldLogins } from './generated-secrets.ts';

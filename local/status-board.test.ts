@@ -9,7 +9,7 @@ import { ProgramPorts } from '#local/program-ports';
 import { locateState, openState, type StateFolder } from '#local/state-folder';
 import { type Board, OtherVersion, readBoard, StatusBoard } from '#local/status-board';
 import { systemClock } from '#operator/queue';
-import { keyText } from '#operator/world';
+import { keyText } from '#operator/snapshot';
 
 let folder: string;
 let state: StateFolder;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Status } from '#crds/kinds/status';
-import { keyText, ResourceKey } from '#operator/world';
+import { keyText, ResourceKey } from '#operator/snapshot';
 import { codeOf } from '#lib/files/code-of';
 import { readLock } from './lock.ts';
 import { Problem } from './resource.ts';

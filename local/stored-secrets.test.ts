@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
-import type { Manifest } from '#operator/world';
-import { CurrentSnapshot } from './current-snapshot.ts';
+import type { Manifest } from '#operator/snapshot';
+import { CurrentFolderContent } from './current-folder-content.ts';
 import { type SecretsSource, StoredSecrets } from './stored-secrets.ts';
 
 const manifest = (namespace: string, spec: unknown): Manifest => ({
@@ -126,7 +126,7 @@ it('prefers the Secret of a manifest over a stored one, key by key', async () =>
     'apiVersion: v1\nkind: Secret\nmetadata: {name: vmcp-secrets}\nstringData: {A: written}\n',
   );
   await stored.load([naming('A'), naming('B')]);
-  const snapshot = new CurrentSnapshot(folder, stored);
-  expect(snapshot.refresh()).toEqual([{ kind: 'Secret', namespace: 'default', name: 'vmcp-secrets' }]);
-  expect(snapshot.value.secrets.get('default/vmcp-secrets')).toEqual({ A: 'written', B: 'two' });
+  const folderContent = new CurrentFolderContent(folder, stored);
+  expect(folderContent.refresh()).toEqual([{ kind: 'Secret', namespace: 'default', name: 'vmcp-secrets' }]);
+  expect(folderContent.value.secrets.get('default/vmcp-secrets')).toEqual({ A: 'written', B: 'two' });
 });

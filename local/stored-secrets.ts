@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import type { Clock } from '#operator/queue';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import type { Problem } from './resource.ts';
 
 /** Source of stored secret values, which the management API writes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { affected } from '#operator/affected';
-import { keyText, type Kind, type Manifest, parseKey, type World } from '#operator/world';
+import { keyText, type Kind, type Manifest, parseKey, type Snapshot } from '#operator/snapshot';
 
 const manifest = (kind: Kind, name: string, spec: unknown, status?: unknown): Manifest => ({
   apiVersion: 'vmcp.dev/v1alpha1',
@@ -14,7 +14,7 @@ const CLUSTER = { mode: 'cluster' as const, runtimeImage: 'x', allowHostPaths: f
 
 const byName = (...manifests: Manifest[]) => Object.fromEntries(manifests.map((one) => [one.metadata.name, one]));
 
-const world: World = {
+const snapshot: Snapshot = {
   namespace: 'default',
   apiGroup: 'vmcp.dev',
   platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {}, loginDirectory: '/x/logins' },
@@ -49,7 +49,7 @@ const world: World = {
   observed: {},
 };
 
-const affectedBy = (text: string, there = world) =>
+const affectedBy = (text: string, there = snapshot) =>
   affected(parseKey(text), there)
     .map((key) => keyText(key).replace('/default/', '/'))
     .sort();
@@ -77,18 +77,18 @@ describe('affected', () => {
       ...manifest('MCPServer', 'weather', { groupRef: 'tools' }, status),
       metadata: { name: 'weather', namespace: 'default', annotations: { 'vmcp.dev/restarted-at': '2026-01-01' } },
     });
-    const waiting = { ...world, mcpServers: byName(asked({})) };
+    const waiting = { ...snapshot, mcpServers: byName(asked({})) };
     expect(affectedBy('VirtualMCPServer/default/front', waiting)).toContain('MCPServer/weather');
-    const done = { ...world, mcpServers: byName(asked({ restartedAt: '2026-01-01' })) };
+    const done = { ...snapshot, mcpServers: byName(asked({ restartedAt: '2026-01-01' })) };
     expect(affectedBy('VirtualMCPServer/default/front', done)).not.toContain('MCPServer/weather');
-    const offered = { ...world, mcpServers: byName(asked({ referencedBy: [{ name: 'front' }] })) };
+    const offered = { ...snapshot, mcpServers: byName(asked({ referencedBy: [{ name: 'front' }] })) };
     const cluster = { ...offered, platform: CLUSTER };
     expect(affectedBy('VirtualMCPServer/default/front', cluster)).not.toContain('MCPServer/weather');
   });
 
   it('returns the backends whose NetworkPolicy has to admit a server or stop admitting it, in a cluster', () => {
     const there = (status: object) => ({
-      ...world,
+      ...snapshot,
       platform: CLUSTER,
       mcpServers: byName(
         manifest('MCPServer', 'new', { groupRef: 'tools' }),
@@ -103,7 +103,7 @@ describe('affected', () => {
   it('returns the server that still serves a backend after the backend has left its group', () => {
     const left = manifest('MCPServer', 'weather', { groupRef: 'nowhere' });
     const before = 'backends:\n  - name: weather\n    url: https://weather.example/mcp\n';
-    const moved = { ...world, mcpServers: byName(left), documents: { front: before } };
+    const moved = { ...snapshot, mcpServers: byName(left), documents: { front: before } };
     expect(affectedBy('MCPServer/default/weather', moved)).toContain('VirtualMCPServer/front');
   });
 
@@ -114,7 +114,7 @@ describe('affected', () => {
       { config: { groupRef: 'tools' } },
       { backends: [{ name: 'bad' }] },
     );
-    const gone = { ...world, virtualMcpServers: byName(front) };
+    const gone = { ...snapshot, virtualMcpServers: byName(front) };
     expect(affectedBy('MCPServer/default/bad', gone)).toContain('VirtualMCPServer/front');
   });
 

@@ -2,7 +2,7 @@ import { valueAt } from '#crds/parts/rule';
 import { awaitsRestart } from '#operator/plan/carried-out-restart';
 import { groupOf, memberNames } from '#operator/plan/find-group-members';
 import { isIndexed, resourcesNaming, resourcesNamingInStatus } from '#operator/plan/resource-index';
-import { keyText, type Manifest, type ResourceKey, type World } from '#operator/world';
+import { keyText, type Manifest, type ResourceKey, type Snapshot } from '#operator/snapshot';
 
 class Keys {
   readonly #found = new Map<string, ResourceKey>();
@@ -23,53 +23,55 @@ class Keys {
 }
 
 /** Adds the servers that serve this backend: those of its group, and those whose active document contains it. */
-function addServersOfBackend(backend: string, world: World, keys: Keys): void {
-  const servers = world.virtualMcpServers;
+function addServersOfBackend(backend: string, snapshot: Snapshot, keys: Keys): void {
+  const servers = snapshot.virtualMcpServers;
   // A status names every backend of the document: an index of statuses makes reading the documents unnecessary.
   const known = resourcesNamingInStatus(servers, backend);
-  const serving = isIndexed(servers) ? [] : Object.values(servers).filter((server) => serves(server, backend, world));
-  const group = groupOf(world.mcpServers[backend]?.spec);
-  const joined = group !== undefined && world.mcpGroups[group] ? resourcesNaming(servers, group) : [];
+  const serving = isIndexed(servers)
+    ? []
+    : Object.values(servers).filter((server) => serves(server, backend, snapshot));
+  const group = groupOf(snapshot.mcpServers[backend]?.spec);
+  const joined = group !== undefined && snapshot.mcpGroups[group] ? resourcesNaming(servers, group) : [];
   for (const { metadata } of [...known, ...serving, ...joined]) keys.add('VirtualMCPServer', metadata.name);
 }
 
-function serves({ metadata }: Manifest, backend: string, world: World): boolean {
-  return world.documents[metadata.name]?.includes(backend) ?? false;
+function serves({ metadata }: Manifest, backend: string, snapshot: Snapshot): boolean {
+  return snapshot.documents[metadata.name]?.includes(backend) ?? false;
 }
 
-function addBackend(name: string, world: World, keys: Keys): void {
+function addBackend(name: string, snapshot: Snapshot, keys: Keys): void {
   keys.add('MCPServer', name);
-  addServersOfBackend(name, world, keys);
+  addServersOfBackend(name, snapshot, keys);
 }
 
 /** Adds all resources that name a Secret, a ConfigMap or a shared configuration, and the servers that use those resources. */
-function addUsers(name: string, world: World, keys: Keys): void {
+function addUsers(name: string, snapshot: Snapshot, keys: Keys): void {
   for (const {
     metadata: { name: server },
-  } of resourcesNaming(world.virtualMcpServers, name))
+  } of resourcesNaming(snapshot.virtualMcpServers, name))
     keys.add('VirtualMCPServer', server);
   for (const {
     metadata: { name: backend },
-  } of resourcesNaming(world.mcpServers, name))
-    addBackend(backend, world, keys);
+  } of resourcesNaming(snapshot.mcpServers, name))
+    addBackend(backend, snapshot, keys);
   for (const {
     metadata: { name: config },
-  } of resourcesNaming(world.mcpOidcConfigs, name)) {
-    if (keys.add('MCPOIDCConfig', config)) addUsers(config, world, keys);
+  } of resourcesNaming(snapshot.mcpOidcConfigs, name)) {
+    if (keys.add('MCPOIDCConfig', config)) addUsers(config, snapshot, keys);
   }
   for (const {
     metadata: { name: config },
-  } of resourcesNaming(world.mcpExternalAuthConfigs, name)) {
-    if (keys.add('MCPExternalAuthConfig', config)) addUsers(config, world, keys);
+  } of resourcesNaming(snapshot.mcpExternalAuthConfigs, name)) {
+    if (keys.add('MCPExternalAuthConfig', config)) addUsers(config, snapshot, keys);
   }
 }
 
 /** Adds the shared resources that this one names or named: their status lists their users. */
-function addUsed(name: string, manifest: Manifest | undefined, world: World, keys: Keys): void {
+function addUsed(name: string, manifest: Manifest | undefined, snapshot: Snapshot, keys: Keys): void {
   const kinds = [
-    ['MCPGroup', world.mcpGroups],
-    ['MCPExternalAuthConfig', world.mcpExternalAuthConfigs],
-    ['MCPOIDCConfig', world.mcpOidcConfigs],
+    ['MCPGroup', snapshot.mcpGroups],
+    ['MCPExternalAuthConfig', snapshot.mcpExternalAuthConfigs],
+    ['MCPOIDCConfig', snapshot.mcpOidcConfigs],
   ] as const;
   const named = textsIn(manifest?.spec);
   for (const [kind, resources] of kinds) {
@@ -79,11 +81,11 @@ function addUsed(name: string, manifest: Manifest | undefined, world: World, key
 }
 
 /** Adds the backends that joined or left the group of a server since their last status: their NetworkPolicy must change. */
-function addAdmitting(server: string, world: World, keys: Keys): void {
-  if (world.platform.mode !== 'cluster') return;
-  const group = valueAt(world.virtualMcpServers[server]?.spec, ['config', 'groupRef']);
-  const joined = new Set(typeof group === 'string' ? memberNames(group, world) : []);
-  const known = new Set(resourcesNamingInStatus(world.mcpServers, server).map(({ metadata }) => metadata.name));
+function addAdmitting(server: string, snapshot: Snapshot, keys: Keys): void {
+  if (snapshot.platform.mode !== 'cluster') return;
+  const group = valueAt(snapshot.virtualMcpServers[server]?.spec, ['config', 'groupRef']);
+  const joined = new Set(typeof group === 'string' ? memberNames(group, snapshot) : []);
+  const known = new Set(resourcesNamingInStatus(snapshot.mcpServers, server).map(({ metadata }) => metadata.name));
   for (const name of joined) if (!known.has(name)) keys.add('MCPServer', name);
   for (const name of known) if (!joined.has(name)) keys.add('MCPServer', name);
 }
@@ -92,7 +94,7 @@ function addAdmitting(server: string, world: World, keys: Keys): void {
  * Adds the programs that the local runtime of a server has to restart; it reports completed restarts. In a cluster, the programs have pods
  * of their own.
  */
-function addRestarting({ platform, mcpServers }: World, keys: Keys): void {
+function addRestarting({ platform, mcpServers }: Snapshot, keys: Keys): void {
   if (platform.mode !== 'local') return;
   for (const manifest of Object.values(mcpServers))
     if (awaitsRestart(manifest)) keys.add('MCPServer', manifest.metadata.name);
@@ -105,22 +107,22 @@ function textsIn(value: unknown): string[] {
 }
 
 /** Returns the resources whose plan may change after this one appeared, changed or was deleted. */
-export function affected(change: ResourceKey, world: World): ResourceKey[] {
+export function affected(change: ResourceKey, snapshot: Snapshot): ResourceKey[] {
   const keys = new Keys(change.namespace);
   const { kind, name } = change;
   if (kind !== 'Secret' && kind !== 'ConfigMap') keys.add(kind, name);
   switch (kind) {
     case 'VirtualMCPServer':
-      addUsed(name, world.virtualMcpServers[name], world, keys);
-      addAdmitting(name, world, keys);
-      addRestarting(world, keys);
+      addUsed(name, snapshot.virtualMcpServers[name], snapshot, keys);
+      addAdmitting(name, snapshot, keys);
+      addRestarting(snapshot, keys);
       break;
     case 'MCPServer':
-      addBackend(name, world, keys);
-      addUsed(name, world.mcpServers[name], world, keys);
+      addBackend(name, snapshot, keys);
+      addUsed(name, snapshot.mcpServers[name], snapshot, keys);
       break;
     default:
-      addUsers(name, world, keys);
+      addUsers(name, snapshot, keys);
   }
   return keys.all();
 }

@@ -3,7 +3,7 @@ import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { summariseProblem, withProblem } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
-import { type Manifest, manifestOf, type ResourceKey, runtimeName, type World } from '#operator/world';
+import { type Manifest, manifestOf, type ResourceKey, runtimeName, type Snapshot } from '#operator/snapshot';
 
 /** The result of the work on one resource. */
 export type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
@@ -19,17 +19,17 @@ export interface Attempted {
 
 /** Reconciles one resource and writes its status. Throws the problem of a failed attempt. `now` is RFC 3339. */
 export async function bringAbout(platform: Platform, key: ResourceKey, now: string): Promise<Attempted> {
-  const world = await platform.observe(key.namespace);
+  const snapshot = await platform.observe(key.namespace);
   // Reads the manifest now: it may have changed by the time that something fails.
-  const manifest = manifestOf(key, world);
+  const manifest = manifestOf(key, snapshot);
   let outcome: Outcome | undefined;
   try {
-    outcome = await planWhole(key, world, now);
+    outcome = await planWhole(key, snapshot, now);
     await platform.apply(outcome);
   } catch (problem) {
     const failed = outcome
       ? withProblem(outcome, problem, manifest, now)
-      : unplanned(key, problem, { manifest, world, now });
+      : unplanned(key, problem, { manifest, snapshot, now });
     await reportProblem(platform, failed, problem);
     throw problem;
   }
@@ -38,9 +38,9 @@ export async function bringAbout(platform: Platform, key: ResourceKey, now: stri
 }
 
 /** Returns the plan after all policies that it needs are read. */
-async function planWhole(key: ResourceKey, world: World, now: string): Promise<Outcome> {
-  let outcome = plan(key, world, now);
-  while (await world.policies?.readNoted()) outcome = plan(key, world, now);
+async function planWhole(key: ResourceKey, snapshot: Snapshot, now: string): Promise<Outcome> {
+  let outcome = plan(key, snapshot, now);
+  while (await snapshot.policies?.readNoted()) outcome = plan(key, snapshot, now);
   return outcome;
 }
 
@@ -57,13 +57,13 @@ export function resultOf(problem: unknown): WorkResult {
 
 interface Circumstances {
   manifest: Manifest | undefined;
-  world: World;
+  snapshot: Snapshot;
   now: string;
 }
 
 /** Returns the outcome of a failed plan: it changes nothing that runs. */
-function unplanned(key: ResourceKey, problem: unknown, { manifest, world, now }: Circumstances): Outcome {
-  const serving = Object.hasOwn(world.documents, runtimeName(key));
+function unplanned(key: ResourceKey, problem: unknown, { manifest, snapshot, now }: Circumstances): Outcome {
+  const serving = Object.hasOwn(snapshot.documents, runtimeName(key));
   const status = manifest ? { status: summariseProblem(problem, manifest, serving, now) } : {};
   return { key, action: 'keep', children: [], ...status };
 }

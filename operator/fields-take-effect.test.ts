@@ -5,7 +5,7 @@ import { KIND_NAMES, type KindName } from '#crds/kinds/kind-names';
 import { OBJECTS } from '#crds/kinds/schemas';
 import { RECORDED_ONLY } from '#crds/parts/recorded-only';
 import { goldenOutcome, type GoldenInput } from '#operator/golden-case';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import { intervalOf } from '#operator/kubernetes/runtimes/runtimes';
 import { changeAt, readAt } from './testdata/change-at.ts';
 import { snapshotsOfFields } from './testdata/snapshots-of-fields.ts';
@@ -64,7 +64,7 @@ function accepts(kind: KindName, resource: object): boolean {
 /** A leaf that a resource of a snapshot writes. */
 interface Written {
   readonly kind: KindName;
-  readonly world: GoldenInput;
+  readonly snapshot: GoldenInput;
   readonly index: number;
   readonly at: Path;
   readonly node: SchemaNode | undefined;
@@ -73,30 +73,30 @@ interface Written {
 const isChoice = (node: SchemaNode | undefined) => node?.enum !== undefined || node?.type === 'boolean';
 
 /** Returns whether another value, or none, changes the plan. A choice also counts if its other values make the resource invalid. */
-function takesEffect({ kind, world, index, at, node }: Written, runs: () => string): boolean {
-  const resource = world.resources[index] ?? {};
+function takesEffect({ kind, snapshot, index, at, node }: Written, runs: () => string): boolean {
+  const resource = snapshot.resources[index] ?? {};
   return [...otherValues(readAt(resource, at), node), undefined].some((other) => {
     const next = changeAt(resource, at, other) as GoldenInput['resources'][number];
     if (!accepts(kind, next)) return other !== undefined && isChoice(node) && accepts(kind, resource);
-    const resources = world.resources.map((one, which) => (which === index ? next : one));
-    return runsBy({ ...world, resources }) !== runs();
+    const resources = snapshot.resources.map((one, which) => (which === index ? next : one));
+    return runsBy({ ...snapshot, resources }) !== runs();
   });
 }
 
 /** Returns `<kind> <path>` of each leaf that takes effect in at least one snapshot. */
 function findEffective(): Set<string> {
   const found = new Set<string>();
-  for (const world of snapshotsOfFields()) {
+  for (const snapshot of snapshotsOfFields()) {
     let before: string | undefined;
-    const runs = () => (before ??= runsBy(world));
-    for (const [index, resource] of world.resources.entries()) {
+    const runs = () => (before ??= runsBy(snapshot));
+    for (const [index, resource] of snapshot.resources.entries()) {
       const kind = kinds.find((one) => one === resource.kind);
       if (kind === undefined) continue;
       const spec = (resource as { spec?: unknown }).spec ?? {};
       for (const [path, at] of written(spec, specs.get(kind) ?? {}, 'spec', ['spec'])) {
         if (found.has(`${kind} ${path}`)) continue;
         const node = nodes.get(kind)?.get(path);
-        if (takesEffect({ kind, world, index, at, node }, runs)) found.add(`${kind} ${path}`);
+        if (takesEffect({ kind, snapshot, index, at, node }, runs)) found.add(`${kind} ${path}`);
       }
     }
   }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import { writeText } from './yaml-text.ts';
-import { emptyWorld } from '#operator/testdata/empty-world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import { type Manifest, parseKey, type World } from '#operator/world';
+import { type Manifest, parseKey, type Snapshot } from '#operator/snapshot';
 
 interface SecretOrConfigMap {
   kind: 'Secret' | 'ConfigMap';
@@ -14,13 +14,13 @@ interface SecretOrConfigMap {
 }
 
 /** An input of the planner as written in testdata: the differences from the defaults, and the resources of namespace `default`. */
-export interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
+export interface GoldenInput extends Partial<Omit<Snapshot, 'virtualMcpServers'>> {
   key: string;
   now?: string;
   resources: (Manifest | SecretOrConfigMap)[];
 }
 
-const LOCAL: World['platform'] = {
+const LOCAL: Snapshot['platform'] = {
   mode: 'local',
   directory: '/srv/demo/.vmcp',
   ports: { demo: { port: 4483, privatePort: 4484 } },
@@ -34,7 +34,7 @@ function digest(value: string): string {
   return createHash('sha256').update(`test key ${value}`).digest('hex').slice(0, 16);
 }
 
-function worldOf(input: GoldenInput): World {
+function snapshotOf(input: GoldenInput): Snapshot {
   const resources = input.resources.map((resource) => ({
     apiVersion: 'vmcp.dev/v1alpha1',
     ...resource,
@@ -50,7 +50,7 @@ function worldOf(input: GoldenInput): World {
     );
   const digests = (values: Record<string, string>) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, digest(value)]));
-  return emptyWorld({
+  return emptySnapshot({
     platform: input.platform ?? LOCAL,
     virtualMcpServers: named<Manifest>('VirtualMCPServer'),
     mcpGroups: named<Manifest>('MCPGroup'),
@@ -75,7 +75,7 @@ function withoutText({ key, action, rendered, ...outcome }: Outcome): object {
 
 /** Returns the plan's outcome for one golden input. */
 export function goldenOutcome(input: GoldenInput): Outcome {
-  return plan(parseKey(input.key), worldOf(input), input.now ?? '2026-01-02T03:04:05Z');
+  return plan(parseKey(input.key), snapshotOf(input), input.now ?? '2026-01-02T03:04:05Z');
 }
 
 /** Returns the same outcome as YAML text, for an input that is YAML text. */

@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readQuantity } from '#crds/parts/quantity';
-import { KINDS } from '#operator/world';
+import { KINDS } from '#operator/snapshot';
 import { watchedChildren } from './kubernetes/api/resources.ts';
 import { REVIEWS } from './kubernetes/webhook/serve-webhook.ts';
 import { BOUNDS, MIB } from './memory-bounds.ts';

@@ -1,5 +1,5 @@
 import type { Outcome } from '#operator/plan/outcome';
-import type { ResourceKey, World } from '#operator/world';
+import type { ResourceKey, Snapshot } from '#operator/snapshot';
 
 /** Stores resources and runs children: in a folder with processes, or in a cluster. */
 export interface Platform {
@@ -10,7 +10,7 @@ export interface Platform {
    */
   watch(changed: (key: ResourceKey) => void): Promise<void>;
   /** Returns a snapshot of one namespace. */
-  observe(namespace: string): Promise<World>;
+  observe(namespace: string): Promise<Snapshot>;
   /** Creates files, objects and processes according to the outcome. Idempotent. */
   apply(outcome: Outcome): Promise<void>;
   /** Writes the status if it differs from the current one. The only writer of statuses. */

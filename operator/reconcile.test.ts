@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { emptyWorld } from '#operator/testdata/empty-world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import { Retriable, Stalled, Waiting } from '#operator/errors';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
-import { keyText, type Manifest, parseKey, type ResourceKey, type World } from '#operator/world';
+import { keyText, type Manifest, parseKey, type ResourceKey, type Snapshot } from '#operator/snapshot';
 
 const server: Manifest = {
   apiVersion: 'vmcp.dev/v1alpha1',
@@ -19,9 +19,9 @@ const group: Manifest = {
   metadata: { name: 'tools', namespace: 'default' },
 };
 
-function worldOfBoth(): World {
+function snapshotOfBoth(): Snapshot {
   const ports = { demo: { port: 4483, privatePort: 4484 } };
-  return emptyWorld({
+  return emptySnapshot({
     platform: {
       mode: 'local',
       directory: '/x',
@@ -49,7 +49,7 @@ class Busy extends Retriable {
 
 /** A platform in memory that records calls and fails on command. */
 class MemoryPlatform implements Platform {
-  world = worldOfBoth();
+  snapshot = snapshotOfBoth();
   readonly applied: string[] = [];
   readonly reported: Outcome[] = [];
   failApply: (() => Error | undefined) | undefined;
@@ -62,9 +62,9 @@ class MemoryPlatform implements Platform {
     changed(parseKey('MCPGroup/default/tools'));
     return Promise.resolve();
   }
-  observe(): Promise<World> {
+  observe(): Promise<Snapshot> {
     const problem = this.failObserve?.();
-    return problem ? Promise.reject(problem) : Promise.resolve(this.world);
+    return problem ? Promise.reject(problem) : Promise.resolve(this.snapshot);
   }
   apply(outcome: Outcome): Promise<void> {
     const problem = this.failApply?.();
@@ -133,7 +133,7 @@ describe('reconcile', () => {
   it('tells the platform that a resource is deleted', async () => {
     const platform = new MemoryPlatform();
     const { loop } = await started(platform);
-    platform.world = { ...platform.world, virtualMcpServers: {} };
+    platform.snapshot = { ...platform.snapshot, virtualMcpServers: {} };
     platform.change(parseKey('VirtualMCPServer/default/demo'));
     await loop.idle();
     expect(platform.applied).toContain('VirtualMCPServer/default/demo remove');
@@ -142,7 +142,7 @@ describe('reconcile', () => {
 
   it('backs off after an unknown failure, reports it in the status, and recovers', async () => {
     const platform = new MemoryPlatform();
-    platform.world = { ...platform.world, mcpGroups: {} };
+    platform.snapshot = { ...platform.snapshot, mcpGroups: {} };
     let failures = 3;
     platform.failApply = () => (failures-- > 0 ? new Error('disk full, secret s3cr3t') : undefined);
     const { clock, problems, loop } = await started(platform);
@@ -165,7 +165,7 @@ describe('reconcile', () => {
     const metadata = { name: 'api', namespace: 'default', annotations: { 'vmcp.dev/restarted-at': '2026-01-01' } };
     const spec = { command: ['node', 'api.js'], transport: 'streamable-http', mcpPort: 8000 };
     const api: Manifest = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', metadata, spec };
-    platform.world = { ...platform.world, mcpServers: { api } };
+    platform.snapshot = { ...platform.snapshot, mcpServers: { api } };
     let port: Error | undefined = new Stalled('PortInUse', 'port 8000 is in use: write another one');
     platform.failApply = () => port;
     const { loop } = await started(platform);
@@ -230,7 +230,7 @@ describe('reconcile', () => {
 
   it('reports a failed plan in the status, and retries', async () => {
     const platform = new MemoryPlatform();
-    platform.world.observed = {
+    platform.snapshot.observed = {
       get demo(): never {
         throw new TypeError('s3cr3t');
       },
@@ -312,7 +312,7 @@ describe('reconcile', () => {
     expect(clock.step()).toBe(20_000);
     await loop.idle();
     expect(platform.applied).toHaveLength(before + 2);
-    platform.world = { ...platform.world, virtualMcpServers: {}, mcpGroups: {} };
+    platform.snapshot = { ...platform.snapshot, virtualMcpServers: {}, mcpGroups: {} };
     for (let i = 0; i < 4; i += 1) {
       clock.step();
       await loop.idle();
@@ -352,7 +352,7 @@ describe('reconcile', () => {
   it('works on the configured number of resources concurrently', async () => {
     const platform = new MemoryPlatform();
     for (const name of ['a', 'b', 'c', 'd']) {
-      platform.world.mcpGroups[name] = { ...group, metadata: { ...group.metadata, name } };
+      platform.snapshot.mcpGroups[name] = { ...group, metadata: { ...group.metadata, name } };
     }
     let [running, most] = [0, 0];
     const apply = platform.apply.bind(platform);

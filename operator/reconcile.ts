@@ -3,7 +3,7 @@ import { type Attempted, bringAbout, resultOf, type WorkResult } from '#operator
 import { Retriable, Stalled, Waiting } from '#operator/errors';
 import type { Platform } from '#operator/platform';
 import { type Clock, WorkQueue } from '#operator/queue';
-import { keyText, parseKey, type ResourceKey } from '#operator/world';
+import { keyText, parseKey, type ResourceKey } from '#operator/snapshot';
 
 /** Receives each failed key. `retryIn` is milliseconds; absent if only a change can help. */
 type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { readPolicies } from '#crds/policy/policy-verdict';
 import { bringAbout } from '#operator/bring-about';
-import { emptyWorld } from '#operator/testdata/empty-world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import { RememberedPolicies } from '#operator/remembered-policies';
-import type { Manifest, PolicyTexts, World } from '#operator/world';
+import type { Manifest, PolicyTexts, Snapshot } from '#operator/snapshot';
 
 const when = (condition: string) => `permit(principal, action, resource) when { ${condition} };`;
 const texts = (...policies: string[]): PolicyTexts => ({ policies, entitiesJson: '[]' });
@@ -16,7 +16,7 @@ function manifest(kind: Manifest['kind'], name: string, spec: object): Manifest 
 }
 
 /** A group of servers with own policies each. */
-function worldWith(policies: Record<string, string>, remembered: RememberedPolicies): World {
+function snapshotWith(policies: Record<string, string>, remembered: RememberedPolicies): Snapshot {
   const members = Object.entries(policies).map(([name, policy]) =>
     manifest('MCPServer', name, {
       groupRef: 'tools',
@@ -32,7 +32,7 @@ function worldWith(policies: Record<string, string>, remembered: RememberedPolic
       oidcConfig: { type: 'inline', inline: { issuer: 'https://login.example' } },
     },
   });
-  return emptyWorld({
+  return emptySnapshot({
     platform: { mode: 'cluster', runtimeImage: 'r:1', allowHostPaths: false },
     virtualMcpServers: { demo: server },
     mcpGroups: { tools: manifest('MCPGroup', 'tools', {}) },
@@ -41,11 +41,11 @@ function worldWith(policies: Record<string, string>, remembered: RememberedPolic
   });
 }
 
-async function broughtAbout(world: World): Promise<Outcome[]> {
+async function broughtAbout(snapshot: Snapshot): Promise<Outcome[]> {
   const applied: Outcome[] = [];
   const platform: Platform = {
     watch: () => Promise.resolve(),
-    observe: () => Promise.resolve(world),
+    observe: () => Promise.resolve(snapshot),
     apply(outcome) {
       applied.push(outcome);
       return Promise.resolve();
@@ -92,7 +92,7 @@ describe('RememberedPolicies', () => {
   it('reads all sets before anything is applied, so that a backend with an invalid policy never enters the document', async () => {
     const remembered = new RememberedPolicies();
     const policies = { fine: when('true'), wrong: when('resource.sise > 1') };
-    const applied = await broughtAbout(worldWith(policies, remembered));
+    const applied = await broughtAbout(snapshotWith(policies, remembered));
     expect(applied).toHaveLength(1);
     expect(applied[0]?.rendered?.document.backends.map(({ name }) => name)).toEqual(['fine']);
     expect(applied[0]?.status?.backends?.find(({ name }) => name === 'wrong')).toMatchObject({ phase: 'Excluded' });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type PolicyVerdict, readPolicies } from '#crds/policy/policy-verdict';
-import type { PolicyReadings, PolicyTexts } from '#operator/world';
+import type { PolicyReadings, PolicyTexts } from '#operator/snapshot';
 
 /** Cached verdicts: more than all workers plan at once. */
 const KEPT = 20_000;

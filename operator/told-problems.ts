@@ -1,4 +1,4 @@
-import { keyText, type ResourceKey } from './world.ts';
+import { keyText, type ResourceKey } from './snapshot.ts';
 
 /** Remembers the last problem of each resource, so that a caller reports an unchanged problem once. */
 export class ToldProblems {

@@ -28,10 +28,10 @@ describe('import walls', () => {
     ['crds/kinds/x.ts', 'undici'],
     ['crds/kinds/x.ts', '#runtime/errors'],
     ['lib/connections/x.ts', 'node:fs'],
-    ['lib/connections/x.ts', '#operator/world'],
+    ['lib/connections/x.ts', '#operator/snapshot'],
     ['lib/files/x.ts', '#runtime/errors'],
     ['lib/files/x.ts', '../../runtime/errors.ts'],
-    ['lib/connections/x.ts', '../../operator/world.ts'],
+    ['lib/connections/x.ts', '../../operator/snapshot.ts'],
     ['crds/kinds/x.ts', '../../lib/files/code-of.ts'],
     ['lib/files/x.ts', 'zod'],
     ['operator/x.ts', '#local/platform'],
@@ -54,7 +54,7 @@ describe('import walls', () => {
   });
 
   it.each([
-    ['operator/plan/x.ts', '#operator/world'],
+    ['operator/plan/x.ts', '#operator/snapshot'],
     ['operator/plan/x.ts', '../yaml-text.ts'],
     ['operator/kubernetes/x.ts', '@kubernetes/client-node'],
     ['local/x.ts', '#operator/reconcile'],

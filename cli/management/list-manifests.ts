@@ -2,7 +2,7 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import { listAll } from '#operator/kubernetes/api/list-all';
 import { manifestOf } from '#operator/kubernetes/api/manifest-of';
 import { ownResource } from '#operator/kubernetes/api/resources';
-import type { Kind, Manifest } from '#operator/world';
+import type { Kind, Manifest } from '#operator/snapshot';
 
 /** An API server and the API group of the kinds. */
 export interface Installation {

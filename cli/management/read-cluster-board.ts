@@ -3,7 +3,7 @@ import { isStatus } from '#operator/kubernetes/api/api-error';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { readStatus } from '#management/stores/read-status';
 import { mayHaveRuntime } from '#operator/plan/child-names';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ShownBoard } from '../summarise-board.ts';
 import { connectCluster, explainFailure } from './connect-cluster.ts';

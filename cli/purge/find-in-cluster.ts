@@ -4,7 +4,7 @@ import { KubeApi } from '#operator/kubernetes/api/api';
 import { manifestOf } from '#operator/kubernetes/api/manifest-of';
 import { ownResource, PODS, SECRETS } from '#operator/kubernetes/api/resources';
 import { runtimeSelector, selectorText } from '#operator/plan/object-parts';
-import { type Kind, keyText, type Manifest } from '#operator/world';
+import { type Kind, keyText, type Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { connectCluster, explainFailure } from '../management/connect-cluster.ts';
 import { findApiGroup } from '../management/find-api-group.ts';

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readLock, takeLock } from '#local/lock';
 import { emptyDatabases, forgetIdentity, keptFiles, removeKeptFiles } from '#local/kept-files';
-import { EMPTY, listManifestFiles, readSnapshot, type Snapshot } from '#local/manifest-folder';
+import { EMPTY, listManifestFiles, readFolderContent, type FolderContent } from '#local/manifest-folder';
 import { codeOf } from '#lib/files/code-of';
 import { readIfThere } from '#lib/files/write-file';
 import { LocalSecrets } from '#management/secrets/local-secrets';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
-import { keyText, type Manifest } from '#operator/world';
+import { keyText, type Manifest } from '#operator/snapshot';
 import { shownPath } from '../check-folder.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
@@ -15,17 +15,17 @@ import { type Amount, isServer, type ServerKey, shownServer, type Stored } from 
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
 
 /** Loads the running, the last or the named folder; empty if the folder is missing. */
-function readFolder(folder: string | undefined): Snapshot {
+function readFolder(folder: string | undefined): FolderContent {
   if (folder === undefined) return EMPTY;
   try {
-    return readSnapshot(listManifestFiles(folder));
+    return readFolderContent(listManifestFiles(folder));
   } catch (problem) {
     if (codeOf(problem) === 'ENOENT') return EMPTY;
     throw problem;
   }
 }
 
-function authConfigOf(manifest: Manifest, { manifests }: Snapshot): Manifest | undefined {
+function authConfigOf(manifest: Manifest, { manifests }: FolderContent): Manifest | undefined {
   const { namespace } = manifest.metadata;
   const name = authConfigNameOf(manifest);
   return manifests.find(
@@ -36,16 +36,19 @@ function authConfigOf(manifest: Manifest, { manifests }: Snapshot): Manifest | u
 
 interface Standing {
   manifest: Manifest | undefined;
-  snapshot: Snapshot;
+  folderContent: FolderContent;
   folder: string | undefined;
   isRunning: boolean;
 }
 
-function whyStanding(key: ServerKey, { manifest, snapshot, folder = '', isRunning }: Standing): string | undefined {
+function whyStanding(
+  key: ServerKey,
+  { manifest, folderContent, folder = '', isRunning }: Standing,
+): string | undefined {
   const name = shownServer(key);
-  const [problem] = snapshot.problems;
+  const [problem] = folderContent.problems;
   if (manifest) {
-    const source = snapshot.sources.get(keyText(key));
+    const source = folderContent.sources.get(keyText(key));
     const at = source ? `${shownPath(source.file)}:${source.line}` : shownPath(folder);
     return isRunning ? `${name} runs here (${at})` : `${name} is still there (${at})`;
   }
@@ -55,7 +58,7 @@ function whyStanding(key: ServerKey, { manifest, snapshot, folder = '', isRunnin
 
 /** Reads the Secrets of the folder and those that `vmcp secret` stored. */
 async function readSecrets(
-  { secrets }: Snapshot,
+  { secrets }: FolderContent,
   places: readonly WrittenPlace[],
   namespace: string,
   { state, environment }: Context,
@@ -88,22 +91,22 @@ export async function findLocally(key: ServerKey, options: TargetOptions, contex
   const { state } = context;
   const lock = readLock(state);
   const folder = lock?.folder ?? options.folder ?? readIfThere(state.lastFolder);
-  const snapshot = readFolder(folder);
+  const folderContent = readFolder(folder);
   const text = keyText(key);
-  const manifest = snapshot.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === text);
-  const written = manifest ? writtenPlaces(manifest, authConfigOf(manifest, snapshot)) : [];
+  const manifest = folderContent.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === text);
+  const written = manifest ? writtenPlaces(manifest, authConfigOf(manifest, folderContent)) : [];
   const isRunning = lock !== undefined && manifest !== undefined;
-  const neighbours = snapshot.manifests
+  const neighbours = folderContent.manifests
     .filter((one) => isServer(one) && one !== manifest)
     .map((one) => ({
       shown: `${one.metadata.namespace}/${one.metadata.name}`,
-      places: placesOfNeighbour(one, authConfigOf(one, snapshot)),
+      places: placesOfNeighbour(one, authConfigOf(one, folderContent)),
     }));
   return {
-    standing: whyStanding(key, { manifest, snapshot, folder, isRunning }),
+    standing: whyStanding(key, { manifest, folderContent, folder, isRunning }),
     written,
     neighbours,
-    readSecret: await readSecrets(snapshot, written, key.namespace, context),
+    readSecret: await readSecrets(folderContent, written, key.namespace, context),
     files: amountsOf(state, key, isRunning),
     removeFiles: () => removeFiles(state, key, { isRunning, folder, pid: lock?.pid }),
     remedy: () => 'start it, or name another address with --redis-address',

@@ -1,4 +1,4 @@
-import { type ResourceKey, runtimeName } from '#operator/world';
+import { type ResourceKey, runtimeName } from '#operator/snapshot';
 import { ResourceName } from '#crds/parts/object-meta';
 import { DnsLabel } from '#crds/parts/primitives';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';

@@ -5,7 +5,7 @@ import { Redis } from '#crds/run-config/storage';
 import type { KeyReference } from '#operator/plan/file-list';
 import { keyPrefixOf } from '#operator/plan/render-run-config';
 import { renderAuthServerStorage, renderSessionStorage } from '#operator/plan/render-storage';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
 /** Data that a server keeps in Redis. */

@@ -19,9 +19,9 @@ describe('makeFolder', () => {
   it('creates a valid folder with one loopback endpoint and its group', async () => {
     makeFolder(folder, 'tools');
     const context = contextWith({ state: locateState(join(home, 'state')) });
-    const { snapshot, problems } = await checkFolder(folder, context);
+    const { folderContent, problems } = await checkFolder(folder, context);
     expect(problems).toEqual([]);
-    expect(snapshot.manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([
+    expect(folderContent.manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([
       'VirtualMCPServer/tools',
       'MCPGroup/tools',
     ]);
@@ -51,8 +51,8 @@ describe('makeFolder', () => {
       undefined,
       undefined,
     ]);
-    const { snapshot } = await checkFolder(folder, contextWith({ state: locateState(join(home, 'state')) }));
-    const endpoints = snapshot.manifests.filter(({ kind }) => kind === 'VirtualMCPServer');
+    const { folderContent } = await checkFolder(folder, contextWith({ state: locateState(join(home, 'state')) }));
+    const endpoints = folderContent.manifests.filter(({ kind }) => kind === 'VirtualMCPServer');
     expect(endpoints.map(({ spec }) => (spec as { config: unknown }).config)).toEqual([
       { groupRef: 'docs' },
       { groupRef: 'tools' },

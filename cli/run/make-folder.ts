@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_API_GROUP, VERSION } from '#crds/kinds/index';
-import { listManifestFiles, readSnapshot } from '#local/manifest-folder';
+import { listManifestFiles, readFolderContent } from '#local/manifest-folder';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
 /**
@@ -50,7 +50,7 @@ metadata:
 
 /** Adds an endpoint for a new group to a folder. Returns its file; undefined if the name is taken. */
 export function addEndpoint(folder: string, group: string, namespace: string): string | undefined {
-  const isTaken = readSnapshot(listManifestFiles(folder)).manifests.some(
+  const isTaken = readFolderContent(listManifestFiles(folder)).manifests.some(
     // Process names do not include a namespace.
     ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === group,
   );

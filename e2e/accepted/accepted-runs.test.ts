@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { allot } from '#local/allotments';
-import { applicantsOf, buildWorld } from '#local/build-world';
+import { applicantsOf, buildSnapshot } from '#local/build-snapshot';
 import type { Outcome, Rendered } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import { GENERATED_SECRETS, type GeneratedSecret, type Manifest, type World } from '#operator/world';
+import { GENERATED_SECRETS, type GeneratedSecret, type Manifest, type Snapshot } from '#operator/snapshot';
 import { contentHash } from '#operator/content-hash';
 import { listFiles } from '#runtime/list-files';
-import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
+import { arbitraryResources, type Resources, SECRET, folderContentOf } from './arbitrary-resources.ts';
 import { SEEDS } from './seeds.ts';
 import { type ReadSource, serveDocument } from './serve-document.ts';
 
@@ -32,11 +32,11 @@ const GENERATED: Record<GeneratedSecret, string> = {
 const generated = ({ metadata: { name } }: Pick<Manifest, 'metadata'>) =>
   Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)]));
 
-function localWorld(resources: Resources): World {
-  const snapshot = snapshotOf(resources, Object.keys(SECRET));
-  const { servers, backends } = applicantsOf(snapshot);
+function localSnapshot(resources: Resources): Snapshot {
+  const folderContent = folderContentOf(resources, Object.keys(SECRET));
+  const { servers, backends } = applicantsOf(folderContent);
   const none = { slots: {}, privatePlaces: {}, uids: {}, backendPlaces: {} };
-  return buildWorld(snapshot, 'default', {
+  return buildSnapshot(folderContent, 'default', {
     allotments: allot(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
     ...{ directory: folder, loginDirectory: join(folder, 'logins'), containerEngine: 'podman' },
     ...{ portConflicts: new Map(), hostAddress: undefined, limitsIgnored: false, envFiles: () => undefined, generated },
@@ -50,20 +50,20 @@ function localWorld(resources: Resources): World {
   });
 }
 
-function clusterWorld(resources: Resources): World {
-  const world = localWorld(resources);
+function clusterSnapshot(resources: Resources): Snapshot {
+  const snapshot = localSnapshot(resources);
   const keySet = { keys: [{ kty: 'EC', kid: 'a' }] };
-  return { ...world, flaws: {}, platform: { mode: 'cluster', keySet, runtimeImage: 'vmcp', allowHostPaths: false } };
+  return { ...snapshot, flaws: {}, platform: { mode: 'cluster', keySet, runtimeImage: 'vmcp', allowHostPaths: false } };
 }
 
 /** Returns the plan's outcome for each runtime of a folder. */
-function plannedOf(world: World): Outcome[] {
+function plannedOf(snapshot: Snapshot): Outcome[] {
   const named = [
     { kind: 'VirtualMCPServer', name: 'server' },
     { kind: 'MCPServer', name: 'alpha' },
     { kind: 'MCPServer', name: 'beta' },
   ] as const;
-  return named.map((key) => plan({ ...key, namespace: 'default' }, world, '2026-01-01T00:00:00Z'));
+  return named.map((key) => plan({ ...key, namespace: 'default' }, snapshot, '2026-01-01T00:00:00Z'));
 }
 
 /** Maps fields whose files hold no credential to the Secret key whose value is valid there. */
@@ -93,7 +93,7 @@ function usableValue(rendered: Rendered, file: string): string {
   return SECRET[key] ?? '';
 }
 
-async function refusalOf(rendered: Rendered, mode: World['platform']['mode']): Promise<string | undefined> {
+async function refusalOf(rendered: Rendered, mode: Snapshot['platform']['mode']): Promise<string | undefined> {
   try {
     const read: ReadSource = (source, file) => {
       if (!('secret' in source)) return GENERATED[source.generated];
@@ -121,8 +121,8 @@ describe('the runtime', () => {
       const count = { folders: 0, accepted: 0 };
       await fc.assert(
         fc.asyncProperty(folders, async ({ mode, resources }) => {
-          const world = mode === 'local' ? localWorld(resources) : clusterWorld(resources);
-          const rendered = plannedOf(world).flatMap((outcome) => (outcome.rendered ? [outcome.rendered] : []));
+          const snapshot = mode === 'local' ? localSnapshot(resources) : clusterSnapshot(resources);
+          const rendered = plannedOf(snapshot).flatMap((outcome) => (outcome.rendered ? [outcome.rendered] : []));
           count.folders++;
           if (rendered.length > 0) count.accepted++;
           for (const one of rendered.filter(hasValues)) expect(await refusalOf(one, mode)).toBeUndefined();

@@ -12,8 +12,8 @@ import { AuthServerConfig } from '#crds/parts/auth-server-config';
 import { InlineAuthz } from '#crds/parts/authz-config';
 import { InlineOidc } from '#crds/parts/oidc-config';
 import { UpstreamProvider } from '#crds/parts/upstream-provider';
-import type { Snapshot } from '#local/manifest-folder';
-import type { Kind, Manifest } from '#operator/world';
+import type { FolderContent } from '#local/manifest-folder';
+import type { Kind, Manifest } from '#operator/snapshot';
 import { arbitraryValue, type Known } from './arbitrary-value.ts';
 import { AUTHORITY } from '#operator/plan/testdata/authority';
 
@@ -193,7 +193,7 @@ function manifest(kind: Kind, name: string, spec: unknown): Manifest {
 }
 
 /** Returns the snapshot of a folder with all resources. `keys`: the keys that the Secret has. */
-export function snapshotOf(resources: Resources, keys: readonly string[]): Snapshot {
+export function folderContentOf(resources: Resources, keys: readonly string[]): FolderContent {
   const { server, group, backends, auth, issuer, configMap } = resources;
   const secret = Object.entries(SECRET).filter(([key]) => keys.includes(key));
   return {

@@ -9,8 +9,8 @@ import { contextWith } from '#cli/testdata/context-with';
 import { validate } from '#cli/validate';
 import { locateState } from '#local/state-folder';
 import type { Problem } from '#local/resource';
-import type { ClusterFacts } from '#operator/world';
-import { arbitraryResources, type Resources, SECRET, snapshotOf } from './arbitrary-resources.ts';
+import type { ClusterFacts } from '#operator/snapshot';
+import { arbitraryResources, type Resources, SECRET, folderContentOf } from './arbitrary-resources.ts';
 
 /** A tenth of the runs of the property test of accepted documents. */
 const RUNS = Math.ceil(Number(process.env.RUNS ?? 2_000) / 10);
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function manifestsOf(resources: Resources): string {
-  const { manifests } = snapshotOf(resources, []);
+  const { manifests } = folderContentOf(resources, []);
   const core = [
     { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'secret' }, stringData: SECRET },
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'config' }, data: resources.configMap },

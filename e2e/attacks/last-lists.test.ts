@@ -79,19 +79,19 @@ describe.each(ERAS)('the last list of a hanging backend, for a client of %s', (e
 
   it('appears for its user only, and disappears when that user unlinks the provider', async () => {
     const own = await start();
-    const world = await arrangeBefore(own);
-    const { gateway } = world;
-    const [alice, bob, carol] = [await world.user('alice'), await world.user('bob'), await world.user('carol')];
-    for (const { bearer } of [alice, bob]) expect(await list(world.resource, bearer)).toContain('own_echo');
+    const setup = await arrangeBefore(own);
+    const { gateway } = setup;
+    const [alice, bob, carol] = [await setup.user('alice'), await setup.user('bob'), await setup.user('carol')];
+    for (const { bearer } of [alice, bob]) expect(await list(setup.resource, bearer)).toContain('own_echo');
     hang(own);
     expire(gateway, 'own');
-    for (const { bearer } of [alice, bob]) expect(await list(world.resource, bearer)).toContain('own_echo');
-    expect(await list(world.resource, carol.bearer)).not.toContain('own_echo');
-    await unlink(world.origin, alice.robot);
-    const after = await list(world.resource, alice.bearer);
+    for (const { bearer } of [alice, bob]) expect(await list(setup.resource, bearer)).toContain('own_echo');
+    expect(await list(setup.resource, carol.bearer)).not.toContain('own_echo');
+    await unlink(setup.origin, alice.robot);
+    const after = await list(setup.resource, alice.bearer);
     expect(after).toContain('connect_github');
     expect(after).not.toContain('own_echo');
-    expect(await list(world.resource, bob.bearer)).toContain('own_echo');
+    expect(await list(setup.resource, bob.bearer)).toContain('own_echo');
   });
 });
 
@@ -104,10 +104,10 @@ async function arrangeBefore({ url }: SdkServer) {
       { name: 'own', transport: 'streamable-http', url, auth: { type: 'upstream_inject', provider_name: 'github' } },
     ],
   };
-  const world = closing(await arrange(options));
-  const client = await world.client();
+  const setup = closing(await arrange(options));
+  const client = await setup.client();
   return {
-    ...world,
+    ...setup,
     user: async (user: string) => {
       const robot = new Robot();
       const { access_token: token } = await client.login({ user }, { robot });

@@ -60,13 +60,13 @@ export interface Arrangement {
 const USUAL: readonly ProviderSpec[] = [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } }];
 
 /** The parts that exist before a gateway starts. */
-interface World extends Pick<Arrangement, 'origin' | 'resource' | 'folder' | 'providers' | 'whoami' | 'configOf'> {
+interface Setup extends Pick<Arrangement, 'origin' | 'resource' | 'folder' | 'providers' | 'whoami' | 'configOf'> {
   /** One port for each replica. */
   readonly ports: readonly number[];
   close(): Promise<void>;
 }
 
-async function openWorld(options: ArrangementOptions): Promise<World> {
+async function openSetup(options: ArrangementOptions): Promise<Setup> {
   const { providers: specs = USUAL, replicas = 1, keys = 'persistent' } = options;
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-authserver-'));
   const ports = await findPorts(replicas);
@@ -97,12 +97,12 @@ async function openWorld(options: ArrangementOptions): Promise<World> {
 
 /** Starts an arrangement. The caller closes it. */
 export async function arrange(options: ArrangementOptions = {}): Promise<Arrangement> {
-  const { ports, ...world } = await openWorld(options);
+  const { ports, ...setup } = await openSetup(options);
   const started: ServedGateway[] = [];
   const serve = async (port: number, changes: Partial<GatewayConfig> = {}) => {
     const files = { ...options.files };
     const tls = options.tls && { cert_file: options.tls.certFile, key_file: options.tls.keyFile };
-    const config = { ...world.configOf(changes), listen: { port, private_port: 0, ...(tls && { tls }) } };
+    const config = { ...setup.configOf(changes), listen: { port, private_port: 0, ...(tls && { tls }) } };
     const gateway = await serveGateway(config, { files, ...(options.observe && { observe: options.observe }) });
     started.push(gateway);
     return gateway;
@@ -110,7 +110,7 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
   let gateway = await serve(ports[0] ?? 0);
   let used = 1;
   return {
-    ...world,
+    ...setup,
     get gateway() {
       return gateway;
     },
@@ -121,42 +121,42 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
     },
     async restartWithoutState() {
       await gateway.close();
-      const names = (await readdir(world.folder)).filter((name) => name.startsWith('logins.sqlite'));
-      await Promise.all(names.map((name) => rm(join(world.folder, name))));
-      await writeKeys(world.folder);
+      const names = (await readdir(setup.folder)).filter((name) => name.startsWith('logins.sqlite'));
+      await Promise.all(names.map((name) => rm(join(setup.folder, name))));
+      await writeKeys(setup.folder);
       gateway = await serve(ports[0] ?? 0);
     },
-    client: (metadata) => OAuthClient.register(world.origin, metadata),
+    client: (metadata) => OAuthClient.register(setup.origin, metadata),
     async close() {
       for (const one of started) await one.close();
-      await world.close();
+      await setup.close();
     },
   };
 }
 
 /** The same arrangement with one process for each replica. */
-export interface ProcessArrangement extends Omit<World, 'ports'> {
+export interface ProcessArrangement extends Omit<Setup, 'ports'> {
   readonly processes: readonly Gateway[];
   client(): Promise<OAuthClient>;
 }
 
 export async function arrangeProcesses(options: ArrangementOptions): Promise<ProcessArrangement> {
-  const { ports, ...world } = await openWorld(options);
+  const { ports, ...setup } = await openSetup(options);
   const processes: Gateway[] = [];
   const close = async () => {
     await Promise.all(processes.map((one) => one.stop()));
-    await world.close();
+    await setup.close();
   };
   try {
     for (const port of ports) {
       const listen = { port, private_port: await findFreePort() };
-      processes.push(await startGateway({ ...world.configOf(), listen }));
+      processes.push(await startGateway({ ...setup.configOf(), listen }));
     }
   } catch (error) {
     await close();
     throw error;
   }
-  return { ...world, processes, client: () => OAuthClient.register(world.origin), close };
+  return { ...setup, processes, client: () => OAuthClient.register(setup.origin), close };
 }
 
 async function findPorts(count: number): Promise<number[]> {

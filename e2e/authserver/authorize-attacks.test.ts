@@ -11,19 +11,19 @@ const CHAIN = [
   { name: 'github', kind: 'odd', options: { refresh: 'none' } },
 ] as const;
 
-let world: Arrangement;
+let setup: Arrangement;
 let client: OAuthClient;
 beforeAll(async () => {
-  world = await arrange({ providers: CHAIN });
-  client = await world.client();
+  setup = await arrange({ providers: CHAIN });
+  client = await setup.client();
 });
-afterAll(() => world.close());
+afterAll(() => setup.close());
 
 let people = 0;
 const someone = () => `person-${++people}`;
 const open = (url: string, headers: Readonly<Record<string, string>> = {}) =>
   fetch(url, { redirect: 'manual', headers });
-const at = (name: string) => (page: Page) => page.url.host === world.providers[name]?.host && page.forms.length > 0;
+const at = (name: string) => (page: Page) => page.url.host === setup.providers[name]?.host && page.forms.length > 0;
 
 describe('the authorization endpoint', () => {
   it.each([
@@ -38,7 +38,7 @@ describe('the authorization endpoint', () => {
       error: 'invalid_request',
       error_description: expect.any(String),
       state: begun.state,
-      iss: world.origin,
+      iss: setup.origin,
     });
   });
 
@@ -59,7 +59,7 @@ describe('the authorization endpoint', () => {
   ])(
     'answers a redirect URI that differs %s with an error page, and never with a redirect',
     async (_name, redirectUri) => {
-      const two = await world.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
+      const two = await setup.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
       const answer = await open(two.begin({ redirect_uri: redirectUri }).url);
       expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
         status: 400,
@@ -77,7 +77,7 @@ describe('the authorization endpoint', () => {
   });
 
   it('answers an unknown client with a page that says what to do, and no redirect', async () => {
-    const answer = await open(new OAuthClient(world.origin, 'forgotten').begin().url);
+    const answer = await open(new OAuthClient(setup.origin, 'forgotten').begin().url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
       status: 400,
       location: null,
@@ -86,7 +86,7 @@ describe('the authorization endpoint', () => {
   });
 
   it('refuses at the client a request for a foreign or repeated resource', async () => {
-    const { resource } = world;
+    const { resource } = setup;
     for (const query of [
       `resource=${encodeURIComponent('https://elsewhere.example/mcp')}`,
       `resource=${resource}/`,
@@ -105,10 +105,10 @@ describe('the authorization endpoint', () => {
     };
     const documents = ['oauth-authorization-server', 'openid-configuration', 'oauth-protected-resource/mcp'];
     for (const path of documents.map((name) => `/.well-known/${name}`)) {
-      const { text } = await send(world.origin + path, 'GET', forwarding);
-      expect(text).toContain(world.origin);
+      const { text } = await send(setup.origin + path, 'GET', forwarding);
+      expect(text).toContain(setup.origin);
       expect(text).not.toContain('evil');
-      expect((await send(world.origin + path, 'GET', { ...forwarding, host: 'evil.example' })).text).not.toContain(
+      expect((await send(setup.origin + path, 'GET', { ...forwarding, host: 'evil.example' })).text).not.toContain(
         'evil',
       );
     }
@@ -117,7 +117,7 @@ describe('the authorization endpoint', () => {
     const consent = await robot.open(begun.url);
     expect(consent.text).not.toContain('evil');
     const login = await robot.submit(consent);
-    expect(login.url.searchParams.get('redirect_uri')).toBe(`${world.origin}/oauth/callback/okta`);
+    expect(login.url.searchParams.get('redirect_uri')).toBe(`${setup.origin}/oauth/callback/okta`);
   });
 });
 
@@ -128,14 +128,14 @@ describe('the login of another person', () => {
     const before = { before: (url: URL) => url.pathname === '/oauth/callback/okta' };
     const leg = await attacker.walk(begun.url, { user: someone() }, before);
     for (const robot of [victim, new Robot()]) {
-      await robot.open(`${world.origin}/connections`);
+      await robot.open(`${setup.origin}/connections`);
       const page = await robot.open(leg.next!);
       expect(page.status).toBe(400);
       expect(page.text).toContain('another browser');
     }
     // The login continues in the attacker's own browser: the callback did not consume it.
     expect((await attacker.walk(leg, { user: someone() }, { at: at('github') })).url.host).toBe(
-      world.providers.github?.host,
+      setup.providers.github?.host,
     );
   });
 
@@ -149,7 +149,7 @@ describe('the login of another person', () => {
     const page = await victim.submit({ ...consent, url: new URL(url) });
     expect(page.status).toBe(400);
     expect(page.text).toContain('another browser');
-    expect((await attacker.submit(consent)).url.host).toBe(world.providers.okta?.host);
+    expect((await attacker.submit(consent)).url.host).toBe(setup.providers.okta?.host);
   });
 
   it('fails at its consent form in a browser without the cookie', async () => {
@@ -200,16 +200,16 @@ describe('the consent page', () => {
   it('appears for a new client, although providers and browser remember the user', async () => {
     const [robot, user] = [new Robot(), someone()];
     await client.login({ user }, { robot });
-    const other = await world.client();
+    const other = await setup.client();
     const page = await robot.open(other.begin().url);
     expect(page.status).toBe(200);
-    expect(page.url.origin).toBe(world.origin);
+    expect(page.url.origin).toBe(setup.origin);
     expect(page.forms[0]?.buttons.map(({ value }) => value)).toEqual(expect.arrayContaining(['allow', 'deny']));
   });
 
   it('appears again for more scopes, and for another redirect URI', async () => {
     const [robot, user] = [new Robot(), someone()];
-    const two = await world.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
+    const two = await setup.client({ redirect_uris: ['https://app.example/callback', REDIRECT] });
     await two.login({ user }, { robot, parameters: { scope: 'mcp', redirect_uri: 'https://app.example/callback' } });
     const asked = async (parameters: Readonly<Record<string, string>>) =>
       (await robot.open(two.begin(parameters).url, { before: () => true })).status === 200;
@@ -221,7 +221,7 @@ describe('the consent page', () => {
   it('accepts no answer of a foreign page, with an invented ticket, or a second different answer', async () => {
     const robot = new Robot();
     const consent = await robot.open(client.begin().url);
-    const forged = await fetch(`${world.origin}/oauth/consent`, {
+    const forged = await fetch(`${setup.origin}/oauth/consent`, {
       method: 'POST',
       redirect: 'manual',
       body: new URLSearchParams({
@@ -233,9 +233,9 @@ describe('the consent page', () => {
     expect(forged.status).toBe(400);
     const madeUp = await robot.submit(consent, { fields: { ticket: 'A'.repeat(43) } });
     expect(madeUp.status).toBe(400);
-    const first = await robot.submit(consent, {}, { before: (url) => url.host === world.providers.okta?.host });
-    expect(first.next?.host).toBe(world.providers.okta?.host);
-    const again = await robot.submit(consent, {}, { before: (url) => url.host === world.providers.okta?.host });
+    const first = await robot.submit(consent, {}, { before: (url) => url.host === setup.providers.okta?.host });
+    expect(first.next?.host).toBe(setup.providers.okta?.host);
+    const again = await robot.submit(consent, {}, { before: (url) => url.host === setup.providers.okta?.host });
     expect(again.next?.href).toBe(first.next?.href);
     const deny = consent.forms[0]?.buttons.find(({ value }) => value === 'deny');
     expect((await robot.submit(consent, { button: deny })).status).toBe(400);
@@ -254,7 +254,7 @@ describe('the consent page', () => {
 
   it('shows the client’s name escaped, without control characters, and as unverified', async () => {
     const name = '<img src=x onerror=alert(1)>\u202Eevil\u2066"\'&';
-    const named = await world.client({ client_name: name });
+    const named = await setup.client({ client_name: name });
     const { text } = await new Robot().open(named.begin().url);
     expect(text).not.toContain('<img src=x');
     expect(text).toContain('&lt;img src=x');
@@ -263,7 +263,7 @@ describe('the consent page', () => {
   });
 
   it('shows where the client gets its answer, and warns if that is this machine', async () => {
-    const web = await world.client({ redirect_uris: ['https://app.example/callback'] });
+    const web = await setup.client({ redirect_uris: ['https://app.example/callback'] });
     expect((await new Robot().open(web.begin().url)).text).toContain('app.example');
     expect((await new Robot().open(client.begin().url)).text).toMatch(/127\.0\.0\.1/);
   });
@@ -275,7 +275,7 @@ describe('the cookie', () => {
     const { headers } = await robot.open(client.begin().url);
     const set = [headers['set-cookie'] ?? []].flat();
     expect(set).toEqual([expect.stringMatching(/^vmcp-[\w-]{8}=[\w-]{43}; Path=\/; .*HttpOnly; SameSite=Lax/)]);
-    const ours = () => Object.entries(robot.cookies.at(world.origin)).filter(([name]) => name.includes('vmcp'));
+    const ours = () => Object.entries(robot.cookies.at(setup.origin)).filter(([name]) => name.includes('vmcp'));
     const [before] = ours();
     const values = [];
     for (let times = 0; times < 2; times += 1) {

@@ -40,15 +40,15 @@ async function start() {
   const auth = { type: 'aws_sts', region: 'eu-west-1', service: 'execute-api', fallback_role_arn: ROLE } as const;
   const url = `${backend.url}?stage=a%20b&x=1`;
   const backends = [{ name: 'cloud', transport: 'streamable-http' as const, url, auth }];
-  const world = closing(await arrange({ providers: [OKTA], backends }));
-  return { world, backend, problems };
+  const setup = closing(await arrange({ providers: [OKTA], backends }));
+  return { setup, backend, problems };
 }
 
 describe('a backend with AWS signatures', () => {
   it('gets each request signed, with a role assumed by the caller’s own token', async () => {
-    const { world, problems } = await start();
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    const { setup, problems } = await start();
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    const session = await SessionClient.open(setup.resource, { authorization: `Bearer ${token}` });
     expect((await session.toolNames()).sort()).toEqual(['cloud_tool_0', 'cloud_tool_1', 'okta_whoami']);
     const { answer } = await session.call('cloud_tool_1', { text: 'Ångström — 日本', count: 100_000 });
     expect(answer.result).toMatchObject({ content: expect.anything() });
@@ -63,8 +63,8 @@ describe('a backend with AWS signatures', () => {
   });
 
   it('gets unsigned probes, and its 403 counts as a healthy answer', async () => {
-    const { world } = await start();
-    expect(world.gateway.runtime.gateway.rooms.backends.get('cloud')?.health).toMatchObject({
+    const { setup } = await start();
+    expect(setup.gateway.runtime.gateway.rooms.backends.get('cloud')?.health).toMatchObject({
       phase: 'ready',
       tools: null,
     });
@@ -72,11 +72,11 @@ describe('a backend with AWS signatures', () => {
   });
 
   it('sees a separate session name for each caller', async () => {
-    const { world } = await start();
-    const client = await world.client();
+    const { setup } = await start();
+    const client = await setup.client();
     for (const user of ['alice', 'bob']) {
       const { access_token: token } = await client.login({ user });
-      expect(await toolNames(world.resource, token)).toContain('cloud_tool_0');
+      expect(await toolNames(setup.resource, token)).toContain('cloud_tool_0');
     }
     expect(new Set(sts.asked.map((form) => form.get('RoleSessionName'))).size).toBe(2);
   });

@@ -27,16 +27,16 @@ async function withBackend(refuse: (authorization: string) => boolean, provider 
   );
   const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;
   const backends = [{ name: 'picky', transport: 'streamable-http' as const, url: backend.url, auth }];
-  const world = closing(await arrange({ providers: [provider], backends }));
-  const client = await world.client();
+  const setup = closing(await arrange({ providers: [provider], backends }));
+  const client = await setup.client();
   const login = await client.login({ user: 'alice' });
   const call = () => {
     const bearer = { authorization: `Bearer ${login.access_token}` };
-    return sendStateless(world.resource, 'tools/call', { name: 'picky_tool_0', arguments: { text: 'x' } }, bearer);
+    return sendStateless(setup.resource, 'tools/call', { name: 'picky_tool_0', arguments: { text: 'x' } }, bearer);
   };
   const refreshes = () =>
-    world.providers.okta?.odd?.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
-  return { world, client, login, call, tokens, refreshes };
+    setup.providers.okta?.odd?.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
+  return { setup, client, login, call, tokens, refreshes };
 }
 
 describe('a backend’s 401 to an injected token', () => {
@@ -101,16 +101,16 @@ describe('a backend’s redirect', () => {
     );
     const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;
     const backends = [{ name: 'moved', transport: 'streamable-http' as const, url: backend.url, auth }];
-    const world = closing(await arrange({ providers: [OKTA], backends }));
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const setup = closing(await arrange({ providers: [OKTA], backends }));
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
     const reply = await sendStateless(
-      world.resource,
+      setup.resource,
       'tools/call',
       { name: 'moved_tool_0', arguments: { text: 'x' } },
       { authorization: `Bearer ${token}` },
     );
     expect(reply.status).toBe(200);
     expect(stolen).toEqual([]);
-    expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
+    expect(accountAt(setup.providers.okta!, await whoIs(setup.resource, token, 'okta'))).toBe('alice');
   });
 });

@@ -30,8 +30,8 @@ async function accounts({ resource, providers }: Arrangement, accessToken: strin
 }
 
 /** Matches the login page of one provider during a login. */
-const atProvider = (world: Arrangement, name: string) => (page: Page) =>
-  page.url.host === world.providers[name]?.host && page.forms.length > 0;
+const atProvider = (setup: Arrangement, name: string) => (page: Page) =>
+  page.url.host === setup.providers[name]?.host && page.forms.length > 0;
 
 /** Continues from a page to the redirect to the client, and redeems the code. */
 async function finish(
@@ -60,19 +60,19 @@ describe('one login', () => {
   ] satisfies [string, ProviderSpec[]][])(
     'at %s in turn gives each backend that user’s own token there, raw or exchanged',
     async (_name, providers) => {
-      const world = await start({ providers });
-      const client = await world.client();
+      const setup = await start({ providers });
+      const client = await setup.client();
       const { access_token: token } = await client.login({ user: 'alice' });
       const everywhere = Object.fromEntries(providers.map(({ name }) => [name, 'alice']));
-      expect(await accounts(world, token)).toEqual(everywhere);
-      expect(await whoIs(world.resource, token, 'exchanged')).toMatchObject({
+      expect(await accounts(setup, token)).toEqual(everywhere);
+      expect(await whoIs(setup.resource, token, 'exchanged')).toMatchObject({
         subject: 'alice',
         audience: [EXCHANGE_AUDIENCE],
-        issuer: world.providers.okta?.issuer,
+        issuer: setup.providers.okta?.issuer,
       });
       expect(claimsOf(token)).toMatchObject({
-        iss: world.origin,
-        aud: world.resource,
+        iss: setup.origin,
+        aud: setup.resource,
         client_id: client.id,
         name: 'Alice Example',
         email: 'alice@example.test',
@@ -82,42 +82,42 @@ describe('one login', () => {
   );
 
   it('shows no provider and no consent page if repeated in the same browser', async () => {
-    const world = await start({ providers: THREE });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: THREE });
+    const [client, robot] = [await setup.client(), new Robot()];
     await client.login({ user: 'alice' }, { robot });
     const begun = client.begin();
     const page = await robot.open(begun.url, { before: isRedirectOf(begun.url) });
     expect(page.trail).toHaveLength(1);
     expect(page.next?.searchParams.get('code')).toMatch(/^\S+$/);
-    expect(visits(world)).toEqual([1, 1, 1]);
+    expect(visits(setup)).toEqual([1, 1, 1]);
   });
 
   it('visits only the primary provider in another browser of a user with linked providers', async () => {
-    const world = await start({ providers: THREE });
-    const client = await world.client();
+    const setup = await start({ providers: THREE });
+    const client = await setup.client();
     await client.login({ user: 'alice' });
     const { access_token: token } = await client.login({ user: 'alice' });
-    expect(visits(world)).toEqual([2, 1, 1]);
-    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+    expect(visits(setup)).toEqual([2, 1, 1]);
+    expect(await accounts(setup, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
   });
 
   it('visits the primary provider again with prompt=login, even if it remembers a user', async () => {
-    const world = await start({ providers: THREE });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: THREE });
+    const [client, robot] = [await setup.client(), new Robot()];
     await client.login({ user: 'alice' }, { robot });
     const { access_token: token } = await client.login({ user: 'bob' }, { robot, parameters: { prompt: 'login' } });
-    expect(visits(world)[0]).toBe(2);
-    expect(world.providers.okta?.odd?.of('/authorize').at(-2)?.query.get('prompt')).toBe('login');
-    expect(await accounts(world, token)).toMatchObject({ okta: 'bob' });
+    expect(visits(setup)[0]).toBe(2);
+    expect(setup.providers.okta?.odd?.of('/authorize').at(-2)?.query.get('prompt')).toBe('login');
+    expect(await accounts(setup, token)).toMatchObject({ okta: 'bob' });
   });
 
   it('answers prompt=none with login_required without a browser login, and with a code otherwise', async () => {
-    const world = await start({ providers: [OKTA, GITHUB] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA, GITHUB] });
+    const [client, robot] = [await setup.client(), new Robot()];
     const none = { robot, parameters: { prompt: 'none' } };
     const refused = await client.authorize({}, none);
     expect(refused.back.searchParams.get('error')).toBe('login_required');
-    expect(refused.back.searchParams.get('iss')).toBe(world.origin);
+    expect(refused.back.searchParams.get('iss')).toBe(setup.origin);
     await client.login({ user: 'alice' }, { robot });
     expect((await client.code({}, none)).code).toMatch(/^\S+$/);
   });
@@ -127,65 +127,65 @@ describe('a failed login', () => {
   const legs = THREE.map(({ name }, index) => [index + 1, name] as const);
 
   it.each(legs)('ends with access_denied at a denial at provider %i of 3, and leaves nothing', async (_nr, name) => {
-    const world = await start({ providers: THREE });
-    const [client, robot] = [await world.client(), new Robot()];
-    const { back, state } = await client.authorize({ user: 'alice', denies: atProvider(world, name) }, { robot });
+    const setup = await start({ providers: THREE });
+    const [client, robot] = [await setup.client(), new Robot()];
+    const { back, state } = await client.authorize({ user: 'alice', denies: atProvider(setup, name) }, { robot });
     expect(Object.fromEntries(back.searchParams)).toEqual({
       error: 'access_denied',
       error_description: expect.any(String),
       state,
-      iss: world.origin,
+      iss: setup.origin,
     });
     expect(back.href).not.toContain('secret-detail');
     // No provider counts as linked: the next login, in another browser, visits all of them.
-    const before = visits(world);
+    const before = visits(setup);
     await client.login({ user: 'alice' });
-    expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
+    expect(visits(setup)).toEqual(before.map((count = 0) => count + 1));
   });
 
   it.each(legs)(
     "ends with the server's own error text if provider %i of 3 fails at its token endpoint",
     async (_nr, name) => {
-      const world = await start({ providers: THREE });
-      const client = await world.client();
-      world.providers[name]?.odd?.setFault('token', 'fail');
+      const setup = await start({ providers: THREE });
+      const client = await setup.client();
+      setup.providers[name]?.odd?.setFault('token', 'fail');
       const { back, state } = await client.authorize({ user: 'alice' });
       expect(back.searchParams.get('error')).toMatch(/^(temporarily_unavailable|server_error)$/);
       expect(back.searchParams.get('state')).toBe(state);
-      expect(back.searchParams.get('iss')).toBe(world.origin);
+      expect(back.searchParams.get('iss')).toBe(setup.origin);
       expect(back.href).not.toContain('secret-detail');
-      world.providers[name]?.odd?.setFault('token', undefined);
-      const before = visits(world);
+      setup.providers[name]?.odd?.setFault('token', undefined);
+      const before = visits(setup);
       await client.login({ user: 'alice' });
-      expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
+      expect(visits(setup)).toEqual(before.map((count = 0) => count + 1));
     },
   );
 
   it.each(legs)('lets the next login succeed if the user leaves it at provider %i of 3', async (_nr, name) => {
-    const world = await start({ providers: THREE });
-    const [client, robot] = [await world.client(), new Robot()];
-    await robot.walk(client.begin().url, { user: 'alice' }, { at: atProvider(world, name) });
+    const setup = await start({ providers: THREE });
+    const [client, robot] = [await setup.client(), new Robot()];
+    await robot.walk(client.begin().url, { user: 'alice' }, { at: atProvider(setup, name) });
     const { access_token: token } = await client.login({ user: 'alice' }, { robot });
-    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+    expect(await accounts(setup, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
   });
 
   it('ends with access_denied at the consent page, before any provider', async () => {
-    const world = await start({ providers: THREE });
-    const client = await world.client();
-    const denies = ({ url }: Page) => url.origin === world.origin;
+    const setup = await start({ providers: THREE });
+    const client = await setup.client();
+    const denies = ({ url }: Page) => url.origin === setup.origin;
     const { back } = await client.authorize({ user: 'alice', denies });
     expect(back.searchParams.get('error')).toBe('access_denied');
-    expect(visits(world)).toEqual([0, 0, 0]);
+    expect(visits(setup)).toEqual([0, 0, 0]);
   });
 });
 
 describe('several parallel logins', () => {
   it('both finish in two tabs, with alternating steps', async () => {
-    const world = await start({ providers: THREE });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: THREE });
+    const [client, robot] = [await setup.client(), new Robot()];
     const [first, second] = [client.begin(), client.begin()];
     const person = { user: 'alice' };
-    const stop = (name: string) => ({ at: atProvider(world, name) });
+    const stop = (name: string) => ({ at: atProvider(setup, name) });
     let one = await robot.walk(first.url, person, stop('okta'));
     let two = await robot.walk(second.url, person, stop('okta'));
     one = await robot.walk(await robot.submit(one, { fields: { login: 'alice' } }), person, stop('github'));
@@ -195,14 +195,14 @@ describe('several parallel logins', () => {
       await finish(client, robot, one, first, 'alice'),
     ];
     for (const { access_token: token } of tokens) {
-      expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+      expect(await accounts(setup, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
     }
     expect(tokens[0]?.refresh_token).not.toBe(tokens[1]?.refresh_token);
   });
 
   it('never mix two users in two browsers, with alternating steps', async () => {
-    const world = await start({ providers: THREE });
-    const client = await world.client();
+    const setup = await start({ providers: THREE });
+    const client = await setup.client();
     const people = ['alice', 'bob'].map((user) => ({ user, robot: new Robot(), begun: client.begin() }));
     const pages = new Map<string, Page>();
     for (const [name, next] of [
@@ -210,25 +210,25 @@ describe('several parallel logins', () => {
       ['github', 'slack'],
     ] as const) {
       for (const { user, robot, begun } of people) {
-        const page = pages.get(user) ?? (await robot.walk(begun.url, { user }, { at: atProvider(world, name) }));
+        const page = pages.get(user) ?? (await robot.walk(begun.url, { user }, { at: atProvider(setup, name) }));
         const on = await robot.submit(page, { fields: { login: user } });
-        pages.set(user, await robot.walk(on, { user }, { at: atProvider(world, next) }));
+        pages.set(user, await robot.walk(on, { user }, { at: atProvider(setup, next) }));
       }
     }
     for (const { user, robot, begun } of people.reverse()) {
       const { access_token: token } = await finish(client, robot, pages.get(user)!, begun, user);
-      expect(await accounts(world, token)).toEqual({ okta: user, github: user, slack: user });
+      expect(await accounts(setup, token)).toEqual({ okta: user, github: user, slack: user });
     }
   });
 
   it('repeat no finished step after the back button, and continue in front', async () => {
-    const world = await start({ providers: THREE });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: THREE });
+    const [client, robot] = [await setup.client(), new Robot()];
     const begun = client.begin();
-    const okta = await robot.walk(begun.url, { user: 'alice' }, { at: atProvider(world, 'okta') });
+    const okta = await robot.walk(begun.url, { user: 'alice' }, { at: atProvider(setup, 'okta') });
     const github = await robot.submit(okta, { fields: { login: 'alice' } });
     // Submits the form again after the back button, and then requests the callback itself.
-    const asked = () => world.providers.okta?.odd?.of('/token').length;
+    const asked = () => setup.providers.okta?.odd?.of('/token').length;
     const before = asked();
     const again = await robot.submit(okta, { fields: { login: 'alice' } });
     expect(again.url.href).toBe(github.url.href);
@@ -236,12 +236,12 @@ describe('several parallel logins', () => {
     expect((await robot.open(callback)).url.href).toBe(github.url.href);
     expect(asked()).toBe(before);
     const { access_token: token } = await finish(client, robot, github, begun, 'alice');
-    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+    expect(await accounts(setup, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
   });
 
   it('both continue from one authorize URL that a client requested twice, because some clients prefetch it', async () => {
-    const world = await start({ providers: [OKTA] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA] });
+    const [client, robot] = [await setup.client(), new Robot()];
     const begun = client.begin();
     const fetched = await fetch(begun.url, { redirect: 'manual' });
     expect(fetched.status).toBe(200);
@@ -254,26 +254,26 @@ describe('an optional provider', () => {
   const optional = [OKTA, { ...GITHUB, required: false }];
 
   it("stays out of the login if the user declines it; a tool replaces its backend's tools until its link is used", async () => {
-    const world = await start({ providers: optional });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: optional });
+    const [client, robot] = [await setup.client(), new Robot()];
     const person = { user: 'alice', checks: { 'link=github': false } };
     const { access_token: token } = await client.login(person, { robot });
-    expect(visits(world)).toEqual([1, 0]);
-    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+    expect(visits(setup)).toEqual([1, 0]);
+    expect(await toolNames(setup.resource, token)).toEqual(['connect_github', 'okta_whoami']);
   });
 
   it('takes part in the login if the user wants it', async () => {
-    const world = await start({ providers: optional });
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice' });
+    const setup = await start({ providers: optional });
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    expect(await accounts(setup, token)).toEqual({ okta: 'alice', github: 'alice' });
   });
 
   it.each(['denied', 'down'])('does not prevent the login if it is %s', async (how) => {
-    const world = await start({ providers: optional });
-    const client = await world.client();
-    if (how === 'down') world.providers.github?.odd?.setFault('token', 'fail');
-    const denies = how === 'denied' ? atProvider(world, 'github') : () => false;
+    const setup = await start({ providers: optional });
+    const client = await setup.client();
+    if (how === 'down') setup.providers.github?.odd?.setFault('token', 'fail');
+    const denies = how === 'denied' ? atProvider(setup, 'github') : () => false;
     const { access_token: token } = await client.login({ user: 'alice', denies });
-    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+    expect(await toolNames(setup.resource, token)).toEqual(['connect_github', 'okta_whoami']);
   });
 });

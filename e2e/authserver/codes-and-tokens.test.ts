@@ -14,19 +14,19 @@ const refused = ({ status, body }: Came, error: string) =>
   expect({ status, error: body.error }).toEqual({ status: 400, error });
 
 describeOnEachStorage('codes and refresh tokens', (place) => {
-  let world: Arrangement;
+  let setup: Arrangement;
   let client: OAuthClient;
   let people = 0;
   const someone = () => ({ user: `user-${++people}` });
 
   beforeAll(async () => {
-    world = await arrange({ providers: CHAIN, storage: place().fresh() });
-    client = await world.client();
+    setup = await arrange({ providers: CHAIN, storage: place().fresh() });
+    client = await setup.client();
   });
-  afterAll(() => world.close());
+  afterAll(() => setup.close());
 
-  const statusOf = async (accessToken: string) => (await callWhoami(world.resource, accessToken, 'github')).status;
-  const visitsAtGithub = () => world.providers.github?.odd?.of('/authorize').length ?? 0;
+  const statusOf = async (accessToken: string) => (await callWhoami(setup.resource, accessToken, 'github')).status;
+  const visitsAtGithub = () => setup.providers.github?.odd?.of('/authorize').length ?? 0;
 
   describe('a code used twice', () => {
     it('fails and ends its tokens; the user’s tokens at providers go with the last session', async () => {
@@ -37,8 +37,8 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
       refused(await client.redeem(first), 'invalid_grant');
       refused(await client.refresh(tokens.refresh_token), 'invalid_grant');
       expect(await statusOf(tokens.access_token)).toBe(401);
-      const caller = await whoIs(world.resource, others.access_token, 'github');
-      expect(accountAt(world.providers.github!, caller)).toBe(person.user);
+      const caller = await whoIs(setup.resource, others.access_token, 'github');
+      expect(accountAt(setup.providers.github!, caller)).toBe(person.user);
       const before = visitsAtGithub();
       refused(await client.redeem(other), 'invalid_grant');
       await client.login(person);
@@ -79,7 +79,7 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
   });
 
   it('reject another client, which does not use them up', async () => {
-    const [other, done] = [await world.client(), await client.code(someone())];
+    const [other, done] = [await setup.client(), await client.code(someone())];
     refused(await other.redeem(done), 'invalid_grant');
     const tokens = tokensOf(await client.redeem(done));
     refused(await other.refresh(tokens.refresh_token), 'invalid_grant');
@@ -101,13 +101,13 @@ describeOnEachStorage('codes and refresh tokens', (place) => {
 });
 
 describe('the token endpoint', () => {
-  let world: Arrangement;
+  let setup: Arrangement;
   let client: OAuthClient;
   beforeAll(async () => {
-    world = await arrange();
-    client = await world.client();
+    setup = await arrange();
+    client = await setup.client();
   });
-  afterAll(() => world.close());
+  afterAll(() => setup.close());
 
   it('refuses a wrong code_verifier, redirect URI or resource, and does not use the code up', async () => {
     const done = await client.code({ user: 'alice' });
@@ -116,12 +116,12 @@ describe('the token endpoint', () => {
       [{ code_verifier: '' }, 'invalid_request'],
       [{ code_verifier: done.challenge }, 'invalid_grant'],
       [{ redirect_uri: `${client.redirectUri}/` }, 'invalid_grant'],
-      [{ resource: `${world.resource}/` }, 'invalid_target'],
+      [{ resource: `${setup.resource}/` }, 'invalid_target'],
       [{ resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
       [{ code: `${done.code}x` }, 'invalid_grant'],
     ];
     for (const [change, error] of wrong) refused(await client.redeem(done, change), error);
-    expect((await client.redeem(done, { resource: world.resource })).status).toBe(200);
+    expect((await client.redeem(done, { resource: setup.resource })).status).toBe(200);
   });
 
   it('answers an unknown client with 401 invalid_client, so that the client registers again', async () => {
@@ -137,7 +137,7 @@ describe('the token endpoint', () => {
   it('also answers at the default path of MCP 2025-03-26, for clients that have not kept the metadata', async () => {
     const { refresh_token: token } = await client.login({ user: 'alice' });
     const form = { grant_type: 'refresh_token', refresh_token: token, client_id: client.id };
-    expect((await postForm(`${world.origin}/token`, form)).body.refresh_token).toMatch(/^\S+$/);
+    expect((await postForm(`${setup.origin}/token`, form)).body.refresh_token).toMatch(/^\S+$/);
   });
 
   it('narrows the scope, and never widens it', async () => {
@@ -151,6 +151,6 @@ describe('the token endpoint', () => {
   it('refuses a foreign or repeated resource at a refresh, too', async () => {
     const { refresh_token: token } = await client.login({ user: 'alice' });
     refused(await client.refresh(token, { resource: 'https://elsewhere.example/mcp' }), 'invalid_target');
-    expect((await client.refresh(token, { resource: world.resource })).status).toBe(200);
+    expect((await client.refresh(token, { resource: setup.resource })).status).toBe(200);
   });
 });

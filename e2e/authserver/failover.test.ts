@@ -75,8 +75,8 @@ describeWithRedis('the death of a Redis master with three Sentinels, while forty
       closing({ close: () => group.stop() });
       const sentinel = { master_name: group.masterName, sentinel_addrs: [...group.sentinels] };
       const redis = { sentinel_config: sentinel, key_prefix: 'vmcp:failover:' };
-      const world = closing(await arrange({ storage: { type: 'redis', redis } }));
-      const client = await world.client();
+      const setup = closing(await arrange({ storage: { type: 'redis', redis } }));
+      const client = await setup.client();
       const loops = (await logInMany(client)).map((tokens) => keepRefreshing(client, tokens));
       await untilAllRefreshed(loops);
       if (cut > 0) {
@@ -92,8 +92,8 @@ describeWithRedis('the death of a Redis master with three Sentinels, while forty
       expect(loops.some(({ unavailable }) => unavailable() > 0)).toBe(true);
       for (const [nr, loop] of loops.entries()) {
         const { access_token: token } = tokensOf(await client.refresh(loop.tokens().refresh_token));
-        const caller = await whoIs(world.resource, token, 'okta');
-        expect(accountAt(world.providers.okta!, caller)).toBe(`user-${nr}`);
+        const caller = await whoIs(setup.resource, token, 'okta');
+        expect(accountAt(setup.providers.okta!, caller)).toBe(`user-${nr}`);
       }
     },
     60_000,

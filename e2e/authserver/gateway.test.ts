@@ -9,12 +9,12 @@ import { arrange, keyFile, type Arrangement, type ArrangementOptions } from './a
 import { callWhoami } from './call-tool.ts';
 
 describe('the gateway with its authorization server', () => {
-  let world: Arrangement;
-  afterEach(() => world.close());
+  let setup: Arrangement;
+  afterEach(() => setup.close());
 
-  const start = async (options?: ArrangementOptions) => (world = await arrange(options));
+  const start = async (options?: ArrangementOptions) => (setup = await arrange(options));
   const get = async (path: string, headers: Record<string, string> = {}) => {
-    const answer = await request(world.origin + path, { headers });
+    const answer = await request(setup.origin + path, { headers });
     return { status: answer.statusCode, text: await answer.body.text() };
   };
   const metadata = async () => {
@@ -22,29 +22,29 @@ describe('the gateway with its authorization server', () => {
     return JSON.parse(text) as { issuer?: string; scopes_supported?: string[] };
   };
   const status = async () => {
-    const { privatePort } = world.gateway.runtime.address;
+    const { privatePort } = setup.gateway.runtime.address;
     const answer = await request(`http://127.0.0.1:${privatePort}/status`);
     return RuntimeStatus.parse(await answer.body.json());
   };
   const reconfigure = (changes: Partial<GatewayConfig>) =>
-    world.gateway.reconfigure({
-      ...world.configOf(changes),
-      listen: { port: Number(new URL(world.origin).port), private_port: 0 },
+    setup.gateway.reconfigure({
+      ...setup.configOf(changes),
+      listen: { port: Number(new URL(setup.origin).port), private_port: 0 },
     });
   const withServer = (changes: object) => ({
-    embedded_auth_server_config: { ...world.configOf().embedded_auth_server_config!, ...changes },
+    embedded_auth_server_config: { ...setup.configOf().embedded_auth_server_config!, ...changes },
   });
 
   /** Waits for a text in the log, because audit lines appear a moment later. */
   const logged = async (text: string) => {
     const until = Date.now() + 5_000;
-    while (!world.gateway.log().includes(text) && Date.now() < until) await sleep(10);
-    expect(world.gateway.log()).toContain(text);
+    while (!setup.gateway.log().includes(text) && Date.now() < until) await sleep(10);
+    expect(setup.gateway.log()).toContain(text);
   };
 
   it('applies a changed authorization server with all other changes, or not at all', async () => {
     await start();
-    const client = await world.client();
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
     await reconfigure(withServer({ scopes_supported: ['mcp', 'more'] }));
     expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
@@ -58,7 +58,7 @@ describe('the gateway with its authorization server', () => {
     await reconfigure({ ...withServer(key), backends: [] });
     expect((await status()).config_refused?.message).toContain('/no/such/key');
     expect((await metadata()).scopes_supported).toEqual(['other']);
-    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
+    expect((await callWhoami(setup.resource, tokens.access_token, 'okta')).status).toBe(200);
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
   });
 
@@ -66,7 +66,7 @@ describe('the gateway with its authorization server', () => {
     await start();
     const jwks = { keys: [{ ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }) }] };
     const without: Partial<GatewayConfig> = {
-      incoming: { type: 'oidc', issuer: 'https://idp.example', audience: world.resource, jwks },
+      incoming: { type: 'oidc', issuer: 'https://idp.example', audience: setup.resource, jwks },
       embedded_auth_server_config: undefined,
       backends: [],
     };
@@ -75,22 +75,22 @@ describe('the gateway with its authorization server', () => {
     expect((await get('/oauth/authorize')).status).toBe(404);
     expect((await status()).auth_server).toBeNull();
     await reconfigure({});
-    expect((await metadata()).issuer).toBe(world.origin);
-    const { access_token } = await (await world.client()).login({ user: 'alice' });
-    expect((await callWhoami(world.resource, access_token, 'okta')).status).toBe(200);
+    expect((await metadata()).issuer).toBe(setup.origin);
+    const { access_token } = await (await setup.client()).login({ user: 'alice' });
+    expect((await callWhoami(setup.resource, access_token, 'okta')).status).toBe(200);
   });
 
   it('keeps the former keys if a file no longer holds one', async () => {
     await start();
-    const client = await world.client();
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
-    await writeFile(keyFile(world.folder, 1), 'no key at all');
+    await writeFile(keyFile(setup.folder, 1), 'no key at all');
     await reconfigure({});
-    await world.gateway.runtime.gateway.filesChanged([]);
-    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
+    await setup.gateway.runtime.gateway.filesChanged([]);
+    expect((await callWhoami(setup.resource, tokens.access_token, 'okta')).status).toBe(200);
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
-    expect(world.gateway.log()).toContain('there is no private key in it');
-    expect(world.gateway.log()).not.toContain('no key at all');
+    expect(setup.gateway.log()).toContain('there is no private key in it');
+    expect(setup.gateway.log()).not.toContain('no key at all');
   });
 
   it('answers a foreign Host with 403, at every path of the authorization server', async () => {
@@ -107,7 +107,7 @@ describe('the gateway with its authorization server', () => {
 
   it('shows in its status the active parts, the losses on a restart, and the redirect URIs for providers', async () => {
     await start({ keys: 'ephemeral' });
-    await (await world.client()).login({ user: 'alice' });
+    await (await setup.client()).login({ user: 'alice' });
     const { auth_server, warnings } = await status();
     const [secret = ''] = auth_server?.secrets.kids ?? [];
     expect(auth_server).toMatchObject({
@@ -116,21 +116,21 @@ describe('the gateway with its authorization server', () => {
       secrets: { kids: [secret], making: secret, ephemeral: true },
       secrets_in_use: { [secret]: 2 },
       sizes: { clients: 1, logins: 0, sessions: 1, links: 1 },
-      redirect_uris: { okta: `${world.origin}/oauth/callback/okta` },
+      redirect_uris: { okta: `${setup.origin}/oauth/callback/okta` },
     });
     expect(warnings.filter((warning) => warning.includes('restart'))).toHaveLength(2);
-    expect(world.gateway.log()).toContain('after a restart everybody has to log in again');
+    expect(setup.gateway.log()).toContain('after a restart everybody has to log in again');
   });
 
   it('writes an audit line for each event of tokens', async () => {
     await start();
-    const client = await world.client();
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
     await client.refresh(tokens.refresh_token);
     await client.revoke(tokens.refresh_token);
     for (const type of ['auth_token_issued', 'auth_token_refreshed', 'auth_token_revoked'])
       await logged(`"type":"${type}"`);
     for (const secret of [tokens.access_token, ...tokens.refresh_token.split('.').slice(1, 2)])
-      expect(world.gateway.log()).not.toContain(secret);
+      expect(setup.gateway.log()).not.toContain(secret);
   });
 });

@@ -18,18 +18,18 @@ function statusOf(origin: string, path: string, method = 'GET', headers: Record<
 }
 
 describe('an authorization server with malformed requests', () => {
-  let world: Arrangement;
+  let setup: Arrangement;
   let client: OAuthClient;
   beforeAll(async () => {
-    world = await arrange({ authServer: { registration: { allowed_redirect_hosts: ['app.example'] } } });
-    client = await world.client();
+    setup = await arrange({ authServer: { registration: { allowed_redirect_hosts: ['app.example'] } } });
+    client = await setup.client();
   });
-  afterAll(() => world.close());
+  afterAll(() => setup.close());
 
   it.each(['HTTPS://evil.example/callback', 'HttpS://evil.example/callback', 'hTTPS://evil.example:443/callback'])(
     'accepts no client whose host is not allowed, also with the redirect URI %s',
     async (uri) => {
-      const { status, body } = await register(world.origin, { redirect_uris: [uri] });
+      const { status, body } = await register(setup.origin, { redirect_uris: [uri] });
       expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_redirect_uri' });
     },
   );
@@ -37,7 +37,7 @@ describe('an authorization server with malformed requests', () => {
   it.each(['/oauth/callback/%zz', '/oauth/callback/%', '/oauth/callback/%c0%ae'])(
     'answers an undecodable path with a client error: %s',
     async (path) => {
-      const status = await statusOf(world.origin, path);
+      const status = await statusOf(setup.origin, path);
       expect(status).toBeGreaterThanOrEqual(400);
       expect(status).toBeLessThan(500);
     },
@@ -61,38 +61,38 @@ describe('an authorization server with malformed requests', () => {
     ['/connections/', 'GET'],
     ['/connections/link/', 'GET'],
   ])('answers 404 at %s', async (path, method) => {
-    expect(await statusOf(world.origin, path, method)).toBe(404);
+    expect(await statusOf(setup.origin, path, method)).toBe(404);
   });
 
   it.each(['PUT', 'DELETE', 'PATCH', 'TRACE'])('answers 405 to %s', async (method) => {
     for (const path of ['/oauth/authorize', '/oauth/token', '/oauth/consent', '/connections']) {
-      expect(await statusOf(world.origin, path, method)).toBe(405);
+      expect(await statusOf(setup.origin, path, method)).toBe(405);
     }
   });
 
   it('answers 403 to a request with another host', async () => {
     const headers = { host: 'evil.example' };
     for (const path of ['/oauth/authorize', '/connections', '/.well-known/oauth-authorization-server']) {
-      expect(await statusOf(world.origin, path, 'GET', headers)).toBe(403);
+      expect(await statusOf(setup.origin, path, 'GET', headers)).toBe(403);
     }
-    expect(await statusOf(world.origin, '/oauth/token', 'POST', headers)).toBe(403);
+    expect(await statusOf(setup.origin, '/oauth/token', 'POST', headers)).toBe(403);
   });
 });
 
 describe('an invalid token, ticket or parameter', () => {
-  let world: Arrangement;
+  let setup: Arrangement;
   let client: OAuthClient;
   beforeAll(async () => {
-    world = await arrange({ authServer: { cimd: { enabled: true } } });
-    client = await world.client();
+    setup = await arrange({ authServer: { cimd: { enabled: true } } });
+    client = await setup.client();
   });
-  afterAll(() => world.close());
+  afterAll(() => setup.close());
 
   /** Returns the requests that get a server error. */
   async function faults(requests: readonly (readonly [path: string, init?: RequestInit])[]): Promise<string[]> {
     const found: string[] = [];
     for (const [path, init] of requests) {
-      const { status } = await fetch(world.origin + path, { redirect: 'manual', ...init });
+      const { status } = await fetch(setup.origin + path, { redirect: 'manual', ...init });
       if (status >= 500) found.push(`${status} ${path.slice(0, 200)} ${JSON.stringify([init]).slice(0, 300)}`);
     }
     return found;
@@ -128,10 +128,10 @@ describe('an invalid token, ticket or parameter', () => {
     expect(await faults(requests)).toEqual([]);
     const headers = (text: string) => ({ authorization: `Bearer ${text}`, 'content-type': 'application/json' });
     for (const text of tokens.filter((one) => /^[\x21-\x7e]+$/.test(one) && one.split('.').length !== 4)) {
-      const answer = await fetch(world.resource, { method: 'POST', body: PING, headers: headers(text) });
+      const answer = await fetch(setup.resource, { method: 'POST', body: PING, headers: headers(text) });
       expect({ text, status: answer.status }).toEqual({ text, status: 401 });
     }
-    const log = world.gateway.log();
+    const log = setup.gateway.log();
     for (const secret of [token, refresh, refresh.split('.')[1] ?? token]) expect(log).not.toContain(secret);
   });
 

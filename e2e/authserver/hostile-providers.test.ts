@@ -5,22 +5,22 @@ import { claimsOf } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
 
 describeOnEachStorage('a user whose name contains half a character', (place) => {
-  let world: Arrangement;
+  let setup: Arrangement;
   beforeAll(async () => {
     const claims = { name: 'A\ud800', email: 'a\udfff@example.com', nick: 'x\ud800' };
     const options = { oidc: true, refresh: 'rotates', claims, slimIdToken: true } as const;
-    world = await arrange({ providers: [{ name: 'okta', kind: 'odd', options }], storage: place().fresh() });
+    setup = await arrange({ providers: [{ name: 'okta', kind: 'odd', options }], storage: place().fresh() });
   });
-  afterAll(() => world.close());
+  afterAll(() => setup.close());
 
   it('logs in repeatedly, and disturbs no other user', async () => {
-    const client = await world.client();
+    const client = await setup.client();
     for (let times = 0; times < 2; times += 1) {
       const tokens = await client.login({ user: 'alice' });
       expect(claimsOf(tokens.access_token)).toMatchObject({ name: 'A\ufffd', email: 'a\ufffd@example.com' });
       expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
     }
-    const status = await world.gateway.runtime.gateway.rooms.authServer?.status();
+    const status = await setup.gateway.runtime.gateway.rooms.authServer?.status();
     expect(Object.values(status?.secretsInUse ?? {})).toEqual([3]);
   });
 });
@@ -32,22 +32,22 @@ describe('groups of a provider under another claim', () => {
       'forbid(principal in Group::"contractors", action, resource);',
     ];
     const claims: Record<string, unknown> = {};
-    const world = await arrange({
+    const setup = await arrange({
       providers: [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', claims } }],
       config: { authz: { policies, groups_claim: 'realm_access.roles' } },
     });
     try {
-      const client = await world.client();
+      const client = await setup.client();
       for (const [roles, tools] of [
         [['staff'], ['okta_whoami']],
         [['staff', 'contractors'], []],
       ] as const) {
         claims.realm_access = { roles };
         const { access_token: token } = await client.login({ user: roles.join('-') });
-        expect(await toolNames(world.resource, token)).toEqual(tools);
+        expect(await toolNames(setup.resource, token)).toEqual(tools);
       }
     } finally {
-      await world.close();
+      await setup.close();
     }
   });
 });

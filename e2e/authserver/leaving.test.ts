@@ -22,11 +22,11 @@ describe('a refresh long after the last answer of the primary provider', () => {
     const time = setWallClock();
     const options = { oidc: true, refresh: 'rotates', expiresIn: 3_600, claims: { title: 'clerk' } } as const;
     const claims: Record<string, unknown> = options.claims;
-    const world = await start({ providers: [{ ...OKTA, options: { ...options, claims } }] });
-    const client = await world.client();
+    const setup = await start({ providers: [{ ...OKTA, options: { ...options, claims } }] });
+    const client = await setup.client();
     let tokens = await client.login({ user: 'alice' });
     tokens = tokensOf(await client.refresh(tokens.refresh_token));
-    const asked = () => world.providers.okta?.odd?.of('/userinfo').length ?? 0;
+    const asked = () => setup.providers.okta?.odd?.of('/userinfo').length ?? 0;
     const before = asked();
     claims.name = 'Alice Newname';
     time.forward(1.1 * HOUR);
@@ -37,8 +37,8 @@ describe('a refresh long after the last answer of the primary provider', () => {
 
   it('asks a real provider by a refresh if its access token does not give access to user-info', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [{ name: 'okta', kind: 'real' }] });
-    const client = await world.client();
+    const setup = await start({ providers: [{ name: 'okta', kind: 'real' }] });
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
     time.forward(1.1 * HOUR);
     const { status } = await client.refresh(tokens.refresh_token);
@@ -47,24 +47,24 @@ describe('a refresh long after the last answer of the primary provider', () => {
 
   it('ends the session and the browser login with invalid_grant if the provider answers invalid_grant', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [OKTA] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA] });
+    const [client, robot] = [await setup.client(), new Robot()];
     const tokens = await client.login({ user: 'alice' }, { robot });
-    world.providers.okta?.odd?.revoke('alice');
+    setup.providers.okta?.odd?.revoke('alice');
     time.forward(1.1 * HOUR);
     const refused = await client.refresh(tokens.refresh_token);
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
-    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(401);
+    expect((await callWhoami(setup.resource, tokens.access_token, 'okta')).status).toBe(401);
     const page = await robot.open(client.begin().url);
     expect(page.text).not.toContain('alice N.');
   });
 
   it('succeeds without the provider until 24 h after its last answer; then it gets 503, and no user is logged out', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [OKTA] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA] });
+    const client = await setup.client();
     let tokens = await client.login({ user: 'alice' });
-    const { odd } = world.providers.okta!;
+    const { odd } = setup.providers.okta!;
     odd?.setFault('token', 'fail');
     time.forward(2 * HOUR);
     tokens = tokensOf(await client.refresh(tokens.refresh_token));
@@ -80,10 +80,10 @@ describe('a refresh long after the last answer of the primary provider', () => {
 
   it('does not wait long for a hanging provider', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [OKTA] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA] });
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
-    world.providers.okta?.odd?.setFault('token', 'hang');
+    setup.providers.okta?.odd?.setFault('token', 'hang');
     time.forward(1.1 * HOUR);
     const started = performance.now();
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
@@ -94,10 +94,10 @@ describe('a refresh long after the last answer of the primary provider', () => {
 describe('a browser login', () => {
   it('ends after 12 hours: the primary provider is asked again', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [OKTA, { name: 'github', kind: 'odd', options: { refresh: 'none' } }] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA, { name: 'github', kind: 'odd', options: { refresh: 'none' } }] });
+    const [client, robot] = [await setup.client(), new Robot()];
     await client.login({ user: 'alice' }, { robot });
-    const visits = () => ['okta', 'github'].map((name) => world.providers[name]?.odd?.of('/authorize').length);
+    const visits = () => ['okta', 'github'].map((name) => setup.providers[name]?.odd?.of('/authorize').length);
     const before = visits();
     time.forward(11.9 * HOUR);
     await client.login({ user: 'alice' }, { robot });
@@ -112,8 +112,8 @@ describe('a browser login', () => {
 describe('a login', () => {
   it('ends if it is not refreshed for its lifespan', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [OKTA] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA] });
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
     time.forward(168 * HOUR + 1_000);
     const refused = await client.refresh(tokens.refresh_token);
@@ -122,8 +122,8 @@ describe('a login', () => {
 
   it('extends with use, and ends after 30 days in any case', async () => {
     const time = setWallClock();
-    const world = await start({ providers: [OKTA] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA] });
+    const client = await setup.client();
     let tokens = await client.login({ user: 'alice' });
     for (let day = 6; day < 30; day += 6) {
       time.forward(6 * 24 * HOUR);

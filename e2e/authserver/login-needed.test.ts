@@ -22,11 +22,11 @@ afterEach(async () => {
 
 /** Logs alice in, without the optional provider. */
 async function start(options: ArrangementOptions = {}) {
-  const world = closing(await arrange({ providers: [OKTA, GITHUB], ...options }));
-  const client = await world.client();
-  const checks = Object.fromEntries(Object.keys(world.providers).map((name) => [`link=${name}`, name === 'okta']));
+  const setup = closing(await arrange({ providers: [OKTA, GITHUB], ...options }));
+  const client = await setup.client();
+  const checks = Object.fromEntries(Object.keys(setup.providers).map((name) => [`link=${name}`, name === 'okta']));
   const { access_token: token } = await client.login({ user: 'alice', checks });
-  return { world, client, token, bearer: { authorization: `Bearer ${token}` } };
+  return { setup, client, token, bearer: { authorization: `Bearer ${token}` } };
 }
 
 /** Starts a backend that refuses requests without a token, so that the gateway knows nothing of it. */
@@ -58,8 +58,8 @@ const linkIn = (text: string) => /http\S+/.exec(text)?.[0] ?? '';
 
 describe('a call that needs a login, of a client with sessions', () => {
   it('gets -32042 if the client opens URLs, and a notification when the login is done', async () => {
-    const { world, client, bearer } = await start();
-    const session = await SessionClient.open(world.resource, bearer, OPENS_URLS);
+    const { setup, client, bearer } = await start();
+    const session = await SessionClient.open(setup.resource, bearer, OPENS_URLS);
     const stream = await session.stream();
     const { status, answer } = await session.call('github_whoami');
     expect(status).toBe(200);
@@ -84,8 +84,8 @@ describe('a call that needs a login, of a client with sessions', () => {
     ['declared forms only', { elicitation: {} }, '2025-11-25'],
     ['speaks a revision without URL mode', OPENS_URLS, '2025-06-18'],
   ])('gets an error result with the link at HTTP 200 if the client %s', async (_case, capabilities, revision) => {
-    const { world, bearer } = await start();
-    const session = await SessionClient.open(world.resource, bearer, capabilities, revision);
+    const { setup, bearer } = await start();
+    const session = await SessionClient.open(setup.resource, bearer, capabilities, revision);
     const { status, answer } = await session.call('github_whoami');
     expect(status).toBe(200);
     expect(answer.result?.isError).toBe(true);
@@ -93,8 +93,8 @@ describe('a call that needs a login, of a client with sessions', () => {
   });
 
   it('gets a JSON-RPC error with the link if it calls no tool', async () => {
-    const { world, bearer } = await start({ backends: [(await serveLocked()).backendFor('github')] });
-    const session = await SessionClient.open(world.resource, bearer);
+    const { setup, bearer } = await start({ backends: [(await serveLocked()).backendFor('github')] });
+    const session = await SessionClient.open(setup.resource, bearer);
     const { status, answer } = await session.request('prompts/get', { name: 'locked_review' });
     expect(status).toBe(200);
     expect(answer.error).toMatchObject({ code: -32603, data: { provider: 'github' } });
@@ -106,11 +106,11 @@ describe('a call that needs a login, of a client with sessions', () => {
     const backends = [(await serveLocked()).backendFor('github')];
     const config = { aggregation: { conflict_resolution: 'priority' } } as const;
     const clock = setWallClock();
-    const world = closing(await arrange({ providers: [OKTA, github], backends, config }));
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    const setup = closing(await arrange({ providers: [OKTA, github], backends, config }));
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    const session = await SessionClient.open(setup.resource, { authorization: `Bearer ${token}` });
     expect((await session.toolNames()).sort()).toEqual(['tool_0', 'whoami']);
-    world.providers.github?.odd?.revoke('alice');
+    setup.providers.github?.odd?.revoke('alice');
     clock.forward(2_000);
     expect(linkIn(textOf((await session.call('tool_0')).answer))).toMatch(LINK);
     expect((await session.toolNames()).sort()).toEqual(['connect_github', 'whoami']);
@@ -123,12 +123,12 @@ describe('a call that needs a login, of a client with sessions', () => {
     const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
     const { streams, backendFor } = await serveLocked();
     const clock = setWallClock();
-    const world = closing(await arrange({ providers: [OKTA, github], backends: [backendFor('github')] }));
-    const client = await world.client();
+    const setup = closing(await arrange({ providers: [OKTA, github], backends: [backendFor('github')] }));
+    const client = await setup.client();
     const { access_token: token } = await client.login({ user: 'alice' });
-    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    const session = await SessionClient.open(setup.resource, { authorization: `Bearer ${token}` });
     await session.toolNames();
-    world.providers.github?.odd?.endGrants('alice');
+    setup.providers.github?.odd?.endGrants('alice');
     clock.forward(2_000);
     const stream = await session.stream();
     await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
@@ -142,8 +142,8 @@ describe('a call that needs a login, of a client with sessions', () => {
   it('opens no session at the backend; initialize never fails, also with partial_failure_mode fail', async () => {
     const failure_handling = { partial_failure_mode: 'fail' } as const;
     const backends = [(await serveLocked()).backendFor('github')];
-    const { world, bearer } = await start({ backends, config: { operational: { failure_handling } } });
-    const session = await SessionClient.open(world.resource, bearer);
+    const { setup, bearer } = await start({ backends, config: { operational: { failure_handling } } });
+    const session = await SessionClient.open(setup.resource, bearer);
     expect(session.initialized.result?.capabilities).toMatchObject({ prompts: {}, resources: {} });
     expect((await session.toolNames()).sort()).toEqual(['connect_github', 'okta_whoami']);
     const { answer } = await session.request('prompts/list');
@@ -158,8 +158,8 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
   };
 
   it('asks for input if the client opens URLs, and returns the former request state of the backend', async () => {
-    const { world, bearer } = await start();
-    const { status, answer } = await call(world.resource, bearer, { requestState: 'of-the-backend' });
+    const { setup, bearer } = await start();
+    const { status, answer } = await call(setup.resource, bearer, { requestState: 'of-the-backend' });
     expect(status).toBe(200);
     expect(answer.result).toEqual({
       resultType: 'input_required',
@@ -178,18 +178,18 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
   });
 
   it('continues as soon as the login is done if the client waits for it', async () => {
-    const { world, client, token, bearer } = await start();
+    const { setup, client, token, bearer } = await start();
     const inputResponses = { vmcp_connect_github: { action: 'accept' } };
-    const waiting = call(world.resource, bearer, { inputResponses });
+    const waiting = call(setup.resource, bearer, { inputResponses });
     await linkAll(client);
     const { answer } = await waiting;
     expect(answer.result).toMatchObject({ resultType: 'complete', structuredContent: expect.anything() });
-    expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
+    expect(accountAt(setup.providers.github!, await whoIs(setup.resource, token, 'github'))).toBe('alice');
   });
 
   it('gets an error result when the user declines, and asks no more', async () => {
-    const { world, bearer } = await start();
-    const { answer } = await call(world.resource, bearer, {
+    const { setup, bearer } = await start();
+    const { answer } = await call(setup.resource, bearer, {
       inputResponses: { vmcp_connect_github: { action: 'decline' } },
     });
     expect(answer.result).toMatchObject({ resultType: 'complete', isError: true });
@@ -198,8 +198,8 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
   });
 
   it('gets an error result with the link for any other client', async () => {
-    const { world, token } = await start();
-    const { answer } = await callWhoami(world.resource, token, 'github');
+    const { setup, token } = await start();
+    const { answer } = await callWhoami(setup.resource, token, 'github');
     expect(answer.result).toMatchObject({ resultType: 'complete', isError: true });
     expect(linkIn(textOf(answer))).toMatch(LINK);
   });
@@ -207,8 +207,8 @@ describe('a call that needs a login, of a client of revision 2026-07-28', () => 
 
 describe('the tool that leads to a login', () => {
   it('gives the link to clients that only show text, and says when no login is needed', async () => {
-    const { world, client, bearer } = await start();
-    const session = await SessionClient.open(world.resource, bearer);
+    const { setup, client, bearer } = await start();
+    const session = await SessionClient.open(setup.resource, bearer);
     const { answer } = await session.call('connect_github');
     expect(answer.result?.isError).toBe(false);
     expect(linkIn(textOf(answer))).toMatch(LINK);
@@ -219,11 +219,11 @@ describe('the tool that leads to a login', () => {
 
   it('appears once for all backends of its provider, and not for users with that login', async () => {
     const backends = [(await serveLocked()).backendFor('github', 'issues')];
-    const { world, client, token } = await start({ backends });
-    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+    const { setup, client, token } = await start({ backends });
+    expect(await toolNames(setup.resource, token)).toEqual(['connect_github', 'okta_whoami']);
     const { access_token: bob } = await client.login({ user: 'bob' });
-    expect(await toolNames(world.resource, bob)).toEqual(['github_whoami', 'issues_tool_0', 'okta_whoami']);
-    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+    expect(await toolNames(setup.resource, bob)).toEqual(['github_whoami', 'issues_tool_0', 'okta_whoami']);
+    expect(await toolNames(setup.resource, token)).toEqual(['connect_github', 'okta_whoami']);
   });
 
   it.each([
@@ -240,9 +240,9 @@ describe('the tool that leads to a login', () => {
     ],
     ['let nobody do anything', [], false],
   ])('obeys policies that %s', async (_case, policies, isShown) => {
-    const { world, token, bearer } = await start({ config: { authz: { policies } } });
-    expect((await toolNames(world.resource, token)).includes('connect_github')).toBe(isShown);
-    const session = await SessionClient.open(world.resource, bearer);
+    const { setup, token, bearer } = await start({ config: { authz: { policies } } });
+    expect((await toolNames(setup.resource, token)).includes('connect_github')).toBe(isShown);
+    const session = await SessionClient.open(setup.resource, bearer);
     const { answer } = await session.call('connect_github');
     if (isShown) expect(linkIn(textOf(answer))).toMatch(LINK);
     else expect(answer.error).toEqual((await session.call('no_such_tool')).answer.error);
@@ -264,19 +264,19 @@ describe('the tool that leads to a login', () => {
       }),
     );
     const backends = [{ name: 'connect', transport: 'streamable-http' as const, url: rival.url }];
-    const { world, client, bearer } = await start({ backends });
-    const session = await SessionClient.open(world.resource, bearer);
+    const { setup, client, bearer } = await start({ backends });
+    const session = await SessionClient.open(setup.resource, bearer);
     expect((await session.toolNames()).sort()).toEqual(['connect_github', 'okta_whoami']);
     expect(linkIn(textOf((await session.call('connect_github')).answer))).toMatch(LINK);
     const { access_token: all } = await linkAll(client);
-    expect(await toolNames(world.resource, all)).toEqual(['github_whoami', 'okta_whoami']);
-    expect(await statusOf(world.gateway.runtime.address.privatePort)).toMatch(/connect_github: github of connect/);
+    expect(await toolNames(setup.resource, all)).toEqual(['github_whoami', 'okta_whoami']);
+    expect(await statusOf(setup.gateway.runtime.address.privatePort)).toMatch(/connect_github: github of connect/);
   });
 
   it('has a name within the limit of names', async () => {
     const name = `github-${'x'.repeat(50)}`;
-    const { world, token } = await start({ providers: [OKTA, { ...GITHUB, name }] });
-    const [tool = ''] = await toolNames(world.resource, token);
+    const { setup, token } = await start({ providers: [OKTA, { ...GITHUB, name }] });
+    const [tool = ''] = await toolNames(setup.resource, token);
     expect(tool).toMatch(/^connect_github-x+_[0-9a-f]{8}$/);
     expect(tool).toHaveLength(60);
   });
@@ -290,13 +290,13 @@ describe('a probe of a backend with users’ own credentials', () => {
   it('sends no credential, takes a 401 as a healthy answer, and counts tools after a user has listed them', async () => {
     const { seen, backendFor } = await serveLocked(3);
     const backends = [backendFor('okta')];
-    const world = closing(await arrange({ providers: [OKTA], backends }));
-    const backend = () => world.gateway.runtime.gateway.rooms.backends.get('locked')!.health;
+    const setup = closing(await arrange({ providers: [OKTA], backends }));
+    const backend = () => setup.gateway.runtime.gateway.rooms.backends.get('locked')!.health;
     expect(backend()).toMatchObject({ phase: 'ready', tools: null });
     expect(seen.length).toBeGreaterThan(0);
     expect(seen.every((one) => one === undefined)).toBe(true);
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    expect(await toolNames(world.resource, token)).toContain('locked_tool_2');
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    expect(await toolNames(setup.resource, token)).toContain('locked_tool_2');
     expect(backend()).toMatchObject({ phase: 'ready', tools: 3 });
   });
 
@@ -305,7 +305,7 @@ describe('a probe of a backend with users’ own credentials', () => {
     await gone.close();
     const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;
     const backends = [{ name: 'gone', transport: 'streamable-http' as const, url: gone.url, auth }];
-    const world = closing(await arrange({ providers: [OKTA], backends }));
-    expect(world.gateway.runtime.gateway.rooms.backends.get('gone')?.health.phase).toBe('unavailable');
+    const setup = closing(await arrange({ providers: [OKTA], backends }));
+    expect(setup.gateway.runtime.gateway.rooms.backends.get('gone')?.health.phase).toBe('unavailable');
   });
 });

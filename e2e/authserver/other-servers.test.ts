@@ -9,23 +9,23 @@ const ITSELF = { namespace: 'e2e', name: 'gateway', uid: 'e2e' };
 describeOnEachStorage(
   'the stored data of a server',
   (place) => {
-    let world: Arrangement;
+    let setup: Arrangement;
     beforeAll(async () => {
-      world = await arrange({ config: { server: ITSELF }, storage: place().fresh() });
+      setup = await arrange({ config: { server: ITSELF }, storage: place().fresh() });
     });
-    afterAll(() => world.close());
+    afterAll(() => setup.close());
 
     it.each([['namespace'], ['name'], ['uid']] as const)(
       'opens for no server with another %s, even with the same storage and secrets',
       async (part) => {
-        const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-        expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
-        await world.restart({ server: { ...ITSELF, [part]: 'another' } });
-        const reply = await callWhoami(world.resource, token, 'okta');
+        const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+        expect(accountAt(setup.providers.okta!, await whoIs(setup.resource, token, 'okta'))).toBe('alice');
+        await setup.restart({ server: { ...ITSELF, [part]: 'another' } });
+        const reply = await callWhoami(setup.resource, token, 'okta');
         expect(reply.answer.result?.structuredContent).toBeUndefined();
         expect(reply.text).toContain('/connections/link?ticket=');
-        await world.restart({ server: ITSELF });
-        expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
+        await setup.restart({ server: ITSELF });
+        expect(accountAt(setup.providers.okta!, await whoIs(setup.resource, token, 'okta'))).toBe('alice');
       },
     );
   },

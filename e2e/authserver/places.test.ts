@@ -18,11 +18,11 @@ const urlsIn = (document: Document) =>
 
 describe('an issuer with a path, and another base for browsers', () => {
   it('appear in all documents, tokens and redirects, at any address', async () => {
-    const world = closing(await arrange());
-    const { origin } = world;
+    const setup = closing(await arrange());
+    const { origin } = setup;
     const [issuer, base] = [`${origin}/tenant/a`, `${origin.replace('127.0.0.1', 'localhost')}/login`];
-    const { embedded_auth_server_config: server, incoming } = world.configOf();
-    await world.restart({
+    const { embedded_auth_server_config: server, incoming } = setup.configOf();
+    await setup.restart({
       incoming: { ...incoming, issuer } as typeof incoming,
       embedded_auth_server_config: { ...server!, issuer, authorization_endpoint_base_url: base },
     });
@@ -44,11 +44,11 @@ describe('an issuer with a path, and another base for browsers', () => {
     const robot = new Robot();
     const back = await robot.login(begun.url.replace(issuer, base), { user: 'alice' });
     expect(back.searchParams.get('iss')).toBe(issuer);
-    const redirectUri = world.providers.okta?.odd?.of('/authorize')[0]?.query.get('redirect_uri');
+    const redirectUri = setup.providers.okta?.odd?.of('/authorize')[0]?.query.get('redirect_uri');
     expect(redirectUri).toBe(`${base}/oauth/callback/okta`);
     const tokens = tokensOf(await client.redeem({ ...begun, code: back.searchParams.get('code') ?? '' }));
     expect(claimsOf(tokens.access_token).iss).toBe(issuer);
-    expect(accountAt(world.providers.okta!, await whoIs(world.resource, tokens.access_token, 'okta'))).toBe('alice');
+    expect(accountAt(setup.providers.okta!, await whoIs(setup.resource, tokens.access_token, 'okta'))).toBe('alice');
     expect((await robot.open(`${base}/connections`)).text).toContain('alice');
   });
 });
@@ -62,10 +62,10 @@ describe('an issuer over TLS', () => {
     // Node's built-in fetch has a separate dispatcher.
     const fetches = jest.spyOn(globalThis, 'fetch').mockImplementation(fetchByUndici as unknown as typeof fetch);
     try {
-      const world = closing(await arrange({ tls }));
-      const document = await read(`${world.origin}/.well-known/oauth-authorization-server`);
+      const setup = closing(await arrange({ tls }));
+      const document = await read(`${setup.origin}/.well-known/oauth-authorization-server`);
       for (const url of urlsIn(document)) expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+/);
-      const [client, robot] = [await world.client(), new Robot()];
+      const [client, robot] = [await setup.client(), new Robot()];
       const { headers } = await robot.open(client.begin().url);
       const [cookie] = [headers['set-cookie'] ?? []].flat();
       expect(cookie).toMatch(

@@ -13,7 +13,7 @@ const UPSTREAM_LIFESPAN = 2;
 
 describeWithRedis('two processes on one Redis', () => {
   let redis: RedisServer;
-  let world: ProcessArrangement;
+  let setup: ProcessArrangement;
   let clients: readonly OAuthClient[];
   let endpoints: readonly string[];
   let people = 0;
@@ -24,24 +24,24 @@ describeWithRedis('two processes on one Redis', () => {
 
   beforeAll(async () => {
     redis = await startRedis();
-    world = await arrangeProcesses({
+    setup = await arrangeProcesses({
       replicas: 2,
       providers: [
         { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: UPSTREAM_LIFESPAN } },
       ],
       storage: { type: 'redis', redis: { addr: redis.address, key_prefix: 'vmcp:' } },
     });
-    const client = await world.client();
-    endpoints = world.processes.map(({ url }) => url);
+    const client = await setup.client();
+    endpoints = setup.processes.map(({ url }) => url);
     clients = endpoints.map((url) => client.at(new URL(url).origin));
   });
   afterAll(async () => {
-    await world.close();
+    await setup.close();
     await redis.stop();
   });
 
   it('renew an upstream token once for sixty parallel calls at its end', async () => {
-    const [person, odd] = [someone(), world.providers.okta!.odd!];
+    const [person, odd] = [someone(), setup.providers.okta!.odd!];
     const { access_token: token } = await inTurn(clients, 0).login(person);
     const refreshes = () => odd.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
     await many(2, (nr) => whoIs(inTurn(endpoints, nr), token, 'okta'));
@@ -50,7 +50,7 @@ describeWithRedis('two processes on one Redis', () => {
     const before = refreshes();
     const callers = await many(60, (nr) => whoIs(inTurn(endpoints, nr), token, 'okta'));
     expect(refreshes() - before).toBe(1);
-    for (const caller of callers) expect(accountAt(world.providers.okta!, caller)).toBe(person.user);
+    for (const caller of callers) expect(accountAt(setup.providers.okta!, caller)).toBe(person.user);
   });
 
   it('give twenty parallel refreshes one successor', async () => {
@@ -84,11 +84,11 @@ describeWithRedis('two processes on one Redis', () => {
   it('lose no login when one of them is killed', async () => {
     const person = someone();
     const tokens = await inTurn(clients, 0).login(person);
-    process.kill(world.processes[0]!.pid, 'SIGKILL');
-    await world.processes[0]!.ended;
+    process.kill(setup.processes[0]!.pid, 'SIGKILL');
+    await setup.processes[0]!.ended;
     const next = tokensOf(await inTurn(clients, 1).refresh(tokens.refresh_token));
     for (const { access_token: token } of [tokens, next]) {
-      expect(accountAt(world.providers.okta!, await whoIs(inTurn(endpoints, 1), token, 'okta'))).toBe(person.user);
+      expect(accountAt(setup.providers.okta!, await whoIs(inTurn(endpoints, 1), token, 'okta'))).toBe(person.user);
     }
   });
 });

@@ -11,16 +11,16 @@ const CHAIN: readonly ProviderSpec[] = [
 ];
 const [GITHUB] = CHAIN;
 
-let world: Arrangement;
+let setup: Arrangement;
 let client: OAuthClient;
 beforeAll(async () => {
-  world = await arrange({ providers: CHAIN });
-  client = await world.client();
+  setup = await arrange({ providers: CHAIN });
+  client = await setup.client();
 });
-afterAll(() => world.close());
+afterAll(() => setup.close());
 
 const visits = (name: string) =>
-  world.providers[name]!.odd!.of('/authorize').filter(({ method }) => method === 'GET').length;
+  setup.providers[name]!.odd!.of('/authorize').filter(({ method }) => method === 'GET').length;
 let people = 0;
 const someone = () => ({ user: `person-${++people}` });
 
@@ -36,7 +36,7 @@ describe('an ID token of the second provider of three', () => {
     'shared-secret',
     'foreign-key',
   ] as const)('ends the login if it is invalid (%s), and stores nothing', async (fault) => {
-    const okta = world.providers.okta!.odd!;
+    const okta = setup.providers.okta!.odd!;
     const person = someone();
     okta.setIdTokenFault(fault);
     const { back, state } = await client.authorize(person);
@@ -45,7 +45,7 @@ describe('an ID token of the second provider of three', () => {
       error: 'server_error',
       error_description: expect.any(String),
       state,
-      iss: world.origin,
+      iss: setup.origin,
     });
     expect(visits('slack')).toBe(people - 1);
     const before = ['github', 'okta', 'slack'].map(visits);
@@ -58,13 +58,13 @@ describe('the token endpoint of the second provider of three', () => {
   it.each(['fail', 'html', 'huge', 'redirect', 'unknown-client'] as const)(
     "ends the login with the server's own error, without content of its odd answer (%s)",
     async (fault) => {
-      const okta = world.providers.okta!.odd!;
+      const okta = setup.providers.okta!.odd!;
       okta.setFault('token', fault);
       const { back } = await client.authorize(someone());
       okta.setFault('token', undefined);
       expect(back.searchParams.get('error')).toMatch(/^(server_error|temporarily_unavailable)$/);
       expect(back.href).not.toContain('secret-detail');
-      expect(world.gateway.log()).not.toContain('secret-detail');
+      expect(setup.gateway.log()).not.toContain('secret-detail');
     },
   );
 });
@@ -104,11 +104,11 @@ describe('a provider', () => {
     const before = (url: URL) => url.pathname.startsWith('/oauth/callback/');
     const { next } = await robot.walk(client.begin().url, someone(), { before });
     const swapped = new URL(next!.href.replace(`/callback/${GITHUB!.name}`, '/callback/okta'));
-    const tokenRequests = world.providers.okta!.odd!.of('/token').length;
+    const tokenRequests = setup.providers.okta!.odd!.of('/token').length;
     const page = await robot.open(swapped);
     expect(page.status).toBe(400);
-    expect(world.providers.okta!.odd!.of('/token')).toHaveLength(tokenRequests);
+    expect(setup.providers.okta!.odd!.of('/token')).toHaveLength(tokenRequests);
     // The wrong callback did not consume the login.
-    expect((await robot.open(next!, { before: () => true })).next?.host).toBe(world.providers.okta!.host);
+    expect((await robot.open(next!, { before: () => true })).next?.host).toBe(setup.providers.okta!.host);
   });
 });

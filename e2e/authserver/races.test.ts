@@ -21,7 +21,7 @@ async function together<A, B>(times: number, one: () => Promise<A>, other: () =>
 }
 
 describeOnEachStorage('a pair or group of parallel requests', (place) => {
-  let world: Arrangement;
+  let setup: Arrangement;
   let client: OAuthClient;
   let clock: WallClock;
   let people = 0;
@@ -36,22 +36,22 @@ describeOnEachStorage('a pair or group of parallel requests', (place) => {
       { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } },
       { name: 'github', kind: 'odd', options: { refresh: 'rotates', expiresIn: 1, before } },
     ] as const;
-    world = await arrange({ providers, storage: place().fresh() });
-    client = await world.client();
+    setup = await arrange({ providers, storage: place().fresh() });
+    client = await setup.client();
   });
   afterAll(async () => {
     jest.restoreAllMocks();
-    await world.close();
+    await setup.close();
   });
 
   const isOver = async (accessToken: string, refreshTokens: readonly string[]) => {
     for (const token of refreshTokens) expect((await client.refresh(token)).body.error).toBe('invalid_grant');
-    expect((await callWhoami(world.resource, accessToken, 'github')).status).toBe(401);
+    expect((await callWhoami(setup.resource, accessToken, 'github')).status).toBe(401);
   };
 
   /** Presses a button of the connections page. Returns a function that confirms it. */
   async function press(robot: Robot, action: string, provider?: string): Promise<() => Promise<Page>> {
-    const page = await robot.open(`${world.origin}/connections`);
+    const page = await robot.open(`${setup.origin}/connections`);
     const form = page.forms.find(({ fields }) =>
       Object.entries({ action, ...(provider && { provider }) }).every(([name, value]) =>
         fields.some((field) => field.name === name && field.value === value),
@@ -93,14 +93,14 @@ describeOnEachStorage('a pair or group of parallel requests', (place) => {
         const next = came.status === 200 ? tokensOf(came) : tokens;
         await isOver(next.access_token, [next.refresh_token]);
       }
-      expect((await robot.open(`${world.origin}/connections`)).text).toContain('Sign in to see your connections');
+      expect((await robot.open(`${setup.origin}/connections`)).text).toContain('Sign in to see your connections');
     }
   });
 
   it('begins one login: ten copies of one consent form', async () => {
     const robot = new Robot();
     const consent = await robot.open(client.begin().url);
-    const before = (url: URL) => url.host === world.providers.okta?.host;
+    const before = (url: URL) => url.host === setup.providers.okta?.host;
     const pages = await Promise.all(Array.from({ length: 10 }, () => robot.submit(consent, {}, { before })));
     expect(new Set(pages.map(({ next }) => next?.href))).toEqual(new Set([expect.any(String)]));
   });
@@ -109,9 +109,9 @@ describeOnEachStorage('a pair or group of parallel requests', (place) => {
     const [person, robot] = [someone(), new Robot()];
     const callback = (url: URL) => url.pathname === '/oauth/callback/okta';
     const { next } = await robot.walk(client.begin().url, person, { before: callback });
-    const asked = () => world.providers.okta?.odd?.of('/token').length ?? 0;
+    const asked = () => setup.providers.okta?.odd?.of('/token').length ?? 0;
     const askedBefore = asked();
-    const before = (url: URL) => url.host === world.providers.github?.host;
+    const before = (url: URL) => url.host === setup.providers.github?.host;
     const pages = await Promise.all(Array.from({ length: 10 }, () => robot.open(next!, { before })));
     expect(new Set(pages.map((page) => page.next?.href))).toEqual(new Set([expect.any(String)]));
     expect(asked() - askedBefore).toBe(1);
@@ -122,10 +122,10 @@ describeOnEachStorage('a pair or group of parallel requests', (place) => {
       const robot = new Robot();
       const tokens = await client.login(someone(), { robot });
       const unlink = await press(robot, 'unlink', 'github');
-      return { robot, tokens, unlink, call: () => callWhoami(world.resource, tokens.access_token, 'github') };
+      return { robot, tokens, unlink, call: () => callWhoami(setup.resource, tokens.access_token, 'github') };
     };
     const isUnlinked = async ({ robot, tokens }: Awaited<ReturnType<typeof begin>>) => {
-      const page = await robot.open(`${world.origin}/connections`);
+      const page = await robot.open(`${setup.origin}/connections`);
       expect(page.forms.filter(({ fields }) => fields.some(({ value }) => value === 'unlink'))).toHaveLength(1);
       expect((await client.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
     };
@@ -138,7 +138,7 @@ describeOnEachStorage('a pair or group of parallel requests', (place) => {
       await isUnlinked(one);
     }
     // Once more, with the provider's answer after the unlinking.
-    const renewals = () => world.providers.github?.odd?.of('/token').filter(isRenewal).length ?? 0;
+    const renewals = () => setup.providers.github?.odd?.of('/token').filter(isRenewal).length ?? 0;
     const former = renewals();
     const { promise, resolve } = Promise.withResolvers<undefined>();
     answering = promise;

@@ -6,11 +6,11 @@ import { OAuthClient, postJson, register } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
 
 describe('the registration endpoint', () => {
-  let world: Arrangement;
+  let setup: Arrangement;
   beforeAll(async () => {
-    world = await arrange({ authServer: { cimd: { enabled: true } } });
+    setup = await arrange({ authServer: { cimd: { enabled: true } } });
   });
-  afterAll(() => world.close());
+  afterAll(() => setup.close());
 
   it.each([
     'javascript:alert(1)',
@@ -25,7 +25,7 @@ describe('the registration endpoint', () => {
     'not a url',
     '',
   ])('refuses the redirect URI %j', async (uri) => {
-    const { status, body } = await register(world.origin, { redirect_uris: [uri] });
+    const { status, body } = await register(setup.origin, { redirect_uris: [uri] });
     expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_redirect_uri' });
   });
 
@@ -38,12 +38,12 @@ describe('the registration endpoint', () => {
       [`https://app.example/${'x'.repeat(2_048)}`],
       'https://app.example',
     ]) {
-      expect((await register(world.origin, { redirect_uris })).status).toBe(400);
+      expect((await register(setup.origin, { redirect_uris })).status).toBe(400);
     }
   });
 
   it('refuses a body that is no JSON, no object, or too large', async () => {
-    const url = `${world.origin}/oauth/register`;
+    const url = `${setup.origin}/oauth/register`;
     for (const body of ['{', '[]', '1', 'null']) expect((await postJson(url, body)).status).toBe(400);
     const { status } = await postJson(url, {
       redirect_uris: ['https://app.example'],
@@ -54,7 +54,7 @@ describe('the registration endpoint', () => {
 
   it('accepts registrations as real clients send them, and substitutes unsupported values', async () => {
     const uris = ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect', 'cursor://anysphere.cursor-mcp/oauth'];
-    const { status, body } = await register(world.origin, {
+    const { status, body } = await register(setup.origin, {
       redirect_uris: uris,
       token_endpoint_auth_method: 'client_secret_basic',
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
@@ -78,17 +78,17 @@ describe('the registration endpoint', () => {
 describe('the URL of a client metadata document', () => {
   let asked = 0;
   let server: Server;
-  let world: Arrangement;
+  let setup: Arrangement;
   beforeAll(async () => {
     server = createServer((_request, response) => {
       asked += 1;
       response.end('{}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    world = await arrange({ authServer: { cimd: { enabled: true } } });
+    setup = await arrange({ authServer: { cimd: { enabled: true } } });
   });
   afterAll(async () => {
-    await world.close();
+    await setup.close();
     await new Promise((resolve) => server.close(resolve));
   });
 
@@ -103,7 +103,7 @@ describe('the URL of a client metadata document', () => {
     ['a host without a path', () => 'https://app.example'],
   ])('gets an error page in time, without a redirect or a request, at %s', async (_name, urlOf) => {
     const before = asked;
-    const begun = new OAuthClient(world.origin, urlOf((server.address() as AddressInfo).port)).begin();
+    const begun = new OAuthClient(setup.origin, urlOf((server.address() as AddressInfo).port)).begin();
     const started = performance.now();
     const answer = await fetch(begun.url, { redirect: 'manual', signal: AbortSignal.timeout(60_000) });
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
@@ -118,7 +118,7 @@ describe('the URL of a client metadata document', () => {
     const metadata = async (origin: string) =>
       (await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()) as Record<string, unknown>;
     const without = await arrange();
-    expect((await metadata(world.origin)).client_id_metadata_document_supported).toBe(true);
+    expect((await metadata(setup.origin)).client_id_metadata_document_supported).toBe(true);
     expect(await metadata(without.origin)).not.toHaveProperty('client_id_metadata_document_supported');
     await without.close();
   });
@@ -126,13 +126,13 @@ describe('the URL of a client metadata document', () => {
 
 describeOnEachStorage('a flood of registrations', (place) => {
   it('gets 429, and removes no client', async () => {
-    const world = await arrange({
+    const setup = await arrange({
       storage: place().fresh(),
       authServer: { limits: { registrations_per_minute: 5, clients: 100 } },
     });
     try {
-      const client = await world.client();
-      const answers = await Promise.all(Array.from({ length: 30 }, () => register(world.origin)));
+      const client = await setup.client();
+      const answers = await Promise.all(Array.from({ length: 30 }, () => register(setup.origin)));
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
       const refused = answers.filter(({ status }) => status !== 201);
       for (const { status, headers } of refused) {
@@ -143,7 +143,7 @@ describeOnEachStorage('a flood of registrations', (place) => {
       const forwarded = await Promise.all(
         Array.from({ length: 60 }, (_, index) =>
           postJson(
-            `${world.origin}/oauth/register`,
+            `${setup.origin}/oauth/register`,
             { redirect_uris: ['https://app.example/callback'] },
             { 'x-forwarded-for': `203.0.113.${index}` },
           ),
@@ -154,22 +154,22 @@ describeOnEachStorage('a flood of registrations', (place) => {
       expect(forwarded.filter(({ status }) => status === 429)).toHaveLength(60 - taken);
       expect((await client.login({ user: 'alice' })).access_token).toBeTruthy();
     } finally {
-      await world.close();
+      await setup.close();
     }
   });
 
   it('gets 503 at the limit of clients, and existing clients continue', async () => {
-    const world = await arrange({
+    const setup = await arrange({
       storage: place().fresh(),
       authServer: { limits: { registrations_per_minute: 1_000, clients: 3 } },
     });
     try {
-      const clients = [await world.client(), await world.client(), await world.client()];
-      const { status, body } = await register(world.origin);
+      const clients = [await setup.client(), await setup.client(), await setup.client()];
+      const { status, body } = await register(setup.origin);
       expect({ status, error: body.error }).toEqual({ status: 503, error: 'temporarily_unavailable' });
       for (const client of clients) expect((await client.login({ user: 'alice' })).access_token).toBeTruthy();
     } finally {
-      await world.close();
+      await setup.close();
     }
   });
 });

@@ -27,11 +27,11 @@ const accountsOf = async ({ resource, providers }: Arrangement, token: string) =
   );
 
 /** Returns the configuration of signing keys and secrets by their numbers, the active one first. */
-function listed(world: Arrangement, serials: readonly number[]) {
-  const { folder } = world;
-  const config = world.configOf();
+function listed(setup: Arrangement, serials: readonly number[]) {
+  const { folder } = setup;
+  const config = setup.configOf();
   const [first = 1, ...others] = serials;
-  return world.configOf({
+  return setup.configOf({
     embedded_auth_server_config: {
       ...config.embedded_auth_server_config!,
       signing_key_config: {
@@ -58,83 +58,83 @@ describeOnEachStorage(
   'a restart with a storage',
   (place) => {
     it('logs no user out: access token, refresh, upstream tokens, browser login and consent stay valid', async () => {
-      const world = await start({ storage: place().fresh() });
-      const [client, robot] = [await world.client(), new Robot()];
+      const setup = await start({ storage: place().fresh() });
+      const [client, robot] = [await setup.client(), new Robot()];
       const tokens = await client.login({ user: 'alice' }, { robot });
-      await world.restart();
-      expect(await accountsOf(world, tokens.access_token)).toEqual(['alice', 'alice']);
+      await setup.restart();
+      expect(await accountsOf(setup, tokens.access_token)).toEqual(['alice', 'alice']);
       const next = tokensOf(await client.refresh(tokens.refresh_token));
-      expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
+      expect(await accountsOf(setup, next.access_token)).toEqual(['alice', 'alice']);
       const begun = client.begin();
       const page = await robot.open(begun.url, { before: isRedirectOf(begun.url) });
       expect(page.next?.searchParams.get('code')).toBeTruthy();
     });
 
     it('continues a login from its current step, and from its code', async () => {
-      const world = await start({ storage: place().fresh() });
-      const [client, robot] = [await world.client(), new Robot()];
+      const setup = await start({ storage: place().fresh() });
+      const [client, robot] = [await setup.client(), new Robot()];
       const begun = client.begin();
-      const at = ({ url }: { url: URL }) => url.host === world.providers.github?.host;
+      const at = ({ url }: { url: URL }) => url.host === setup.providers.github?.host;
       const page = await robot.walk(begun.url, { user: 'alice' }, { at });
-      await world.restart();
+      await setup.restart();
       const end = await robot.walk(page, { user: 'alice' }, { before: isRedirectOf(begun.url) });
-      await world.restart();
+      await setup.restart();
       const code = end.next?.searchParams.get('code') ?? '';
       const tokens = tokensOf(await client.redeem({ ...begun, code }));
-      expect(await accountsOf(world, tokens.access_token)).toEqual(['alice', 'alice']);
+      expect(await accountsOf(setup, tokens.access_token)).toEqual(['alice', 'alice']);
     });
 
     it('loses no login to new keys and secrets, added at run time and then used alone', async () => {
       const clock = setWallClock();
-      const world = await start({ storage: place().fresh() });
-      const client = await world.client();
+      const setup = await start({ storage: place().fresh() });
+      const client = await setup.client();
       const { refresh_token: first, access_token: token } = await client.login({ user: 'alice' });
-      const before = await statusOf(world);
-      await writeKeys(world.folder, 2);
-      const withListen = { listen: { port: Number(new URL(world.origin).port), private_port: 0 } };
-      await world.gateway.reconfigure({ ...listed(world, [2, 1]), ...withListen });
+      const before = await statusOf(setup);
+      await writeKeys(setup.folder, 2);
+      const withListen = { listen: { port: Number(new URL(setup.origin).port), private_port: 0 } };
+      await setup.gateway.reconfigure({ ...listed(setup, [2, 1]), ...withListen });
       // The server publishes and accepts the new key at once. It signs with it when all replicas know it.
-      expect((await statusOf(world)).signing_keys).toMatchObject({ signing: before.signing_keys.signing });
-      expect((await statusOf(world)).secrets.making).toBe(before.secrets.making);
+      expect((await statusOf(setup)).signing_keys).toMatchObject({ signing: before.signing_keys.signing });
+      expect((await statusOf(setup)).secrets.making).toBe(before.secrets.making);
       clock.forward(121_000);
-      const now = await statusOf(world);
+      const now = await statusOf(setup);
       expect(now.signing_keys.signing).not.toBe(before.signing_keys.signing);
       expect(now.secrets.making).not.toBe(before.secrets.making);
-      expect((await callWhoami(world.resource, token, 'okta')).status).toBe(200);
+      expect((await callWhoami(setup.resource, token, 'okta')).status).toBe(200);
       const second = tokensOf(await client.refresh(first));
-      expect(await accountsOf(world, second.access_token)).toEqual(['alice', 'alice']);
+      expect(await accountsOf(setup, second.access_token)).toEqual(['alice', 'alice']);
       clock.forward(31_000);
-      expect((await statusOf(world)).secrets_in_use[before.secrets.making] ?? 0).toBe(0);
-      await world.gateway.reconfigure({ ...listed(world, [2]), ...withListen });
-      expect(await accountsOf(world, second.access_token)).toEqual(['alice', 'alice']);
+      expect((await statusOf(setup)).secrets_in_use[before.secrets.making] ?? 0).toBe(0);
+      await setup.gateway.reconfigure({ ...listed(setup, [2]), ...withListen });
+      expect(await accountsOf(setup, second.access_token)).toEqual(['alice', 'alice']);
       expect((await client.refresh(second.refresh_token)).status).toBe(200);
     });
 
     it('becomes unnecessary after new content of the key files, which applies at run time', async () => {
-      const world = await start({ storage: place().fresh() });
-      const before = await statusOf(world);
-      await writeKeys(world.folder, 1);
-      for (let tries = 0; tries < 100 && (await statusOf(world)).secrets.making === before.secrets.making; tries++) {
+      const setup = await start({ storage: place().fresh() });
+      const before = await statusOf(setup);
+      await writeKeys(setup.folder, 1);
+      for (let tries = 0; tries < 100 && (await statusOf(setup)).secrets.making === before.secrets.making; tries++) {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      const after = await statusOf(world);
+      const after = await statusOf(setup);
       // No former key is left, so the new ones are active at once.
       expect(after.secrets.making).not.toBe(before.secrets.making);
       expect(after.signing_keys.signing).not.toBe(before.signing_keys.signing);
-      expect((await (await world.client()).login({ user: 'alice' })).access_token).toBeTruthy();
+      expect((await (await setup.client()).login({ user: 'alice' })).access_token).toBeTruthy();
     });
 
     it('refuses all tokens without persistent keys, with errors after which clients log in again', async () => {
-      const world = await start({ storage: place().fresh(), keys: 'ephemeral' });
-      const client = await world.client();
+      const setup = await start({ storage: place().fresh(), keys: 'ephemeral' });
+      const client = await setup.client();
       const tokens = await client.login({ user: 'alice' });
-      await world.restart();
-      const call = await callWhoami(world.resource, tokens.access_token, 'okta');
+      await setup.restart();
+      const call = await callWhoami(setup.resource, tokens.access_token, 'okta');
       expect(call.status).toBe(401);
       expect(call.headers['www-authenticate']).toContain('invalid_token');
       expect(shortOf(await client.refresh(tokens.refresh_token))).toEqual({ status: 400, error: 'invalid_grant' });
       const next = await client.login({ user: 'alice' });
-      expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
+      expect(await accountsOf(setup, next.access_token)).toEqual(['alice', 'alice']);
     });
   },
   ['sqlite', 'redis'],
@@ -142,25 +142,25 @@ describeOnEachStorage(
 
 describe('a restart without a storage', () => {
   it('removes clients, which get 401 invalid_client, register again, and log in', async () => {
-    const world = await start({});
-    const client = await world.client();
+    const setup = await start({});
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
-    await world.restart();
-    const call = await callWhoami(world.resource, tokens.access_token, 'okta');
+    await setup.restart();
+    const call = await callWhoami(setup.resource, tokens.access_token, 'okta');
     expect(call.status).toBe(401);
     expect(call.headers['www-authenticate']).toContain('resource_metadata=');
     expect(shortOf(await client.refresh(tokens.refresh_token))).toEqual({ status: 401, error: 'invalid_client' });
     const page = await new Robot().open(client.begin().url);
     expect(page.status).toBe(400);
-    const again = await OAuthClient.register(world.origin);
+    const again = await OAuthClient.register(setup.origin);
     const next = await again.login({ user: 'alice' });
-    expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
+    expect(await accountsOf(setup, next.access_token)).toEqual(['alice', 'alice']);
   });
 
   it('loses data that log and status announce if no keys are configured', async () => {
-    const world = await start({ keys: 'ephemeral' });
-    expect(world.gateway.log()).toMatch(/"level":"warn".*(restart|lost)/);
-    const { text } = await send(`http://127.0.0.1:${world.gateway.runtime.address.privatePort}/status`, 'GET', {});
+    const setup = await start({ keys: 'ephemeral' });
+    expect(setup.gateway.log()).toMatch(/"level":"warn".*(restart|lost)/);
+    const { text } = await send(`http://127.0.0.1:${setup.gateway.runtime.address.privatePort}/status`, 'GET', {});
     const { warnings } = JSON.parse(text) as { warnings: string[] };
     expect(warnings.filter((warning) => warning.includes('restart')).length).toBeGreaterThanOrEqual(1);
   });

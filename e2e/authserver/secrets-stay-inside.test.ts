@@ -72,32 +72,32 @@ async function login(run: Run, client: OAuthClient, robot: Robot, checks: Record
 }
 
 /** Runs the actions of clients and attackers. */
-async function doEverything(run: Run, world: Arrangement, clock: WallClock): Promise<void> {
-  const [client, other, robot] = [await world.client(), await world.client(), new Robot()];
+async function doEverything(run: Run, setup: Arrangement, clock: WallClock): Promise<void> {
+  const [client, other, robot] = [await setup.client(), await setup.client(), new Robot()];
   const done = await login(run, client, robot, { 'link=github': false });
   run.refused(await client.redeem(done, { code_verifier: `${done.verifier}x` }));
   run.refused(await other.redeem(done));
   run.refused(await client.redeem(done, { resource: `https://elsewhere.example/?${done.code}` }));
   const first = run.tokens(await client.redeem(done));
-  const call = (token: string, backend: string) => callWhoami(world.resource, token, backend);
+  const call = (token: string, backend: string) => callWhoami(setup.resource, token, backend);
   for (const backend of ['okta', 'slack']) expect((await call(first.access_token, backend)).status).toBe(200);
-  await linkGithub(run, world, robot, first.access_token);
+  await linkGithub(run, setup, robot, first.access_token);
   clock.forward(2_000);
   expect((await call(first.access_token, 'okta')).status).toBe(200);
   const second = run.tokens(await client.refresh(first.refresh_token));
   const third = run.tokens(await client.refresh(second.refresh_token));
-  await introspect(run, world, third.access_token);
+  await introspect(run, setup, third.access_token);
   run.refused(await client.refresh(`${third.refresh_token}x`));
   run.refused(await other.refresh(third.refresh_token));
   run.refused(await client.refresh(first.refresh_token));
   run.refused(await call(third.access_token, 'okta'));
   const again = await login(run, client, robot);
   const revoked = run.tokens(await client.redeem(again));
-  await failAtProviders(run, world, client);
+  await failAtProviders(run, setup, client);
   run.refused(await client.redeem(again));
   expect((await client.revoke(revoked.refresh_token)).status).toBe(200);
   run.refused(await client.refresh(revoked.refresh_token));
-  await sendToWrongPlaces(run, world, { ...third, code: again.code });
+  await sendToWrongPlaces(run, setup, { ...third, code: again.code });
 }
 
 async function linkGithub(run: Run, { resource }: Arrangement, robot: Robot, token: string): Promise<void> {
@@ -118,8 +118,8 @@ async function introspect(run: Run, { origin }: Arrangement, token: string): Pro
   run.refused(await postForm(`${origin}/oauth/introspect`, { ...client, client_secret: 'wrong', token }));
 }
 
-async function failAtProviders(run: Run, world: Arrangement, client: OAuthClient): Promise<void> {
-  const okta = world.providers.okta!.odd!;
+async function failAtProviders(run: Run, setup: Arrangement, client: OAuthClient): Promise<void> {
+  const okta = setup.providers.okta!.odd!;
   for (const fault of ['fail', 'html', 'unknown-client'] as const) {
     okta.setFault('token', fault);
     const { back } = await client.authorize({ user: 'alice' });
@@ -167,14 +167,14 @@ async function sendToWrongPlaces(run: Run, { origin, resource }: Arrangement, us
   run.refused(await sendStateless(resource, 'tools/call', asTool, { authorization: `Bearer ${access}` }));
 }
 
-async function keep(run: Run, world: Arrangement): Promise<void> {
-  for (const { odd, secret, name } of Object.values(world.providers)) {
+async function keep(run: Run, setup: Arrangement): Promise<void> {
+  for (const { odd, secret, name } of Object.values(setup.providers)) {
     for (const [issued] of odd!.issued()) run.use(`code or token of ${name}`, issued);
     for (const { form } of odd!.of('/token')) run.use(`verifier of a leg at ${name}`, form.get('code_verifier'));
     for (const { query } of odd!.of('/authorize')) run.use(`nonce of a leg at ${name}`, query.get('nonce'));
     run.use(`client secret at ${name}`, secret);
   }
-  const [key, secret] = [keyFile(world.folder, 1), secretFile(world.folder, 1)].map((file) => readFile(file, 'utf8'));
+  const [key, secret] = [keyFile(setup.folder, 1), secretFile(setup.folder, 1)].map((file) => readFile(file, 'utf8'));
   run.use('signing key', (await key!).split('\n')[1]);
   run.use('HMAC secret', (await secret!).trim());
   run.use('status token', STATUS_TOKEN);
@@ -182,7 +182,7 @@ async function keep(run: Run, world: Arrangement): Promise<void> {
 }
 
 async function start(place: StoragePlace): Promise<Arrangement> {
-  const world = await arrange({
+  const setup = await arrange({
     providers: CHAIN,
     storage: place.fresh(),
     files: { 'status-token': STATUS_TOKEN, introspection: INTROSPECTION_SECRET },
@@ -193,21 +193,21 @@ async function start(place: StoragePlace): Promise<Arrangement> {
       operational: { log_level: 'debug' },
     },
   });
-  return world;
+  return setup;
 }
 
 describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) => {
   it('appear in no output: log, audit, metrics, status, error answers, storage', async () => {
     const [run, clock] = [new Run(), setWallClock()];
-    const world = await start(place());
+    const setup = await start(place());
     try {
-      await doEverything(run, world, clock);
-      await keep(run, world);
-      const at = `http://127.0.0.1:${world.gateway.runtime.address.privatePort}`;
+      await doEverything(run, setup, clock);
+      await keep(run, setup);
+      const at = `http://127.0.0.1:${setup.gateway.runtime.address.privatePort}`;
       const status = await send(`${at}/status`, 'GET', { authorization: `Bearer ${STATUS_TOKEN}` });
       expect(status.status).toBe(200);
       const outputs = {
-        'log and audit': world.gateway.log(),
+        'log and audit': setup.gateway.log(),
         metrics: (await send(`${at}/metrics`, 'GET', {})).text,
         status: status.text,
         'error answers': run.answers.join('\n'),
@@ -223,7 +223,7 @@ describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) =>
         expect(findSecrets({ text }, run.secrets)).toHaveLength(1);
     } finally {
       jest.restoreAllMocks();
-      await world.close();
+      await setup.close();
     }
   });
 });

@@ -34,13 +34,13 @@ async function press(robot: Robot, page: Page, action: string): Promise<Page> {
 }
 
 /** Two replicas of an endpoint with a login at a remote server. Its administrator is alice. */
-class World {
+class Setup {
   readonly issuer: IdentityProvider;
   readonly remote: ProtectedServer;
   readonly arrangement: Arrangement;
   readonly other: ServedGateway;
 
-  static async open(storage: StorageDocument): Promise<World> {
+  static async open(storage: StorageDocument): Promise<Setup> {
     const issuer = closing(await serveIdentityProvider({ tokenLifetime: 3600 }));
     const remote = closing(await serveProtected({ issuer: issuer.issuer }));
     const login = (administrators: string[]): Backend => ({
@@ -58,10 +58,10 @@ class World {
     const page = await connections(arrangement, new Robot(), ALICE);
     const [, subject = ''] = /Your subject here: <code>([\w-]{43})<\/code>/.exec(page.text) ?? [];
     await arrangement.restart(config([subject]));
-    return new World({ issuer, remote, arrangement, other: await arrangement.replica(config([subject])) });
+    return new Setup({ issuer, remote, arrangement, other: await arrangement.replica(config([subject])) });
   }
 
-  private constructor(parts: Pick<World, 'issuer' | 'remote' | 'arrangement' | 'other'>) {
+  private constructor(parts: Pick<Setup, 'issuer' | 'remote' | 'arrangement' | 'other'>) {
     this.issuer = parts.issuer;
     this.remote = parts.remote;
     this.arrangement = parts.arrangement;
@@ -102,18 +102,18 @@ describeOnEachStorage(
   'a login at a remote server by the connections page',
   (place) => {
     it('succeeds for an administrator, serves every caller at every replica, and renews once for all', async () => {
-      const world = await World.open(place().fresh());
-      const { arrangement, other, remote, issuer } = world;
+      const setup = await Setup.open(place().fresh());
+      const { arrangement, other, remote, issuer } = setup;
       const missing = await eventually(
-        () => world.statusOf(other),
+        () => setup.statusOf(other),
         ({ login_url: url }) => url !== null,
       );
       expect(missing).toMatchObject({ phase: 'degraded', login_url: `${arrangement.origin}/connections` });
-      const page = await world.logIn();
+      const page = await setup.logIn();
       expect([page.status, page.url.search]).toEqual([200, '?logged-in=remote']);
       expect(textOf(page)).toContain('You are logged in at remote.');
-      await world.ready();
-      const token = await world.token();
+      await setup.ready();
+      const token = await setup.token();
       for (const url of [arrangement.resource, other.url])
         expect(await whoIs(url, token, 'remote')).toMatchObject({ subject: 'alice', audience: [remote.url] });
       const asked = issuer.counts.get('token') ?? 0;
@@ -126,17 +126,17 @@ describeOnEachStorage(
     });
 
     it('ends after an administrator confirms, and then serves no caller', async () => {
-      const world = await World.open(place().fresh());
+      const setup = await Setup.open(place().fresh());
       const robot = new Robot();
-      const done = await world.logIn(robot);
-      await world.ready();
-      const token = await world.token();
-      await whoIs(world.other.url, token, 'remote');
-      const urls = [world.arrangement.resource, world.other.url];
+      const done = await setup.logIn(robot);
+      await setup.ready();
+      const token = await setup.token();
+      await whoIs(setup.other.url, token, 'remote');
+      const urls = [setup.arrangement.resource, setup.other.url];
       for (const url of urls) expect(await toolNames(url, token)).toContain('remote_whoami');
       const question = await press(robot, done, 'end-login');
       expect(textOf(question)).toContain('End the login at remote?');
-      expect((await callWhoami(world.other.url, token, 'remote')).text).toContain('alice');
+      expect((await callWhoami(setup.other.url, token, 'remote')).text).toContain('alice');
       const page = await press(robot, question, 'end-login');
       expect(textOf(page)).toContain('Needs a login');
       for (const url of urls) {
@@ -147,20 +147,20 @@ describeOnEachStorage(
         );
         await expect(toolNames(url, token)).rejects.toThrow('No backend of this server answers');
       }
-      expect((await world.statusOf(world.arrangement.gateway)).login_url).toBe(
-        `${world.arrangement.origin}/connections`,
+      expect((await setup.statusOf(setup.arrangement.gateway)).login_url).toBe(
+        `${setup.arrangement.origin}/connections`,
       );
-      const said = world.arrangement.gateway.log();
+      const said = setup.arrangement.gateway.log();
       for (const type of ['auth_login_started', 'auth_login_completed', 'auth_token_revoked'])
         expect(said).toMatch(
           new RegExp(`"type":"${type}".*"subjects":{"user":"[^"]+".*"type":"remote_server","name":"remote"`),
         );
-      expect(said).not.toContain(world.remote.tokens.at(-1));
+      expect(said).not.toContain(setup.remote.tokens.at(-1));
     });
 
     it('appears to administrators only, and refuses other users', async () => {
-      const world = await World.open(place().fresh());
-      const { arrangement } = world;
+      const setup = await Setup.open(place().fresh());
+      const { arrangement } = setup;
       const robot = new Robot();
       const page = await connections(arrangement, robot, BOB);
       expect([formOf(page, 'begin-login'), textOf(page)]).toEqual([
@@ -183,27 +183,27 @@ describeOnEachStorage(
       const url = `${arrangement.origin}/connections/callback/remote?code=x&state=y`;
       expect((await robot.open(url)).status).toBe(403);
       expect((await new Robot().open(url)).status).toBe(403);
-      expect(world.issuer.counts.get('token')).toBeUndefined();
+      expect(setup.issuer.counts.get('token')).toBeUndefined();
     });
 
     it('returns once to the browser that began it, and to no other', async () => {
-      const world = await World.open(place().fresh());
+      const setup = await Setup.open(place().fresh());
       const robot = new Robot();
       const isBack = (at: URL) => at.pathname === '/connections/callback/remote';
-      const page = await connections(world.arrangement, robot, ALICE);
+      const page = await connections(setup.arrangement, robot, ALICE);
       const form = formOf(page, 'begin-login')!;
       const begun = await robot.submit(page, { form }, { before: (at) => at.origin !== page.url.origin });
       expect([begun.status, begun.headers['referrer-policy']]).toEqual([303, 'no-referrer']);
       const { next: callback } = await robot.walk(begun, ALICE, { before: isBack });
       const elsewhere = new Robot();
-      await connections(world.arrangement, elsewhere, ALICE);
+      await connections(setup.arrangement, elsewhere, ALICE);
       const stolen = await elsewhere.open(callback!);
       expect([stolen.status, textOf(stolen)]).toEqual([400, expect.stringContaining('The login did not succeed')]);
-      expect(world.issuer.counts.get('token')).toBeUndefined();
+      expect(setup.issuer.counts.get('token')).toBeUndefined();
       expect((await robot.open(callback!)).url.search).toBe('?logged-in=remote');
       // A reload gets the same answer, without a request to the provider.
       expect((await robot.open(callback!)).url.search).toBe('?logged-in=remote');
-      expect(world.issuer.counts.get('token')).toBe(1);
+      expect(setup.issuer.counts.get('token')).toBe(1);
     });
   },
   ['redis'],

@@ -16,32 +16,32 @@ describeOnEachStorage(
   'a storage that an attacker reads, or that fails,',
   (place) => {
     let storage: StorageDocument;
-    let world: Arrangement;
+    let setup: Arrangement;
     let client: OAuthClient;
     beforeAll(async () => {
       storage = place().fresh('2s');
-      world = await arrange({ providers: CHAIN, storage });
-      client = await world.client();
+      setup = await arrange({ providers: CHAIN, storage });
+      client = await setup.client();
     });
-    afterAll(() => world.close());
+    afterAll(() => setup.close());
 
     const at = async (provider: string, token: string) =>
-      accountAt(world.providers[provider]!, await whoIs(world.resource, token, provider));
+      accountAt(setup.providers[provider]!, await whoIs(setup.resource, token, provider));
 
     it('holds no usable upstream token: none is readable, and a row moved to another user does not open', async () => {
       const [alice, bob] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' })];
       const held = (await place().dump()) ?? '';
       const subs = [alice, bob].map(({ access_token: token }) => String(claimsOf(token).sub)) as [string, string];
       expect(held).toContain(subs[0]);
-      for (const provider of Object.values(world.providers)) {
+      for (const provider of Object.values(setup.providers)) {
         for (const [token] of provider.odd!.issued()) expect(held).not.toContain(token);
       }
       expect(held).not.toContain(alice.refresh_token.split('.')[1]);
       await place().swapLinks(storage, subs, 'github');
       // The end of the process clears its memory of them.
-      await world.restart();
+      await setup.restart();
       for (const { access_token: token } of [alice, bob]) {
-        const reply = await callWhoami(world.resource, token, 'github');
+        const reply = await callWhoami(setup.resource, token, 'github');
         expect(reply.status).toBe(200);
         expect(reply.answer.result?.structuredContent).toBeUndefined();
         expect(reply.text).toContain('/connections/link?ticket=');
@@ -49,7 +49,7 @@ describeOnEachStorage(
       expect(await at('okta', alice.access_token)).toBe('alice');
       expect(await at('okta', bob.access_token)).toBe('bob');
       await place().swapLinks(storage, subs, 'github');
-      await world.restart();
+      await setup.restart();
       expect(await at('github', alice.access_token)).toBe('alice');
       expect(await at('github', bob.access_token)).toBe('bob');
     });
@@ -64,7 +64,7 @@ describeOnEachStorage(
           await client.refresh(tokens.refresh_token),
           await client.redeem(done),
           await client.revoke(tokens.refresh_token),
-          await register(world.origin),
+          await register(setup.origin),
         ]) {
           expect({ status: refused.status, error: refused.body.error }).toEqual({
             status: 503,
@@ -75,7 +75,7 @@ describeOnEachStorage(
         expect((await robot.submit(consent)).status).toBe(503);
         expect((await new Robot().open(client.begin().url)).status).toBe(503);
         if (place().kind === 'redis') {
-          const call = await callWhoami(world.resource, tokens.access_token, 'okta');
+          const call = await callWhoami(setup.resource, tokens.access_token, 'okta');
           expect(call.status).toBe(503);
         }
       } finally {

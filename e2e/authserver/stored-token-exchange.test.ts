@@ -65,17 +65,17 @@ async function start(subjectTokenType?: string) {
   };
   const backends = [{ name: 'files', transport: 'streamable-http' as const, url: backend.url, auth }];
   const config = { operational: { timeouts: { default: '3s' } } };
-  const world = closing(await arrange({ providers: [OKTA], backends, config }));
-  const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+  const setup = closing(await arrange({ providers: [OKTA], backends, config }));
+  const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
   const call = () =>
     sendStateless(
-      world.resource,
+      setup.resource,
       'tools/call',
       { name: 'files_tool_0', arguments: { text: 'x' } },
       { authorization: `Bearer ${token}` },
     );
-  const others = async () => accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'));
-  return { world, token, asked, state, call, others };
+  const others = async () => accountAt(setup.providers.okta!, await whoIs(setup.resource, token, 'okta'));
+  return { setup, token, asked, state, call, others };
 }
 
 describe('the exchange of a stored upstream token', () => {
@@ -85,7 +85,7 @@ describe('the exchange of a stored upstream token', () => {
     expect(at.asked).toHaveLength(1);
     expect(at.asked[0]?.get('subject_token_type')).toBe(ACCESS_TOKEN);
     const subject = at.asked[0]?.get('subject_token') ?? '';
-    expect(at.world.providers.okta?.odd?.issued()).toContainEqual([subject, 'alice']);
+    expect(at.setup.providers.okta?.odd?.issued()).toContainEqual([subject, 'alice']);
     expect(subject).not.toBe(at.token);
   });
 
@@ -94,7 +94,7 @@ describe('the exchange of a stored upstream token', () => {
     expect((await at.call()).answer.result).toBeDefined();
     expect(at.asked[0]?.get('subject_token_type')).toBe(ID_TOKEN);
     const payload = claimsOf(at.asked[0]?.get('subject_token') ?? '');
-    expect(payload).toMatchObject({ iss: at.world.providers.okta?.issuer, sub: 'alice' });
+    expect(payload).toMatchObject({ iss: at.setup.providers.okta?.issuer, sub: 'alice' });
   });
 
   it('fails only its own call in any failure, with a clear error in bounded time, and does not cache the failure', async () => {
@@ -115,7 +115,7 @@ const FAULTS: Readonly<Record<string, Answer>> = {
 async function checkFault(name: string, answer: Answer, clock: WallClock): Promise<void> {
   const at = await start();
   at.state.answer = json(200, exchanged({ expires_in: 1 }));
-  expect(await toolNames(at.world.resource, at.token)).toContain('files_tool_0');
+  expect(await toolNames(at.setup.resource, at.token)).toContain('files_tool_0');
   at.state.answer = answer;
   clock.forward(1_000);
   const started = performance.now();

@@ -19,38 +19,38 @@ describe.each(['memory', 'sqlite'] as const)('a primary provider that does not i
   const storage = kind === 'memory' ? {} : { storage: kind };
 
   it('makes a new user with each login, who gets only the tokens of that login', async () => {
-    const world = await start({ providers: [UNNAMED, GITHUB], ...storage });
-    const client = await world.client();
+    const setup = await start({ providers: [UNNAMED, GITHUB], ...storage });
+    const client = await setup.client();
     const [alice, bob] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' })];
     const again = await client.login({ user: 'alice' });
     expect(new Set([alice, bob, again].map(subOf)).size).toBe(3);
     expect(claimsOf(alice.access_token)).not.toHaveProperty('name');
     expect(claimsOf(alice.access_token)).not.toHaveProperty('email');
     for (const [name, { access_token: token }] of Object.entries({ alice, bob })) {
-      for (const provider of Object.values(world.providers)) {
-        expect(accountAt(provider, await whoIs(world.resource, token, provider.name))).toBe(name);
+      for (const provider of Object.values(setup.providers)) {
+        expect(accountAt(provider, await whoIs(setup.resource, token, provider.name))).toBe(name);
       }
     }
   });
 
   it('keeps the user through refreshes, and for further logins in the same browser', async () => {
-    const world = await start({ providers: [UNNAMED], ...storage });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [UNNAMED], ...storage });
+    const [client, robot] = [await setup.client(), new Robot()];
     const first = await client.login({ user: 'alice' }, { robot });
     const second = await client.login({ user: 'alice' }, { robot });
     const renewed = tokensOf(await client.refresh(first.refresh_token));
     expect([subOf(second), subOf(renewed)]).toEqual([subOf(first), subOf(first)]);
-    expect(world.providers.tokens?.odd?.of('/authorize').filter(({ method }) => method === 'GET')).toHaveLength(1);
+    expect(setup.providers.tokens?.odd?.of('/authorize').filter(({ method }) => method === 'GET')).toHaveLength(1);
   });
 
   it('removes the tokens of a user with the last session, and keeps those of other logins', async () => {
-    const world = await start({ providers: [UNNAMED], ...storage });
-    const client = await world.client();
+    const setup = await start({ providers: [UNNAMED], ...storage });
+    const client = await setup.client();
     const [ended, other] = [await client.login({ user: 'alice' }), await client.login({ user: 'alice' })];
     expect((await client.revoke(ended.refresh_token)).status).toBe(200);
-    expect((await callWhoami(world.resource, ended.access_token, 'tokens')).status).toBe(401);
+    expect((await callWhoami(setup.resource, ended.access_token, 'tokens')).status).toBe(401);
     expect((await client.refresh(ended.refresh_token)).body).toMatchObject({ error: 'invalid_grant' });
-    expect(await whoIs(world.resource, other.access_token, 'tokens')).toBeDefined();
+    expect(await whoIs(setup.resource, other.access_token, 'tokens')).toBeDefined();
   });
 });
 
@@ -67,22 +67,22 @@ describe('a gateway whose primary provider does not identify users', () => {
   });
 
   it('decides by policies that read only tools', async () => {
-    const world = await start({ providers: [UNNAMED], ...authz('permit(principal, action, resource);') });
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    expect(await whoIs(world.resource, token, 'tokens')).toBeDefined();
+    const setup = await start({ providers: [UNNAMED], ...authz('permit(principal, action, resource);') });
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    expect(await whoIs(setup.resource, token, 'tokens')).toBeDefined();
   });
 
   it('takes a backend out of service if its own policies read the caller', async () => {
-    const world = await start({ providers: [UNNAMED] });
+    const setup = await start({ providers: [UNNAMED] });
     const policies = [
       'forbid(principal == Client::"mallory", action, resource);',
       'permit(principal, action, resource);',
     ];
-    const backends = world
+    const backends = setup
       .configOf()
       .backends.map((one) => (one.name === 'tokens' ? { ...one, authz: { policies } } : one));
-    await world.restart({ backends });
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    expect((await callWhoami(world.resource, token, 'tokens')).answer).toHaveProperty('error');
+    await setup.restart({ backends });
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    expect((await callWhoami(setup.resource, token, 'tokens')).answer).toHaveProperty('error');
   });
 });

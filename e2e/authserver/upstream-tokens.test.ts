@@ -28,22 +28,22 @@ describe('a call that needs a missing upstream token', () => {
   const WITHOUT = { user: 'alice', checks: { 'link=github': false } };
 
   it('gets an error result with a link URL at HTTP 200, while other calls and other users continue', async () => {
-    const world = await start({ providers: [OKTA, optional(GITHUB)] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA, optional(GITHUB)] });
+    const client = await setup.client();
     const { access_token: bob } = await client.login({ user: 'bob' });
     const { access_token: alice } = await client.login(WITHOUT);
-    const reply = await callWhoami(world.resource, alice, 'github');
+    const reply = await callWhoami(setup.resource, alice, 'github');
     expect(reply.status).toBe(200);
     expect(reply.answer.result?.isError ?? reply.answer.error).toBeTruthy();
-    expect(accountAt(world.providers.okta!, await whoIs(world.resource, alice, 'okta'))).toBe('alice');
-    expect(accountAt(world.providers.github!, await whoIs(world.resource, bob, 'github'))).toBe('bob');
+    expect(accountAt(setup.providers.okta!, await whoIs(setup.resource, alice, 'okta'))).toBe('alice');
+    expect(accountAt(setup.providers.github!, await whoIs(setup.resource, bob, 'github'))).toBe('bob');
   });
 
   it('shows one tool connect_<provider> in the backend’s place; its link announces and shows the backend’s tools', async () => {
-    const world = await start({ providers: [OKTA, optional(GITHUB)] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA, optional(GITHUB)] });
+    const [client, robot] = [await setup.client(), new Robot()];
     const { access_token: token } = await client.login(WITHOUT, { robot });
-    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    const session = await SessionClient.open(setup.resource, { authorization: `Bearer ${token}` });
     const stream = await session.stream();
     expect((await session.toolNames()).sort()).toEqual(['connect_github', 'okta_whoami']);
     const reply = await session.call('connect_github');
@@ -54,31 +54,31 @@ describe('a call that needs a missing upstream token', () => {
     expect(page.status).toBe(200);
     await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
     stream.close();
-    expect(await toolNames(world.resource, token)).toEqual(['github_whoami', 'okta_whoami']);
-    expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
+    expect(await toolNames(setup.resource, token)).toEqual(['github_whoami', 'okta_whoami']);
+    expect(accountAt(setup.providers.github!, await whoIs(setup.resource, token, 'github'))).toBe('alice');
   });
 
   it('never gets another user’s token, also when that user opens the link URL', async () => {
-    const world = await start({ providers: [OKTA, optional(GITHUB)] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA, optional(GITHUB)] });
+    const client = await setup.client();
     const [alicesBrowser, bobsBrowser] = [new Robot(), new Robot()];
     const { access_token: alice } = await client.login(WITHOUT, { robot: alicesBrowser });
     await client.login({ user: 'bob', checks: { 'link=github': false } }, { robot: bobsBrowser });
-    const link = urlIn((await linkReply(world.resource, alice)).text);
+    const link = urlIn((await linkReply(setup.resource, alice)).text);
     const refused = await bobsBrowser.open(link);
     expect(refused.status).toBe(403);
     expect(refused.forms).toEqual([]);
     // In a browser without a login, bob signs in at the primary provider.
     const page = await new Robot().walk(link, { user: 'bob' });
     expect(page.status).toBe(403);
-    expect(await toolNames(world.resource, alice)).toContain('connect_github');
+    expect(await toolNames(setup.resource, alice)).toContain('connect_github');
   });
 
   it('gets a link URL that works once', async () => {
-    const world = await start({ providers: [OKTA, optional(GITHUB)] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA, optional(GITHUB)] });
+    const [client, robot] = [await setup.client(), new Robot()];
     const { access_token: token } = await client.login(WITHOUT, { robot });
-    const link = urlIn((await linkReply(world.resource, token)).text);
+    const link = urlIn((await linkReply(setup.resource, token)).text);
     expect((await robot.open(link)).status).toBe(200);
     expect((await robot.walk(link, { user: 'alice' }, AT_CONNECTIONS)).url.pathname).toBe('/connections');
     // The browser that used the link may repeat it for 5 s.
@@ -95,21 +95,21 @@ describe("a required provider that revoked the user's grants", () => {
   it('makes the next refresh invalid_grant, once, while the access token serves other calls', async () => {
     const clock = setWallClock();
     const github: ProviderSpec = { ...GITHUB, options: { refresh: 'rotates', expiresIn: 2 } };
-    const world = await start({ providers: [OKTA, github] });
-    const [client, robot] = [await world.client(), new Robot()];
+    const setup = await start({ providers: [OKTA, github] });
+    const [client, robot] = [await setup.client(), new Robot()];
     const tokens = await client.login({ user: 'alice' }, { robot });
-    world.providers.github?.odd?.endGrants('alice');
+    setup.providers.github?.odd?.endGrants('alice');
     clock.forward(2_100);
-    const reply = await callWhoami(world.resource, tokens.access_token, 'github');
+    const reply = await callWhoami(setup.resource, tokens.access_token, 'github');
     expect(reply.status).toBe(200);
-    expect(accountAt(world.providers.okta!, await whoIs(world.resource, tokens.access_token, 'okta'))).toBe('alice');
+    expect(accountAt(setup.providers.okta!, await whoIs(setup.resource, tokens.access_token, 'okta'))).toBe('alice');
     const refused = await client.refresh(tokens.refresh_token);
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
-    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
+    expect((await callWhoami(setup.resource, tokens.access_token, 'okta')).status).toBe(200);
     // The next login visits only that provider.
-    const before = world.providers.okta?.odd?.of('/authorize').length;
+    const before = setup.providers.okta?.odd?.of('/authorize').length;
     await client.login({ user: 'alice' }, { robot });
-    expect(world.providers.okta?.odd?.of('/authorize').length).toBe(before);
+    expect(setup.providers.okta?.odd?.of('/authorize').length).toBe(before);
   });
 });
 
@@ -117,21 +117,21 @@ describe('stored tokens', () => {
   it('renew before their end, on use', async () => {
     const clock = setWallClock();
     const okta: ProviderSpec = { ...OKTA, options: { oidc: true, refresh: 'rotates', expiresIn: 2 } };
-    const world = await start({ providers: [okta] });
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
-    const first = await whoIs(world.resource, token, 'okta');
+    const setup = await start({ providers: [okta] });
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
+    const first = await whoIs(setup.resource, token, 'okta');
     clock.forward(2_000);
-    const second = await whoIs(world.resource, token, 'okta');
+    const second = await whoIs(setup.resource, token, 'okta');
     expect(second.tokenHash).not.toBe(first.tokenHash);
-    expect(accountAt(world.providers.okta!, second)).toBe('alice');
+    expect(accountAt(setup.providers.okta!, second)).toBe('alice');
   });
 
   it('stay valid if a provider gives them without an expiry and a refresh token', async () => {
-    const world = await start({ providers: [OKTA, GITHUB] });
-    const client = await world.client();
+    const setup = await start({ providers: [OKTA, GITHUB] });
+    const client = await setup.client();
     const tokens = await client.login({ user: 'alice' });
     const { access_token: token } = tokensOf(await client.refresh(tokens.refresh_token));
-    expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
+    expect(accountAt(setup.providers.github!, await whoIs(setup.resource, token, 'github'))).toBe('alice');
   });
 
   it('reach only their own backend, and the client’s bearer token reaches none', async () => {
@@ -145,16 +145,16 @@ describe('stored tokens', () => {
         },
       }),
     );
-    const world = await start({
+    const setup = await start({
       providers: [OKTA, GITHUB],
       backends: [{ name: 'bare', transport: 'streamable-http', url: bare.url }],
     });
-    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
     const hashes = await Promise.all(
-      ['okta', 'github'].map(async (name) => (await whoIs(world.resource, token, name)).tokenHash),
+      ['okta', 'github'].map(async (name) => (await whoIs(setup.resource, token, name)).tokenHash),
     );
     expect(new Set([...hashes, shortHash(token)]).size).toBe(3);
-    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    const session = await SessionClient.open(setup.resource, { authorization: `Bearer ${token}` });
     await session.call('bare_tool_0', { text: 'x' });
     expect(seen.length).toBeGreaterThan(0);
     for (const headers of seen) expect(headers).not.toHaveProperty('authorization');

@@ -7,7 +7,7 @@ import { findRestrictedProblems } from '#operator/plan/check-pod-restricted';
 import { mergePodTemplate } from '#operator/plan/merge-pod-template';
 import { POD_MERGE_KEYS } from '#operator/plan/pod-merge-keys';
 import type { ClusterObject, Outcome } from '#operator/plan/outcome';
-import type { World } from '#operator/world';
+import type { Snapshot } from '#operator/snapshot';
 import { readMergeKeys } from '../../scripts/read-merge-keys.ts';
 import { minorRelease } from './minor-release.ts';
 import { collectionOf, WAYS } from './send-manifests.ts';
@@ -110,7 +110,7 @@ interface Pair {
 function readPair(name: string): Pair {
   const read = (side: string): unknown => parse(readFileSync(join(FOLDER, `${name}.${side}.yaml`), 'utf8'));
   const { children } = read('out') as Outcome;
-  const { platform } = read('in') as Partial<World>;
+  const { platform } = read('in') as Partial<Snapshot>;
   return {
     name,
     children: children.flatMap((child) => (child.platform === 'cluster' ? [child.object] : [])),

@@ -1,7 +1,7 @@
 import { createMcpHandler, isLegacyRequest, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { createSessions } from './everything-server/sessions.ts';
-import { createWorld } from './everything-server/world.ts';
+import { createWorld } from './everything-server/server-state.ts';
 import { serveWebHandler } from './http/serve-web-handler.ts';
 
 const TOKENS = z.array(z.union([z.string(), z.number()]));

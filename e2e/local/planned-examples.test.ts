@@ -8,7 +8,7 @@ import { factsOf, readClusterFolder } from '#cli/cluster-folder';
 import { troublesOf } from '#cli/render-cluster';
 import { contextWith } from '#cli/testdata/context-with';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
-import { KINDS } from '#operator/world';
+import { KINDS } from '#operator/snapshot';
 
 // The examples of a page or folder are planned verbatim, all resources of one place together.
 

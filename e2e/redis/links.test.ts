@@ -18,7 +18,7 @@ describeWithRedis('a login that a user finishes at one replica', () => {
     const server = await startRedis();
     closing({ close: () => server.stop() });
     const redis = { addr: server.address, key_prefix: 'vmcp:team/links:' };
-    const world = closing(
+    const setup = closing(
       await arrange({
         providers: [OKTA, GITHUB],
         replicas: 2,
@@ -27,11 +27,11 @@ describeWithRedis('a login that a user finishes at one replica', () => {
         files: { sealing: randomBytes(32).toString('hex') },
       }),
     );
-    const other = await world.replica();
-    const client = await world.client();
+    const other = await setup.replica();
+    const client = await setup.client();
     const { access_token: token } = await client.login({ user: 'alice', checks: { 'link=github': false } });
     const bearer = { authorization: `Bearer ${token}` };
-    const session = await SessionClient.open(world.resource, bearer, { elicitation: { url: {} } });
+    const session = await SessionClient.open(setup.resource, bearer, { elicitation: { url: {} } });
     const stream = await session.stream();
     const asked = await requestAt(other, session, 'tools/call', { name: 'github_whoami', arguments: {} });
     const elicitations = asked.answer.error?.data?.elicitations as { elicitationId: string }[] | undefined;

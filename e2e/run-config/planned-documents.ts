@@ -66,8 +66,8 @@ function onThisMachine({ document }: Rendered, folder: string, serial: number): 
 
 /** Renders the documents of all snapshots that test the fields of resources. */
 export function* plannedDocuments(folder: string): Generator<PlannedDocument> {
-  for (const [serial, world] of snapshotsOfFields().entries()) {
-    const { rendered } = goldenOutcome(world);
+  for (const [serial, setup] of snapshotsOfFields().entries()) {
+    const { rendered } = goldenOutcome(setup);
     if (rendered !== undefined) yield onThisMachine(rendered, folder, serial);
   }
 }

@@ -40,7 +40,7 @@ const HINTS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
-  openWorldHint: false,
+  openSetupHint: false,
 };
 
 /** Lists and calls in both revisions, and reads the pages of the private port. */
@@ -174,17 +174,17 @@ function withUserInfo(upstream: Upstream): Upstream {
 async function logIn(observe: Observe): Promise<void> {
   const registration = { enabled: true, allowed_redirect_hosts: ['app.example'] };
   const authServer = { registration, scopes_supported: ['mcp', 'offline_access'] };
-  const world = closing(await arrange({ providers: PROVIDERS, authServer, observe }));
-  const config = world.configOf().embedded_auth_server_config!;
-  await world.restart({
+  const setup = closing(await arrange({ providers: PROVIDERS, authServer, observe }));
+  const config = setup.configOf().embedded_auth_server_config!;
+  await setup.restart({
     embedded_auth_server_config: { ...config, upstreams: config.upstreams.map(withUserInfo) },
   });
-  const client = await world.client();
-  await world.client({ redirect_uris: ['https://app.example/back'] });
+  const client = await setup.client();
+  await setup.client({ redirect_uris: ['https://app.example/back'] });
   const tokens = await client.login({ user: 'alice' });
-  await toolNames(world.resource, tokens.access_token);
-  for (const { name } of PROVIDERS) await callWhoami(world.resource, tokens.access_token, name);
-  await callWhoami(world.resource, tokens.access_token, 'exchanged');
+  await toolNames(setup.resource, tokens.access_token);
+  for (const { name } of PROVIDERS) await callWhoami(setup.resource, tokens.access_token, name);
+  await callWhoami(setup.resource, tokens.access_token, 'exchanged');
   await client.refresh(tokens.refresh_token);
 }
 

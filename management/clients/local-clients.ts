@@ -3,7 +3,7 @@ import { homeOf } from '#management/clients/files/clients';
 import { FileLock } from '#lib/files/file-lock';
 import type { StateFolder } from '#local/state-folder';
 import { readBoard } from '#local/status-board';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 import { fileRecords } from '../stores/file-records.ts';
 import { folderResources } from '../stores/folder-resources.ts';
 import { ManifestFiles } from '../stores/manifest-files.ts';

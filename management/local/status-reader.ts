@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Status } from '#crds/kinds/status';
 import type { StateFolder } from '#local/state-folder';
 import { readBoard } from '#local/status-board';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 
 /** Returns the last reported status of a resource. The report is read again when it changes. */
 export function statusReader(state: StateFolder): (key: ResourceKey) => Status | undefined {

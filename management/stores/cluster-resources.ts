@@ -6,7 +6,7 @@ import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { ownResource } from '#operator/kubernetes/api/resources';
-import type { Kind } from '#operator/world';
+import type { Kind } from '#operator/snapshot';
 import { BOUNDS } from '../memory-bounds.ts';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';

@@ -1,4 +1,4 @@
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 import { Problem } from '../problem.ts';
 import { type ConfigMaps, MADE_HERE, type StoredConfigMap } from './config-maps.ts';
 import type { ManifestFiles } from './manifest-files.ts';

@@ -1,7 +1,7 @@
 import { DEFAULT_API_GROUP, KIND_NAMES, VERSION } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
-import type { Kind, Manifest, ResourceKey } from '#operator/world';
-import { keyText } from '#operator/world';
+import type { Kind, Manifest, ResourceKey } from '#operator/snapshot';
+import { keyText } from '#operator/snapshot';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
@@ -51,15 +51,15 @@ class FolderResources implements Resources {
     const { files, namespace, now } = this.#in;
     const { kind, name } = resource;
     const key = this.#key(kind, name);
-    const snapshot = files.read();
-    if (snapshot.sources.has(keyText(key))) throw alreadyExists(name);
+    const folderContent = files.read();
+    if (folderContent.sources.has(keyText(key))) throw alreadyExists(name);
     const metadata = {
       name,
       ...(namespace !== 'default' && { namespace }),
       creationTimestamp: new Date(now()).toISOString(),
       ...written(resource),
     };
-    const document = { apiVersion: apiVersionOf(snapshot.manifests), kind, metadata, spec: resource.spec };
+    const document = { apiVersion: apiVersionOf(folderContent.manifests), kind, metadata, spec: resource.spec };
     checkResource(document);
     if (!(await files.add(document, { key, name: `${KIND_NAMES[kind].singular}-${name}` }))) throw alreadyExists(name);
     return this.#found(kind, name);

@@ -3,9 +3,9 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '#lib/files/code-of';
 import type { FileLock } from '#lib/files/file-lock';
-import { ManifestFolder, type Snapshot } from '#local/manifest-folder';
+import { ManifestFolder, type FolderContent } from '#local/manifest-folder';
 import { readIfThere } from '#lib/files/write-file';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 import { Problem } from '../problem.ts';
 import { CannotEdit, documentsOf, editDocument, newDocument, removeDocument } from './edit-document.ts';
 import { valueOf } from './merge-node.ts';
@@ -35,7 +35,7 @@ export class ManifestFiles {
   }
 
   /** Returns the current content; a file that is not valid YAML keeps its last valid content. */
-  read(): Snapshot {
+  read(): FolderContent {
     try {
       return this.#manifests.read();
     } catch (problem) {

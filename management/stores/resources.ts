@@ -1,5 +1,5 @@
 import type { Status } from '#crds/kinds/status';
-import type { Kind } from '#operator/world';
+import type { Kind } from '#operator/snapshot';
 import type { Expected } from '../if-match.ts';
 import type { Attempts } from './attempts.ts';
 

@@ -1,4 +1,4 @@
-import type { ClusterFacts } from '#operator/world';
+import type { ClusterFacts } from '#operator/snapshot';
 import type { KubernetesOptions } from './kubernetes-options.ts';
 
 /** Converts the flags of the operator for the planner. */

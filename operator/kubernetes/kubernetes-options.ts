@@ -1,7 +1,7 @@
 import type { KubeApi } from './api/api.ts';
 import type { Clock } from '../queue.ts';
 import type { Log } from '#lib/log/log';
-import type { ClusterFacts } from '../world.ts';
+import type { ClusterFacts } from '../snapshot.ts';
 import type { ReflectorOptions } from './watch/reflector.ts';
 import type { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
 

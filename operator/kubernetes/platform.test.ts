@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
-import { keyText, type World } from '#operator/world';
+import { keyText, type Snapshot } from '#operator/snapshot';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { ClusterObject, Outcome } from '#operator/plan/outcome';
@@ -301,8 +301,8 @@ it('KubernetesPlatform keeps the file until the pod that uses it reports the new
   platform.start();
   await platform.synced();
   await platform.watch(ignore);
-  let observed: World['observed'] = {};
-  void platform.observe('ns').then((world) => (observed = world.observed));
+  let observed: Snapshot['observed'] = {};
+  void platform.observe('ns').then((snapshot) => (observed = snapshot.observed));
   const isTakenOver = () => {
     clock.pass(1000);
     return observed.demo?.current === true;

@@ -4,7 +4,7 @@ import { backendChild } from '#operator/plan/child-names';
 import type { Outcome } from '#operator/plan/outcome';
 import { notYetServed } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
-import { type ClusterFacts, type Manifest, type ResourceKey, runtimeName, type World } from '#operator/world';
+import { type ClusterFacts, type Manifest, type ResourceKey, runtimeName, type Snapshot } from '#operator/snapshot';
 import type { ApplyContext } from './apply/apply-child.ts';
 import { applyOutcome } from './apply/apply-outcome.ts';
 import { logGone } from './apply/log-write.ts';
@@ -112,7 +112,7 @@ export class KubernetesPlatform implements Platform {
   }
 
   /** Also used without the Lease, by the webhook of every replica. */
-  async observe(namespace: string): Promise<World> {
+  async observe(namespace: string): Promise<Snapshot> {
     const view = this.#view;
     if (this.#leads) await this.#prepare(namespace);
     const [secrets, configMaps] = await Promise.all([view.secrets.load(namespace), view.configMaps.load(namespace)]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 import { Reminders } from './reminders.ts';
 
 const key = (name: string): ResourceKey => ({ kind: 'VirtualMCPServer', namespace: 'ns', name });

@@ -1,5 +1,5 @@
 import type { Clock } from '#operator/queue';
-import { keyText, type ResourceKey } from '#operator/world';
+import { keyText, type ResourceKey } from '#operator/snapshot';
 
 /** Schedules later checks of resources. Several requests for the same delay and resource run once. */
 export class Reminders {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyPodTemplate } from '#operator/plan/apply-pod-template';
 import { RESTRICTED, RESTRICTED_POD } from '#operator/plan/pod-security';
-import type { ClusterFacts, Manifest } from '#operator/world';
+import type { ClusterFacts, Manifest } from '#operator/snapshot';
 
 const cluster: ClusterFacts = {
   mode: 'cluster',

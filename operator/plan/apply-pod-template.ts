@@ -1,7 +1,7 @@
 import { PodTemplate } from '#crds/parts/pod-template';
 import { readValue } from '#crds/parts/read-value';
 import { Stalled } from '../errors.ts';
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { findRestrictedProblems, type PodProblem } from './check-pod-restricted.ts';
 import { findTenancyProblems } from './check-pod-tenancy.ts';
 import { mergePodTemplate } from './merge-pod-template.ts';
@@ -40,7 +40,7 @@ export function checkServiceAccount(
   { kind, metadata }: Manifest,
   account: string | undefined,
   { operatorNamespace }: ClusterFacts,
-  { namespace }: World,
+  { namespace }: Snapshot,
 ): void {
   if (account === undefined || namespace !== operatorNamespace) return;
   const message = `${kind} "${metadata.name}": serviceAccount "${account}" is one of the namespace of the operator: remove it, or use another namespace`;

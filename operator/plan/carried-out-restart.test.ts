@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MCPServer } from '#crds/kinds/index';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { Manifest, World } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import { carriedOutRestart } from './carried-out-restart.ts';
 import { plan } from './plan.ts';
 import { readSpec } from './read-resource.ts';
@@ -9,7 +9,7 @@ import { writeText } from '../yaml-text.ts';
 
 const FORMER = '2026-01-01T00:00:00Z';
 const AT = '2026-01-01T00:00:01Z';
-const LOCAL: World['platform'] = {
+const LOCAL: Snapshot['platform'] = {
   mode: 'local',
   directory: '/x',
   ports: {},
@@ -28,7 +28,7 @@ const front: Manifest = {
 
 const serving = (backend: string, at?: string) =>
   writeText({ backends: [{ name: backend, transport: 'stdio', ...(at === undefined ? {} : { restarted_at: at }) }] });
-const seen = (current: boolean, restartedAt?: string): World['observed'][string] => ({
+const seen = (current: boolean, restartedAt?: string): Snapshot['observed'][string] => ({
   current,
   restartedAt,
   ready: true,
@@ -52,9 +52,9 @@ function restarted(spec: object, at = AT): Manifest {
   };
 }
 
-function carriedOut(spec: object, world: Partial<World> = {}, at = AT): string | undefined {
+function carriedOut(spec: object, snapshot: Partial<Snapshot> = {}, at = AT): string | undefined {
   const manifest = restarted(spec, at);
-  const full = emptyWorld({ platform: LOCAL, virtualMcpServers: { front }, ...world });
+  const full = emptySnapshot({ platform: LOCAL, virtualMcpServers: { front }, ...snapshot });
   return carriedOutRestart(manifest, readSpec(MCPServer, manifest), full);
 }
 
@@ -78,7 +78,7 @@ describe('carriedOutRestart on one machine', () => {
       metadata: { name: 'stuck', namespace: 'default', generation },
       status: { observedGeneration: 2, conditions: [{ type, status: 'True' }] },
     });
-    const behind = (server: Manifest, known: Partial<World> = {}) =>
+    const behind = (server: Manifest, known: Partial<Snapshot> = {}) =>
       carriedOut(STDIO, { documents, observed, virtualMcpServers: { front, stuck: server }, ...known });
     expect(behind(stuck('Stalled', 2))).toBe(AT);
     expect(behind(stuck('Stalled', 2), { observed: { ...observed, front: seen(false) } })).toBe(FORMER);
@@ -89,10 +89,10 @@ describe('carriedOutRestart on one machine', () => {
 
   it('looks again until the restart is carried out, as a server that becomes Stalled is no change', () => {
     const key = { kind: 'MCPServer', namespace: 'default', name: 'a' } as const;
-    const againOf = (manifest: Manifest, observed: World['observed']) => {
+    const againOf = (manifest: Manifest, observed: Snapshot['observed']) => {
       const known = { virtualMcpServers: { front }, documents: { front: serving('a', AT) }, observed };
-      const world = emptyWorld({ platform: LOCAL, mcpServers: { a: manifest }, ...known });
-      return plan(key, world, AT).requeueAfter;
+      const snapshot = emptySnapshot({ platform: LOCAL, mcpServers: { a: manifest }, ...known });
+      return plan(key, snapshot, AT).requeueAfter;
     };
     expect(againOf(restarted(STDIO), { front: seen(false) })).toBe(5000);
     expect(againOf(restarted(STDIO), { front: seen(true) })).toBeUndefined();
@@ -120,9 +120,9 @@ describe('carriedOutRestart on one machine', () => {
 });
 
 describe('carriedOutRestart in a cluster', () => {
-  const CLUSTER: World['platform'] = { mode: 'cluster', runtimeImage: 'x', allowHostPaths: false };
+  const CLUSTER: Snapshot['platform'] = { mode: 'cluster', runtimeImage: 'x', allowHostPaths: false };
   const pods = (complete: boolean, restartedAt: string) => ({ replicas: 1, readyReplicas: 1, complete, restartedAt });
-  const inCluster = (spec: object, deployments: World['deployments'] = {}) =>
+  const inCluster = (spec: object, deployments: Snapshot['deployments'] = {}) =>
     carriedOut(spec, { platform: CLUSTER, deployments });
 
   it('reports a restart when all pods have the new template, those of the own endpoint too', () => {

@@ -1,7 +1,7 @@
 import { transportOf } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import { valueAt } from '#crds/parts/rule';
-import { type Manifest, runtimeName, type World } from '../world.ts';
+import { type Manifest, runtimeName, type Snapshot } from '../snapshot.ts';
 import { readText } from '../yaml-text.ts';
 import { backendChild, runtimeChildOf } from './child-names.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -18,7 +18,7 @@ const LOOK_AGAIN = 5000;
 export function lookAgain(
   manifest: Manifest,
   carriedOut: string | undefined,
-  { platform }: World,
+  { platform }: Snapshot,
 ): { requeueAfter?: number } {
   const at = restartedAt(manifest);
   return platform.mode === 'cluster' || at === '' || at === carriedOut ? {} : { requeueAfter: LOOK_AGAIN };
@@ -44,7 +44,7 @@ function isStalled(server: Manifest): boolean {
 }
 
 /** Returns whether a runtime that starts this stdio program has taken over the restart. */
-function hasTakenOver(runtime: string, backend: string, at: string, { documents, observed }: World): boolean {
+function hasTakenOver(runtime: string, backend: string, at: string, { documents, observed }: Snapshot): boolean {
   const text = documents[runtime];
   if (text?.includes(backend) !== true) return true;
   const backends = valueAt(readText(text), ['backends']);
@@ -57,14 +57,14 @@ function hasTakenOver(runtime: string, backend: string, at: string, { documents,
  * Returns whether every process of the backend on this machine started after the request. Processes of their own start
  * when this plan is applied.
  */
-function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, world: World): boolean {
+function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, snapshot: Snapshot): boolean {
   const { kind, metadata } = manifest;
   const own = runtimeName({ kind, name: metadata.name });
-  if (hasOwnEndpoint(spec) && world.observed[own]?.restartedAt !== at) return false;
+  if (hasOwnEndpoint(spec) && snapshot.observed[own]?.restartedAt !== at) return false;
   if (spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return true;
-  const servers = Object.values(world.virtualMcpServers).filter((server) => !isStalled(server));
+  const servers = Object.values(snapshot.virtualMcpServers).filter((server) => !isStalled(server));
   const runtimes = [own, ...servers.map(({ metadata: { name } }) => name)];
-  return runtimes.every((runtime) => hasTakenOver(runtime, metadata.name, at, world));
+  return runtimes.every((runtime) => hasTakenOver(runtime, metadata.name, at, snapshot));
 }
 
 /**
@@ -72,15 +72,15 @@ function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, world: Wo
  * if none was requested or the first is not finished. On one machine, Stalled servers do not count: they and their
  * programs stay unchanged until repaired.
  */
-export function carriedOutRestart(manifest: Manifest, spec: BackendSpec, world: World): string | undefined {
+export function carriedOutRestart(manifest: Manifest, spec: BackendSpec, snapshot: Snapshot): string | undefined {
   const at = restartedAt(manifest);
   if (at === '') return undefined;
   if (!awaitsRestart(manifest)) return at;
   if (spec.suspend) return formerOf(manifest);
-  const { platform, deployments } = world;
+  const { platform, deployments } = snapshot;
   const isDone =
     platform.mode === 'local'
-      ? isDoneHere(manifest, spec, at, world)
+      ? isDoneHere(manifest, spec, at, snapshot)
       : childrenOf(manifest, spec).every((child) => {
           const observed = deployments?.[child];
           return observed?.complete === true && observed.restartedAt === at;

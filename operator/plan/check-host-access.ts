@@ -1,5 +1,5 @@
 import { Stalled } from '../errors.ts';
-import type { ClusterFacts } from '../world.ts';
+import type { ClusterFacts } from '../snapshot.ts';
 
 /** Access from a pod to its node. */
 export interface HostAccess {

@@ -1,5 +1,5 @@
 import { Waiting } from '../errors.ts';
-import type { LocalFacts, Manifest, World } from '../world.ts';
+import type { LocalFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { runtimeNameOf } from './object-parts.ts';
 import { ownValue } from './own-value.ts';
 import type { BackendFinding } from './finding.ts';
@@ -14,7 +14,7 @@ export function checkProgramPort(name: string, { portConflicts }: LocalFacts): v
 }
 
 /** @throws Waiting if another resource of the folder has the port of this endpoint */
-export function checkEndpointPort(manifest: Manifest, { platform }: World): void {
+export function checkEndpointPort(manifest: Manifest, { platform }: Snapshot): void {
   if (platform.mode !== 'local' || !platform.portConflicts) return;
   const conflict = ownValue(platform.portConflicts.runtimes, runtimeNameOf(manifest));
   if (conflict !== undefined) throw new Waiting('PortInUse', conflict, { retryIn: PORT_AGAIN });
@@ -27,7 +27,7 @@ export function checkEndpointPort(manifest: Manifest, { platform }: World): void
 export function findProgramProblem(
   name: string,
   url: string,
-  { platform }: Pick<World, 'platform'>,
+  { platform }: Pick<Snapshot, 'platform'>,
 ): Waiting | undefined {
   if (platform.mode !== 'local' || !platform.programs) return undefined;
   const program = ownValue(platform.programs, name);
@@ -42,7 +42,7 @@ export function findProgramProblem(
 }
 
 /** @throws Waiting until a start of each program has been tried, so that a new runtime finds its backends at its first probe */
-export function awaitPrograms(findings: readonly BackendFinding[], { platform }: Pick<World, 'platform'>): void {
+export function awaitPrograms(findings: readonly BackendFinding[], { platform }: Pick<Snapshot, 'platform'>): void {
   const programs = platform.mode === 'local' ? platform.programs : undefined;
   if (!programs) return;
   const awaited = findings.filter(

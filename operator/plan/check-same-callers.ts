@@ -1,5 +1,5 @@
 import { Stalled } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { problemInOwnFields } from './name-own-fields.ts';
 import { renderKubernetesIssuer } from './render-issuer.ts';
@@ -13,12 +13,12 @@ interface Callers {
   readonly groupsClaim: string | undefined;
 }
 
-function callersOf({ oidcConfig, oidcConfigRef }: BackendSpec, world: World): Callers | undefined {
+function callersOf({ oidcConfig, oidcConfigRef }: BackendSpec, snapshot: Snapshot): Callers | undefined {
   if (!oidcConfig && !oidcConfigRef) return undefined;
   try {
-    const issuer = resolveIssuer({ oidcConfig, oidcConfigRef }, world);
+    const issuer = resolveIssuer({ oidcConfig, oidcConfigRef }, snapshot);
     if (issuer.type === 'inline') return { issuer: issuer.block.issuer, groupsClaim: issuer.block.groupsClaim };
-    return { issuer: renderKubernetesIssuer(issuer.block, undefined, world).issuer, groupsClaim: undefined };
+    return { issuer: renderKubernetesIssuer(issuer.block, undefined, snapshot).issuer, groupsClaim: undefined };
   } catch (problem) {
     throw problemInOwnFields(problem);
   }
@@ -48,9 +48,9 @@ export function checkSameCallers(
   name: string,
   spec: BackendSpec,
   { namesAnonymous }: Pick<ResolvedAuthz, 'namesAnonymous'>,
-  { incoming, world }: OutgoingContext,
+  { incoming, snapshot }: OutgoingContext,
 ): void {
-  const own = callersOf(spec, world);
+  const own = callersOf(spec, snapshot);
   if (own === undefined && namesAnonymous && incoming.type !== 'anonymous')
     throw callersWithTokens(name, incoming.issuer);
   const difference = own && differenceOf(own, incoming);

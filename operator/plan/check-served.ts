@@ -1,6 +1,6 @@
 import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { runtimeNameOf } from './object-parts.ts';
 import type { ServerSpec } from './server-spec.ts';
@@ -25,7 +25,7 @@ export function checkStdioImage(name: string, spec: BackendSpec, cluster: Cluste
 }
 
 /** @throws Stalled for a backend that the runtime cannot serve as written */
-export function checkBackendServed(name: string, spec: BackendSpec, { platform }: World): void {
+export function checkBackendServed(name: string, spec: BackendSpec, { platform }: Snapshot): void {
   if (platform.mode !== 'cluster' || spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return;
   checkStdioImage(name, spec, platform);
 }
@@ -34,7 +34,7 @@ export function checkBackendServed(name: string, spec: BackendSpec, { platform }
 const LOOK_AT_FILE = 5_000;
 
 /** Pods have no volume for a log. On one machine, its folder may be missing. @throws Stalled @throws Waiting */
-export function checkAuditServed(manifest: Manifest, { audit, config }: ServerSpec, { platform }: World): void {
+export function checkAuditServed(manifest: Manifest, { audit, config }: ServerSpec, { platform }: Snapshot): void {
   const { enabled, logFile } = audit ?? config.audit ?? {};
   if (enabled !== true || logFile === undefined) return;
   const field = `${audit ? '' : 'config.'}audit.logFile`;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { ClusterFacts, Manifest } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { ClusterFacts, Manifest } from '#operator/snapshot';
 import { backendChild, credentialsOf, metricsOf, runtimeChildOf, sealingOf } from './child-names.ts';
 import type { Child } from './outcome.ts';
 import { plan } from './plan.ts';
@@ -28,7 +28,7 @@ function objectsOf(type: string, called: string): string[] {
   if (kind === undefined) throw new Error(type);
   const metadata = { name: called, namespace: 'default', uid: 'u', generation: 1 };
   const manifest: Manifest = { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec };
-  const world = emptyWorld({
+  const snapshot = emptySnapshot({
     platform: cluster,
     virtualMcpServers: kind === 'VirtualMCPServer' ? { [called]: manifest } : {},
     mcpServers: kind === 'MCPServer' ? { [called]: manifest } : {},
@@ -40,7 +40,7 @@ function objectsOf(type: string, called: string): string[] {
       [`MCPServer/${called}`]: { sealing: 'a'.repeat(16), statusToken: 'b'.repeat(16) },
     },
   });
-  const { children } = plan({ kind, namespace: 'default', name: called }, world, '2026-01-02T03:04:05Z');
+  const { children } = plan({ kind, namespace: 'default', name: called }, snapshot, '2026-01-02T03:04:05Z');
   const planned = children.map((child: Child) =>
     child.platform === 'cluster' ? `${child.object.kind}/${child.object.metadata.name}` : '',
   );

@@ -1,4 +1,4 @@
-import type { ResourceKey } from '../world.ts';
+import type { ResourceKey } from '../snapshot.ts';
 
 /** Returns the name of the objects of a VirtualMCPServer's runtime. */
 export function runtimeChild(server: string): string {

@@ -1,6 +1,6 @@
 import { readQuantity } from '#crds/parts/quantity';
 import { Stalled } from '../errors.ts';
-import type { ContainerEngine, LocalFacts, World } from '../world.ts';
+import type { ContainerEngine, LocalFacts, Snapshot } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
 import { type Command, variablesOf } from './command-of-backend.ts';
 import { envFileFlags, passVariables } from './container-variables.ts';
@@ -90,9 +90,9 @@ export function containerCommand(
   spec: BackendSpec,
   port: number | undefined,
   local: LocalFacts,
-  world: World,
+  snapshot: Snapshot,
 ): Command {
-  const permissions = readPermissionProfile(name, spec, world);
+  const permissions = readPermissionProfile(name, spec, snapshot);
   const inside = spec.mcpPort ?? CONTAINER_PORT;
   const variables = variablesOf(spec, '0.0.0.0', port === undefined ? undefined : inside);
   const { flags, env } = passVariables(name, variables, spec);

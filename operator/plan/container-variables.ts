@@ -1,5 +1,5 @@
 import { Stalled, Waiting } from '../errors.ts';
-import type { LocalFacts } from '../world.ts';
+import type { LocalFacts } from '../snapshot.ts';
 import { type Command, secretVariables } from './command-of-backend.ts';
 import type { BackendSpec } from './find-group-members.ts';
 

@@ -3,7 +3,7 @@ import { caBundleOf, type CaBundleRef } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
-import type { GeneratedSecret, SecretFlaw, World } from '../world.ts';
+import type { GeneratedSecret, SecretFlaw, Snapshot } from '../snapshot.ts';
 import { contentHash } from '../content-hash.ts';
 import { writeText } from '../yaml-text.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
@@ -45,10 +45,10 @@ const REMEDIES: Record<SecretFlaw, string> = {
 };
 
 /** Returns the text of a ConfigMap key. @throws Waiting if it is missing */
-export function configMapText(world: World, reference: KeyReference, field: string): string {
-  const entries = ownValue(world.configMaps, reference.name);
+export function configMapText(snapshot: Snapshot, reference: KeyReference, field: string): string {
+  const entries = ownValue(snapshot.configMaps, reference.name);
   if (entries === undefined) {
-    const why = ownValue(world.refused?.configMaps, reference.name);
+    const why = ownValue(snapshot.refused?.configMaps, reference.name);
     if (why !== undefined)
       throw new Waiting('ConfigMapNotRead', `${field}: ConfigMap "${reference.name}" is not read: ${why}`);
     throw new Waiting(
@@ -65,18 +65,23 @@ export function configMapText(world: World, reference: KeyReference, field: stri
   );
 }
 
-function refuseFlawed(world: World, { name, key }: KeyReference, field: string, flaws: readonly SecretFlaw[]): void {
-  const found = ownValue(world.flaws, `${name}/${key}`) ?? [];
+function refuseFlawed(
+  snapshot: Snapshot,
+  { name, key }: KeyReference,
+  field: string,
+  flaws: readonly SecretFlaw[],
+): void {
+  const found = ownValue(snapshot.flaws, `${name}/${key}`) ?? [];
   const flaw = flaws.find((one) => found.includes(one));
   if (flaw === undefined) return;
   throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${REMEDIES[flaw]}`);
 }
 
 /** Returns the keyed hash of a Secret key's value. @throws Waiting if it is missing or binary */
-export function secretDigest(world: World, reference: KeyReference, field: string): string {
-  refuseFlawed(world, reference, field, ['not text']);
-  const entries = ownValue(world.secrets, reference.name);
-  const why = ownValue(world.refused?.secrets, reference.name);
+export function secretDigest(snapshot: Snapshot, reference: KeyReference, field: string): string {
+  refuseFlawed(snapshot, reference, field, ['not text']);
+  const entries = ownValue(snapshot.secrets, reference.name);
+  const why = ownValue(snapshot.refused?.secrets, reference.name);
   if (entries === undefined && why !== undefined)
     throw new Waiting('SecretNotRead', `${field}: Secret "${reference.name}" is not read: ${why}`);
   if (reference.name === STORED_SECRET && ownValue(entries, reference.key) === undefined)
@@ -87,7 +92,7 @@ export function secretDigest(world: World, reference: KeyReference, field: strin
   const digest = ownValue(entries, reference.key);
   if (digest !== undefined) return digest;
   // In a cluster, a reader of a status may lack permission to read Secrets.
-  const others = world.platform.mode === 'local' ? ` (it has: ${Object.keys(entries).join(', ') || 'none'})` : '';
+  const others = snapshot.platform.mode === 'local' ? ` (it has: ${Object.keys(entries).join(', ') || 'none'})` : '';
   throw new Waiting(
     'SecretKeyNotFound',
     `${field}: Secret "${reference.name}" has no key "${reference.key}"${others}: add it`,
@@ -107,17 +112,17 @@ function notStored({ name, key }: KeyReference, field: string): Waiting {
 export class FileList {
   readonly secretFiles: Record<string, SecretSource> = {};
   readonly plainFiles: Record<string, string> = {};
-  readonly #world: World;
+  readonly #snapshot: Snapshot;
   readonly #directories: { secret: string; config: string };
 
-  constructor(world: World, directories: { secret: string; config: string }) {
-    this.#world = world;
+  constructor(snapshot: Snapshot, directories: { secret: string; config: string }) {
+    this.#snapshot = snapshot;
     this.#directories = directories;
   }
 
   /** Returns an empty list for a part of the same document. */
   part(): FileList {
-    return new FileList(this.#world, this.#directories);
+    return new FileList(this.#snapshot, this.#directories);
   }
 
   /** Adds the files of a part. */
@@ -131,8 +136,8 @@ export class FileList {
    * @throws Waiting if it is missing or has one of `flaws`
    */
   secret(reference: KeyReference, field: string, flaws: readonly SecretFlaw[] = []): string {
-    refuseFlawed(this.#world, reference, field, flaws);
-    const digest = secretDigest(this.#world, reference, field);
+    refuseFlawed(this.#snapshot, reference, field, flaws);
+    const digest = secretDigest(this.#snapshot, reference, field);
     const file = fileName(`${reference.name}.${reference.key}`, digest);
     this.secretFiles[file] = { secret: reference.name, key: reference.key };
     return `${this.#directories.secret}/${file}`;
@@ -152,21 +157,21 @@ export class FileList {
   pair(certificate: KeyReference, key: KeyReference, field: string): [certificate: string, key: string] {
     const files = [this.secret(certificate, field, ['no certificate']), this.secret(key, field, ['no private key'])];
     for (const part of [certificate, key]) this.#refuseForTls(part, field);
-    const pairOf = ({ name, key }: KeyReference) => ownValue(this.#world.keyPairs, `${name}/${key}`);
+    const pairOf = ({ name, key }: KeyReference) => ownValue(this.#snapshot.keyPairs, `${name}/${key}`);
     if (pairOf(certificate) === pairOf(key)) return [files[0] ?? '', files[1] ?? ''];
     const what = `key "${key.key}" of Secret "${key.name}" is not the private key of the certificate "${certificate.key}"`;
     throw new Waiting('SecretUnusable', `${field}: ${what}: write the key that belongs to it`);
   }
 
   #refuseForTls({ name, key }: KeyReference, field: string): void {
-    const why = ownValue(this.#world.tlsFlaws, `${name}/${key}`);
+    const why = ownValue(this.#snapshot.tlsFlaws, `${name}/${key}`);
     if (why === undefined) return;
     throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" cannot be used for TLS: ${why}`);
   }
 
   /** Returns the path of the file with a ConfigMap's text. @throws Waiting */
   configMap(reference: KeyReference, field: string): string {
-    const text = configMapText(this.#world, reference, field);
+    const text = configMapText(this.#snapshot, reference, field);
     const file = fileName(`${reference.name}.${reference.key}`, contentHash(text));
     this.plainFiles[file] = text;
     return `${this.#directories.config}/${file}`;
@@ -175,7 +180,7 @@ export class FileList {
   /** Works as `configMap`, for certificate authorities. @throws Waiting if the text has no certificate */
   authorities(reference: CaBundleRef, field: string): string {
     const place = caBundleOf(reference);
-    if (hasCertificate(configMapText(this.#world, place, field))) return this.configMap(place, field);
+    if (hasCertificate(configMapText(this.#snapshot, place, field))) return this.configMap(place, field);
     const remedy = 'write certificates of authorities in PEM form (-----BEGIN CERTIFICATE-----)';
     throw new Waiting(
       'ConfigMapUnusable',

@@ -1,5 +1,5 @@
 import { transportOf } from '#crds/kinds/index';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { hasOwnEndpoint } from './own-endpoint.ts';
 import { ownValue } from './own-value.ts';
@@ -41,22 +41,22 @@ function forwardingIgnored(spec: BackendSpec): Finding[] {
 }
 
 /** With an endpoint of its own, such a backend has nothing to serve and waits. */
-function withoutCredentials(spec: BackendSpec, world: World): Finding[] {
+function withoutCredentials(spec: BackendSpec, snapshot: Snapshot): Finding[] {
   const name = spec.externalAuthConfigRef?.name;
-  if (name === undefined || hasOwnEndpoint(spec) || ownValue(world.mcpExternalAuthConfigs, name)) return [];
+  if (name === undefined || hasOwnEndpoint(spec) || ownValue(snapshot.mcpExternalAuthConfigs, name)) return [];
   const message = `externalAuthConfigRef names MCPExternalAuthConfig "${name}", which does not exist: create it. No VirtualMCPServer contacts it until then, unless its outgoingAuth gives it something else.`;
   return [warning('NoCredentials', 'AuthConfigNotFound', message)];
 }
 
 /** Reports a misspelt group name: the only other sign is a missing member in the intended group. */
-function withoutGroup({ groupRef }: BackendSpec, world: World): Finding[] {
-  if (groupRef === undefined || ownValue(world.mcpGroups, groupRef)) return [];
+function withoutGroup({ groupRef }: BackendSpec, snapshot: Snapshot): Finding[] {
+  if (groupRef === undefined || ownValue(snapshot.mcpGroups, groupRef)) return [];
   const message = `groupRef names MCPGroup "${groupRef}", which does not exist, so no VirtualMCPServer offers this server: create it, or correct the name.`;
   return [warning('NoGroup', 'GroupNotFound', message)];
 }
 
-function notConfined(spec: BackendSpec, world: World): Finding[] {
-  if (world.platform.mode !== 'local' || !spec.command) return [];
+function notConfined(spec: BackendSpec, snapshot: Snapshot): Finding[] {
+  if (snapshot.platform.mode !== 'local' || !spec.command) return [];
   const written = (['permissionProfile', 'volumes', 'resources'] as const).filter((field) => spec[field] !== undefined);
   if (written.length === 0) return [];
   const message = `A command runs as a process of this machine, so ${written.join(', ')} cannot be enforced: use image without command to confine it.`;
@@ -97,8 +97,8 @@ function withoutHttp(spec: BackendSpec): Finding[] {
 }
 
 /** Warns of settings that only a container engine on one machine uses. */
-function withoutEngine(spec: BackendSpec, world: World): Finding[] {
-  if (world.platform.mode === 'local' && spec.image !== undefined && !spec.command) return [];
+function withoutEngine(spec: BackendSpec, snapshot: Snapshot): Finding[] {
+  if (snapshot.platform.mode === 'local' && spec.image !== undefined && !spec.command) return [];
   const written = (['publish', 'allowDockerGateway', 'envFileDir'] as const).filter(
     (field) => spec[field] !== undefined,
   );
@@ -108,16 +108,16 @@ function withoutEngine(spec: BackendSpec, world: World): Finding[] {
 }
 
 /** Warns of egress rules on one machine: an engine gives a container the network or none. */
-function egressOfContainer(name: string, spec: BackendSpec, world: World): Finding[] {
-  if (world.platform.mode !== 'local' || spec.command || spec.remoteUrl !== undefined) return [];
-  const { egress } = readPermissionProfile(name, spec, world);
+function egressOfContainer(name: string, spec: BackendSpec, snapshot: Snapshot): Finding[] {
+  if (snapshot.platform.mode !== 'local' || spec.command || spec.remoteUrl !== undefined) return [];
+  const { egress } = readPermissionProfile(name, spec, snapshot);
   if (!egress || (!egress.everywhere && egress.addresses.length === 0)) return [];
   const message = `A container engine knows no addresses and ports, so every address may be reached, not those of the permission profile alone: write an empty outbound for no network at all, or limit it by a firewall.`;
   return [warning('EgressNotEnforced', 'ContainerEngine', message)];
 }
 
 /** Warns of limits that the program would run without. */
-function limitsOfContainer({ image, command, resources }: BackendSpec, { platform }: World): Finding[] {
+function limitsOfContainer({ image, command, resources }: BackendSpec, { platform }: Snapshot): Finding[] {
   if (platform.mode !== 'local' || !platform.limitsIgnored || image === undefined || command) return [];
   const written = (['memory', 'cpu'] as const).filter((limit) => resources?.limits?.[limit] !== undefined);
   if (written.length === 0) return [];
@@ -126,17 +126,17 @@ function limitsOfContainer({ image, command, resources }: BackendSpec, { platfor
 }
 
 /** Finds settings of an MCPServer that do not have the effect they suggest. */
-export function findBackendWarnings(name: string, spec: BackendSpec, world: World): Finding[] {
+export function findBackendWarnings(name: string, spec: BackendSpec, snapshot: Snapshot): Finding[] {
   return [
     ...withoutEndpoint(spec),
     ...forwardingIgnored(spec),
-    ...withoutCredentials(spec, world),
-    ...withoutGroup(spec, world),
+    ...withoutCredentials(spec, snapshot),
+    ...withoutGroup(spec, snapshot),
     ...withoutProgram(spec),
     ...withoutHttp(spec),
-    ...notConfined(spec, world),
-    ...withoutEngine(spec, world),
-    ...egressOfContainer(name, spec, world),
-    ...limitsOfContainer(spec, world),
+    ...notConfined(spec, snapshot),
+    ...withoutEngine(spec, snapshot),
+    ...egressOfContainer(name, spec, snapshot),
+    ...limitsOfContainer(spec, snapshot),
   ];
 }

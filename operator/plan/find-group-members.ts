@@ -1,6 +1,6 @@
 import { MCPServer } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { readSpec } from './read-resource.ts';
 import { resourcesNaming } from './resource-index.ts';
 
@@ -16,13 +16,13 @@ export function groupOf(spec: unknown): string | undefined {
 }
 
 /** Returns the names of a group's MCPServers, sorted. */
-export function memberNames(group: string, world: World): string[] {
-  const members = resourcesNaming(world.mcpServers, group).filter(({ spec }) => groupOf(spec) === group);
+export function memberNames(group: string, snapshot: Snapshot): string[] {
+  const members = resourcesNaming(snapshot.mcpServers, group).filter(({ spec }) => groupOf(spec) === group);
   return members.map(({ metadata }) => metadata.name).sort();
 }
 
-function readMember(name: string, world: World): Member[] {
-  const manifest = world.mcpServers[name];
+function readMember(name: string, snapshot: Snapshot): Member[] {
+  const manifest = snapshot.mcpServers[name];
   if (!manifest) return [];
   try {
     return [{ name, spec: readSpec(MCPServer, manifest) }];
@@ -33,13 +33,13 @@ function readMember(name: string, world: World): Member[] {
 }
 
 /** Returns the members in configuration order: those in `priorityOrder` first, the others by name. @throws Waiting without the group */
-export function findGroupMembers(group: string, priorityOrder: string[], world: World): Member[] {
-  if (!world.mcpGroups[group]) {
+export function findGroupMembers(group: string, priorityOrder: string[], snapshot: Snapshot): Member[] {
+  if (!snapshot.mcpGroups[group]) {
     const message = `config.groupRef names MCPGroup "${group}", which does not exist: create it`;
     throw new Waiting('GroupNotFound', message);
   }
-  const names = memberNames(group, world);
+  const names = memberNames(group, snapshot);
   const first = priorityOrder.filter((name) => names.includes(name));
   const ordered = new Set([...first, ...names]);
-  return [...ordered].flatMap((name) => readMember(name, world));
+  return [...ordered].flatMap((name) => readMember(name, snapshot));
 }

@@ -1,7 +1,7 @@
 import type { AggregationConfig } from '#crds/parts/aggregation';
 import { nearest } from '#crds/parts/nearest';
 import type { Redis } from '#crds/parts/storage';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 
@@ -63,7 +63,7 @@ function outgoingIgnored({ outgoingAuth }: ServerSpec): Finding[] {
   return [ignored('OutgoingAuthIgnored', 'SourceDiscovered', message)];
 }
 
-function listenIgnored({ listen }: ServerSpec, { platform }: Pick<World, 'platform'>): Finding[] {
+function listenIgnored({ listen }: ServerSpec, { platform }: Pick<Snapshot, 'platform'>): Finding[] {
   if (listen?.port === undefined || platform.mode === 'local') return [];
   const message =
     'listen.port: an endpoint in a cluster listens on 4483, and this port counts on one machine only: remove it, or set the port where the Service is exposed';
@@ -81,7 +81,7 @@ function redisBlocks({ authServerConfig, sessionStorage, config }: ServerSpec): 
 }
 
 /** Warns of Service names on one machine: only the DNS of their cluster resolves them. */
-function sentinelsOfCluster(spec: ServerSpec, { platform }: Pick<World, 'platform'>): Finding[] {
+function sentinelsOfCluster(spec: ServerSpec, { platform }: Pick<Snapshot, 'platform'>): Finding[] {
   if (platform.mode === 'cluster') return [];
   const places = redisBlocks(spec).filter(([, { sentinelConfig }]) => sentinelConfig?.sentinelService !== undefined);
   if (places.length === 0) return [];
@@ -93,12 +93,16 @@ function sentinelsOfCluster(spec: ServerSpec, { platform }: Pick<World, 'platfor
 }
 
 /** Finds settings without effect. Each message begins with the field. */
-export function findIgnoredSettings(spec: ServerSpec, members: string[], world: Pick<World, 'platform'>): Finding[] {
+export function findIgnoredSettings(
+  spec: ServerSpec,
+  members: string[],
+  snapshot: Pick<Snapshot, 'platform'>,
+): Finding[] {
   return [
     ...unknownNames(spec, members),
     ...issuerIgnored(spec),
     ...outgoingIgnored(spec),
-    ...listenIgnored(spec, world),
-    ...sentinelsOfCluster(spec, world),
+    ...listenIgnored(spec, snapshot),
+    ...sentinelsOfCluster(spec, snapshot),
   ];
 }

@@ -1,4 +1,4 @@
-import type { ObservedRuntime } from '../world.ts';
+import type { ObservedRuntime } from '../snapshot.ts';
 import type { Finding } from './finding.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { valueAt } from '#crds/parts/rule';
 import type { Status } from '#crds/kinds/status';
-import type { Manifest, ResourceKey, World } from '../world.ts';
+import type { Manifest, ResourceKey, Snapshot } from '../snapshot.ts';
 import { groupOf, memberNames } from './find-group-members.ts';
 import { resourcesNaming } from './resource-index.ts';
 
@@ -31,34 +31,34 @@ function list(users: { kind: string; name: string }[]): References {
 }
 
 /** Returns the names of a group's servers, sorted, also if the group does not exist. */
-export function serversOfGroup(group: string, world: World): string[] {
-  const servers = resourcesNaming(world.virtualMcpServers, group);
+export function serversOfGroup(group: string, snapshot: Snapshot): string[] {
+  const servers = resourcesNaming(snapshot.virtualMcpServers, group);
   const joined = servers.filter(({ spec }) => valueAt(spec, ['config', 'groupRef']) === group);
   return joined.map(({ metadata }) => metadata.name).sort();
 }
 
 /** Returns the servers that offer a backend. */
-function serversOf(backend: string, world: World): { kind: string; name: string }[] {
-  const group = groupOf(world.mcpServers[backend]?.spec);
-  return group !== undefined && world.mcpGroups[group] ? usersIn(world.virtualMcpServers, 'groupRef', group) : [];
+function serversOf(backend: string, snapshot: Snapshot): { kind: string; name: string }[] {
+  const group = groupOf(snapshot.mcpServers[backend]?.spec);
+  return group !== undefined && snapshot.mcpGroups[group] ? usersIn(snapshot.virtualMcpServers, 'groupRef', group) : [];
 }
 
 /** Returns the resources that refer to a resource. */
-export function findReferences({ kind, name }: ResourceKey, world: World): References {
+export function findReferences({ kind, name }: ResourceKey, snapshot: Snapshot): References {
   switch (kind) {
     case 'MCPServer':
-      return list(serversOf(name, world));
+      return list(serversOf(name, snapshot));
     case 'MCPGroup':
-      return list(usersIn(world.virtualMcpServers, 'groupRef', name));
+      return list(usersIn(snapshot.virtualMcpServers, 'groupRef', name));
     case 'MCPExternalAuthConfig':
       return list([
-        ...usersIn(world.virtualMcpServers, 'externalAuthConfigRef', name),
-        ...usersIn(world.mcpServers, 'externalAuthConfigRef', name),
+        ...usersIn(snapshot.virtualMcpServers, 'externalAuthConfigRef', name),
+        ...usersIn(snapshot.mcpServers, 'externalAuthConfigRef', name),
       ]);
     case 'MCPOIDCConfig':
       return list([
-        ...usersIn(world.virtualMcpServers, 'oidcConfigRef', name),
-        ...usersIn(world.mcpServers, 'oidcConfigRef', name),
+        ...usersIn(snapshot.virtualMcpServers, 'oidcConfigRef', name),
+        ...usersIn(snapshot.mcpServers, 'oidcConfigRef', name),
       ]);
     default:
       return {};
@@ -66,7 +66,7 @@ export function findReferences({ kind, name }: ResourceKey, world: World): Refer
 }
 
 /** Returns the MCPServers of a group. */
-export function listServers(group: string, world: World): Pick<Status, 'servers' | 'serverCount'> {
-  const names = memberNames(group, world);
+export function listServers(group: string, snapshot: Snapshot): Pick<Status, 'servers' | 'serverCount'> {
+  const names = memberNames(group, snapshot);
   return { servers: names.slice(0, LISTED), serverCount: names.length };
 }

@@ -1,26 +1,26 @@
 import { MCPExternalAuthConfig } from '#crds/kinds/index';
 import { readValue } from '#crds/parts/read-value';
 import { valueAt } from '#crds/parts/rule';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { ownValue } from './own-value.ts';
 import type { ServerSpec } from './server-spec.ts';
 import type { Finding } from './finding.ts';
 
 /** Returns whether a configuration has no restriction of hosts. */
-function goesAnywhere(reference: string, world: World): boolean {
-  const manifest = world.mcpExternalAuthConfigs[reference];
+function goesAnywhere(reference: string, snapshot: Snapshot): boolean {
+  const manifest = snapshot.mcpExternalAuthConfigs[reference];
   if (!manifest) return false;
   const read = readValue(MCPExternalAuthConfig, manifest);
   return 'data' in read && read.data.spec.type !== 'unauthenticated' && !read.data.spec.allowedHosts;
 }
 
 /** Maps each configuration to the backends that get it without naming it. */
-function givenTo({ outgoingAuth }: ServerSpec, members: string[], world: World): Map<string, string[]> {
+function givenTo({ outgoingAuth }: ServerSpec, members: string[], snapshot: Snapshot): Map<string, string[]> {
   const given = new Map<string, string[]>();
   for (const name of members) {
     const reference = (ownValue(outgoingAuth.backends, name) ?? outgoingAuth.default)?.externalAuthConfigRef?.name;
     if (reference === undefined) continue;
-    if (valueAt(world.mcpServers[name]?.spec, ['externalAuthConfigRef', 'name']) === reference) continue;
+    if (valueAt(snapshot.mcpServers[name]?.spec, ['externalAuthConfigRef', 'name']) === reference) continue;
     given.set(reference, [...(given.get(reference) ?? []), name]);
   }
   return given;
@@ -30,10 +30,10 @@ function givenTo({ outgoingAuth }: ServerSpec, members: string[], world: World):
  * Finds credentials that the server gives to backends which do not name them. Writing a reference requires the right to
  * its target. Here, any writer of the MCPServer decides where callers' credentials go, without that right.
  */
-export function findUnboundCredentials(spec: ServerSpec, members: string[], world: World): Finding[] {
-  if (world.platform.mode === 'local' || spec.outgoingAuth.source !== 'inline') return [];
-  const given = givenTo(spec, members, world);
-  const anywhere = [...given].filter(([reference]) => goesAnywhere(reference, world));
+export function findUnboundCredentials(spec: ServerSpec, members: string[], snapshot: Snapshot): Finding[] {
+  if (snapshot.platform.mode === 'local' || spec.outgoingAuth.source !== 'inline') return [];
+  const given = givenTo(spec, members, snapshot);
+  const anywhere = [...given].filter(([reference]) => goesAnywhere(reference, snapshot));
   if (anywhere.length === 0) return [];
   const list = anywhere.map(([reference, names]) => `MCPExternalAuthConfig "${reference}" to ${names.join(', ')}`);
   const message =

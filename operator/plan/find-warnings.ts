@@ -1,5 +1,5 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
 import { findIgnoredSettings } from './find-ignored-settings.ts';
 import { findUnboundCredentials } from './find-unbound-credentials.ts';
@@ -16,8 +16,8 @@ function emptyGroup(spec: ServerSpec, members: string[]): Finding[] {
 }
 
 /** Warns of memory storage in a cluster, which is lost with the pod. On one machine users expect that loss. */
-function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
-  if (world.platform.mode === 'local') return [];
+function lostWithThePod(document: RunConfigDocument, snapshot: Snapshot): Finding[] {
+  if (snapshot.platform.mode === 'local') return [];
   if (document.session_storage?.type !== 'memory') return [];
   const message = 'Sessions are lost when the pod is replaced: write sessionStorage.provider redis to keep them.';
   return [warning('LostWithThePod', 'SessionsInMemory', message)];
@@ -59,7 +59,7 @@ const countsUsers = ({ rules = [], per_user: perUser, tools = [] }: NonNullable<
   tools.some(({ per_user: each }) => each !== undefined);
 
 /** Warns of a token file in a cluster. Pods mount only the files that the operator renders, so a file from elsewhere is missing. */
-function tokenOfKeySet({ incoming }: RunConfigDocument, { platform }: World): Finding[] {
+function tokenOfKeySet({ incoming }: RunConfigDocument, { platform }: Snapshot): Finding[] {
   const file = incoming.type === 'oidc' ? incoming.jwks_auth_token_file : undefined;
   if (file === undefined || platform.mode === 'local') return [];
   const message = `Nothing of the operator brings ${file} into the pods, nor may podTemplateSpec: where no admission webhook of the cluster does, new pods do not start, and those that run keep the former configuration. Remove jwksAuthTokenPath, and write a jwksUrl that needs no token.`;
@@ -75,7 +75,7 @@ function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
 const LOGIN_NEEDED = 'write incomingAuth.type oidc, or a policy that does not ask for it';
 
 /** Warns of policies that never apply. The runtime warns in the same words, so `runtimeFindings` drops the duplicate. */
-function neverApplying({ authz, backends, incoming }: RunConfigDocument, world: World): Finding[] {
+function neverApplying({ authz, backends, incoming }: RunConfigDocument, snapshot: Snapshot): Finding[] {
   const places = [
     { place: 'incomingAuth.authzConfig', set: authz },
     ...backends.map((backend) => ({ place: `authzConfig of ${backend.name}`, set: backend.authz })),
@@ -83,7 +83,7 @@ function neverApplying({ authz, backends, incoming }: RunConfigDocument, world: 
   const found = places.flatMap(({ place, set }) => {
     if (!set) return [];
     const texts = { policies: set.policies, entitiesJson: set.entities_json ?? '[]' };
-    const { warnings, loginReads } = verdictOf(texts, world);
+    const { warnings, loginReads } = verdictOf(texts, snapshot);
     const reads = incoming.type === 'anonymous' ? loginReads : [];
     return [...warnings, ...reads.map((text) => `${text}: ${LOGIN_NEEDED}`)].map((text) => `${place}: ${text}`);
   });
@@ -120,20 +120,20 @@ export function findWarnings(
   spec: ServerSpec,
   document: RunConfigDocument,
   members: string[],
-  world: World,
+  snapshot: Snapshot,
 ): Finding[] {
   return [
     ...withoutAuthentication(document),
     ...findAuthServerWarnings(document),
-    ...findUnboundCredentials(spec, members, world),
+    ...findUnboundCredentials(spec, members, snapshot),
     ...emptyGroup(spec, members),
-    ...findIgnoredSettings(spec, members, world),
-    ...lostWithThePod(document, world),
+    ...findIgnoredSettings(spec, members, snapshot),
+    ...lostWithThePod(document, snapshot),
     ...streamsOfReplicas(spec, document),
     ...usersUnknown(document),
-    ...tokenOfKeySet(document, world),
+    ...tokenOfKeySet(document, snapshot),
     ...nothingAudited(document),
     ...acknowledgedByNone(document),
-    ...neverApplying(document, world),
+    ...neverApplying(document, snapshot),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import { Stalled, Waiting } from '../errors.ts';
-import type { Manifest, ResourceKey } from '../world.ts';
+import type { Manifest, ResourceKey } from '../snapshot.ts';
 import type { Outcome } from './outcome.ts';
 import { summariseProblem } from './summarise-status.ts';
 

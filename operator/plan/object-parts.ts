@@ -1,4 +1,4 @@
-import { type Manifest, type Named, runtimeName, type World } from '../world.ts';
+import { type Manifest, type Named, runtimeName, type Snapshot } from '../snapshot.ts';
 import { runtimeChildOf } from './child-names.ts';
 import type { ClusterObject } from './outcome.ts';
 
@@ -7,7 +7,7 @@ export function childOf({ kind, metadata }: Named): string {
   return runtimeChildOf({ kind, name: metadata.name });
 }
 
-/** Returns the key under which `World` holds the state of that runtime. */
+/** Returns the key under which `Snapshot` holds the state of that runtime. */
 export function runtimeNameOf({ kind, metadata }: Named): string {
   return runtimeName({ kind, name: metadata.name });
 }
@@ -59,7 +59,7 @@ export function restartedAt(manifest: Manifest): string {
 }
 
 /** Returns the annotations of a pod template: the default container and the requested restart. */
-export function podAnnotations(container: string, manifest: Manifest, { apiGroup }: World): Record<string, string> {
+export function podAnnotations(container: string, manifest: Manifest, { apiGroup }: Snapshot): Record<string, string> {
   const at = restartedAt(manifest);
   return {
     'kubectl.kubernetes.io/default-container': container,
@@ -84,7 +84,7 @@ export function ownedMetadata(
   name: string,
   labels: Record<string, string>,
   { apiVersion, kind, metadata }: Manifest,
-  { namespace }: Pick<World, 'namespace'>,
+  { namespace }: Pick<Snapshot, 'namespace'>,
 ): ClusterObject['object']['metadata'] {
   const owner = {
     apiVersion,

@@ -1,6 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { ContainerEngine, GeneratedSecret, ResourceKey } from '../world.ts';
+import type { ContainerEngine, GeneratedSecret, ResourceKey } from '../snapshot.ts';
 
 /** The source of a secret file's content. The plan never sees a value. */
 export type SecretSource =

@@ -2,7 +2,7 @@ import { MCPExternalAuthConfig, VirtualMCPServerSpec } from '#crds/kinds/index';
 import { readValue } from '#crds/parts/read-value';
 import { valueAt } from '#crds/parts/rule';
 import { Stalled } from '../errors.ts';
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Snapshot } from '../snapshot.ts';
 import { givesRuntime } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -19,9 +19,9 @@ export function hasOwnEndpoint(spec: Partial<BackendSpec>): boolean {
 type EmbeddedServer = NonNullable<MCPExternalAuthConfig['spec']['embeddedAuthServer']>;
 
 /** Returns the authorization server to which the MCPServer refers, if any. */
-function embeddedServer(spec: BackendSpec, world: World): EmbeddedServer | undefined {
+function embeddedServer(spec: BackendSpec, snapshot: Snapshot): EmbeddedServer | undefined {
   const name = spec.externalAuthConfigRef?.name;
-  const manifest = name === undefined ? undefined : world.mcpExternalAuthConfigs[name];
+  const manifest = name === undefined ? undefined : snapshot.mcpExternalAuthConfigs[name];
   if (manifest?.spec === undefined) return undefined;
   return readSpec(MCPExternalAuthConfig, manifest).embeddedAuthServer;
 }
@@ -39,20 +39,20 @@ function authServer(embedded: EmbeddedServer | undefined): object | undefined {
 }
 
 /** Verifies that boundary 1 names the audience of an authorization server's tokens. @throws Stalled */
-export function checkEmbeddedServer(name: string, spec: BackendSpec, world: World): void {
+export function checkEmbeddedServer(name: string, spec: BackendSpec, snapshot: Snapshot): void {
   if (hasOwnEndpoint(spec) && spec.oidcConfig) return;
   const reference = spec.externalAuthConfigRef?.name ?? '';
   // The users of the configuration report its other problems.
-  if (valueAt(world.mcpExternalAuthConfigs[reference]?.spec, ['type']) !== 'embeddedAuthServer') return;
+  if (valueAt(snapshot.mcpExternalAuthConfigs[reference]?.spec, ['type']) !== 'embeddedAuthServer') return;
   const message = `MCPServer "${name}" refers to an embeddedAuthServer: write oidcConfig with its issuer and with resourceUrl, so that its tokens are let in`;
   throw new Stalled('OidcConfigNeeded', message);
 }
 
 /** Returns the server spec of an MCPServer's own runtime. @throws Stalled for settings that it cannot serve */
-export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec, world: World): ServerSpec {
+export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec, snapshot: Snapshot): ServerSpec {
   const server = readValue(VirtualMCPServerSpec, {
     ...defined({
-      authServerConfig: authServer(embeddedServer(spec, world)),
+      authServerConfig: authServer(embeddedServer(spec, snapshot)),
       replicas: spec.replicas,
       sessionStorage: spec.sessionStorage,
       sessionAffinity: spec.sessionAffinity,

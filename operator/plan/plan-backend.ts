@@ -1,5 +1,5 @@
 import { MCPServer } from '#crds/kinds/index';
-import { type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
+import { type LocalFacts, type Manifest, type ResourceKey, runtimeName, type Snapshot } from '../snapshot.ts';
 import { contentHash } from '../content-hash.ts';
 import { carriedOutRestart, lookAgain } from './carried-out-restart.ts';
 import { findProgramProblem } from './check-port.ts';
@@ -36,13 +36,13 @@ function renderProcess(
   spec: BackendSpec,
   url: string,
   local: LocalFacts,
-  world: World,
+  snapshot: Snapshot,
 ): BackendProcess {
   const { name } = manifest.metadata;
   const port = localPort(name, spec, local);
-  const command = localCommand(name, spec, port, local, world);
+  const command = localCommand(name, spec, port, local, snapshot);
   const secrets = Object.entries(secretVariables(spec)).map(([variable, reference]) => {
-    const digest = secretDigest(world, reference, `MCPServer "${name}" secrets`);
+    const digest = secretDigest(snapshot, reference, `MCPServer "${name}" secrets`);
     return [variable, { secret: reference.name, key: reference.key, digest }] as const;
   });
   const what = { ...command, ...containerOf(name, spec, local), secretEnv: Object.fromEntries(secrets), port };
@@ -51,35 +51,39 @@ function renderProcess(
 }
 
 /** Renders the backend's program; nothing if it is remote, stopped, or a stdio child of each runtime. */
-function renderProgram(manifest: Manifest, spec: BackendSpec, reach: Reach, world: World): Program {
+function renderProgram(manifest: Manifest, spec: BackendSpec, reach: Reach, snapshot: Snapshot): Program {
   if (spec.remoteUrl !== undefined || spec.suspend || reach.transport === 'stdio')
     return { children: [], warnings: [] };
-  if (world.platform.mode === 'cluster') return renderBackendObjects(manifest, spec, world.platform, world);
-  return { children: [renderProcess(manifest, spec, reach.url, world.platform, world)], warnings: [] };
+  if (snapshot.platform.mode === 'cluster') return renderBackendObjects(manifest, spec, snapshot.platform, snapshot);
+  return { children: [renderProcess(manifest, spec, reach.url, snapshot.platform, snapshot)], warnings: [] };
 }
 
 /** Plans an MCPServer: its program and its own endpoint. Servers report which backends they offer. */
-export function planBackend(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
-  const references = findReferences(key, world);
+export function planBackend(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
+  const references = findReferences(key, snapshot);
   try {
     const spec = readSpec(MCPServer, manifest);
-    checkEmbeddedServer(key.name, spec, world);
-    const reach = reachBackend(key.name, spec, world, new FileList(world, { secret: '', config: '' }));
-    const { children, warnings } = renderProgram(manifest, spec, reach, world);
-    const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(key.name, spec, world)] };
-    const restart = defined({ restartedAt: carriedOutRestart(manifest, spec, world) });
-    const program = { ...summariseProgram(manifest, spec, found, world, now), ...restart };
+    checkEmbeddedServer(key.name, spec, snapshot);
+    const reach = reachBackend(key.name, spec, snapshot, new FileList(snapshot, { secret: '', config: '' }));
+    const { children, warnings } = renderProgram(manifest, spec, reach, snapshot);
+    const found = {
+      url: placeOf(spec, reach),
+      warnings: [...warnings, ...findBackendWarnings(key.name, spec, snapshot)],
+    };
+    const restart = defined({ restartedAt: carriedOutRestart(manifest, spec, snapshot) });
+    const program = { ...summariseProgram(manifest, spec, found, snapshot, now), ...restart };
     if (spec.suspend) return { key, action: 'apply', children, status: { ...program, ...references } };
-    const again = lookAgain(manifest, restart.restartedAt, world);
+    const again = lookAgain(manifest, restart.restartedAt, snapshot);
     if (!hasOwnEndpoint(spec)) {
       return { key, action: 'apply', children, status: { ...program, ...references }, ...again };
     }
-    const withheld = children.length > 0 && 'url' in reach ? findProgramProblem(key.name, reach.url, world) : undefined;
+    const withheld =
+      children.length > 0 && 'url' in reach ? findProgramProblem(key.name, reach.url, snapshot) : undefined;
     if (withheld) {
       const status = { ...summariseProblem(withheld, manifest, false, now), ...references };
       return { key, action: 'apply', children, status, requeueAfter: withheld.retryIn };
     }
-    const own = planOwnEndpoint(manifest, spec, world, now);
+    const own = planOwnEndpoint(manifest, spec, snapshot, now);
     const status = { ...joinStatus(program, own.status, manifest), ...references };
     return {
       key,
@@ -92,7 +96,7 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
       ...again,
     };
   } catch (problem) {
-    const serving = world.documents[runtimeName(key)] !== undefined;
+    const serving = snapshot.documents[runtimeName(key)] !== undefined;
     return keepOutcome(key, problem, manifest, { serving, status: references }, now);
   }
 }

@@ -1,6 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import { Stalled } from '../errors.ts';
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Snapshot } from '../snapshot.ts';
 import { isAllowedAnnotation } from './allowed-annotation.ts';
 import { isAllowedVariable } from './allowed-variable.ts';
 import { metricsOf } from './child-names.ts';
@@ -81,7 +81,7 @@ function overrideChild(child: Child, overrides: BackendSpec['resourceOverrides']
  * controllers act on annotations of Deployments, Services and pods.
  * @throws Stalled
  */
-function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'], { platform }: World): void {
+function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'], { platform }: Snapshot): void {
   if (platform.mode !== 'cluster') return;
   const refuse = (field: string, why: string): never => {
     const where = `MCPServer "${name}" resourceOverrides.${field}`;
@@ -105,7 +105,7 @@ function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'
 }
 
 /** Resolves the document of an MCPServer's own runtime, with problems in its own field names. @throws Stalled, Waiting */
-function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, world: World): ResolvedRuntime {
+function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, snapshot: Snapshot): ResolvedRuntime {
   const { name } = manifest.metadata;
   try {
     const { rendered, findings } = resolveRuntime(
@@ -115,7 +115,7 @@ function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, w
         const { entry, url, authType } = renderBackend(name, spec, context, files);
         return { entries: [entry], findings: [{ name, url, authType }], members: [name] };
       },
-      world,
+      snapshot,
     );
     return { rendered, findings: { ...findings, warnings: findings.warnings.map(nameOwnFields) } };
   } catch (problem) {
@@ -124,14 +124,14 @@ function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, w
 }
 
 /** Plans the own runtime of an MCPServer. @throws Stalled, Waiting also if its one backend is unusable */
-export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: World, now: string): OwnEndpoint {
+export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, snapshot: Snapshot, now: string): OwnEndpoint {
   const { name } = manifest.metadata;
-  checkOverrides(name, spec.resourceOverrides, world);
-  checkEndpointPort(manifest, world);
-  const server = ownEndpoint(manifest, spec, world);
-  const { rendered, findings } = resolveOwn(manifest, spec, server, world);
-  const children = renderChildren(manifest, server, rendered, world);
-  const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, world), now);
+  checkOverrides(name, spec.resourceOverrides, snapshot);
+  checkEndpointPort(manifest, snapshot);
+  const server = ownEndpoint(manifest, spec, snapshot);
+  const { rendered, findings } = resolveOwn(manifest, spec, server, snapshot);
+  const children = renderChildren(manifest, server, rendered, snapshot);
+  const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, snapshot), now);
   return {
     rendered,
     children: children.map((child) => overrideChild(child, spec.resourceOverrides)),

@@ -1,5 +1,5 @@
 import { specForOneMachine, VirtualMCPServer } from '#crds/kinds/index';
-import type { Manifest, ResourceKey, World } from '../world.ts';
+import type { Manifest, ResourceKey, Snapshot } from '../snapshot.ts';
 import { awaitPrograms, checkEndpointPort } from './check-port.ts';
 import { findGroupMembers } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
@@ -14,30 +14,30 @@ import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
 import { summariseServer } from './summarise-status.ts';
 
 /** Plans a VirtualMCPServer: its document, runtime and status. */
-export function planServer(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
+export function planServer(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
   try {
-    const isLocal = world.platform.mode === 'local';
+    const isLocal = snapshot.platform.mode === 'local';
     const written = isLocal ? { ...manifest, spec: specForOneMachine(manifest.spec) } : manifest;
     const spec = readSpec(VirtualMCPServer, written);
     const { config } = spec;
-    checkEndpointPort(manifest, world);
+    checkEndpointPort(manifest, snapshot);
     const { rendered, findings } = resolveRuntime(
       manifest,
       spec,
       (context, files) => {
         const priorityOrder = config.aggregation?.conflictResolutionConfig?.priorityOrder ?? [];
-        const members = findGroupMembers(config.groupRef, priorityOrder, world);
+        const members = findGroupMembers(config.groupRef, priorityOrder, snapshot);
         const resolved = resolveBackends(members, context, files);
-        if (world.documents[runtimeNameOf(manifest)] === undefined) awaitPrograms(resolved.findings, world);
+        if (snapshot.documents[runtimeNameOf(manifest)] === undefined) awaitPrograms(resolved.findings, snapshot);
         return { ...resolved, members: members.map(({ name }) => name) };
       },
-      world,
+      snapshot,
     );
-    const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, world), now);
-    const children = renderChildren(manifest, spec, rendered, world);
+    const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, snapshot), now);
+    const children = renderChildren(manifest, spec, rendered, snapshot);
     return { key, action: 'apply', rendered, children, status, ...lookForProviders(status), ...lookForLists(status) };
   } catch (problem) {
-    const serving = world.documents[runtimeNameOf(manifest)] !== undefined;
+    const serving = snapshot.documents[runtimeNameOf(manifest)] !== undefined;
     return keepOutcome(key, problem, manifest, { serving }, now);
   }
 }

@@ -1,6 +1,6 @@
 import { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig } from '#crds/kinds/index';
 import type { Schema } from '#crds/parts/read-value';
-import type { Manifest, ResourceKey, World } from '../world.ts';
+import type { Manifest, ResourceKey, Snapshot } from '../snapshot.ts';
 import { secretDigest } from './file-list.ts';
 import { findReferences, listServers } from './find-references.ts';
 import type { Finding } from './finding.ts';
@@ -34,14 +34,14 @@ function planShared(
   kind: Schema<{ spec: unknown }>,
   key: ResourceKey,
   manifest: Manifest,
-  world: World,
+  snapshot: Snapshot,
   now: string,
 ): Outcome {
-  const references = findReferences(key, world);
+  const references = findReferences(key, snapshot);
   const { generation } = manifest.metadata;
   try {
     const spec = readSpec(kind, manifest);
-    for (const [field, reference] of secretReferences(spec)) secretDigest(world, reference, field);
+    for (const [field, reference] of secretReferences(spec)) secretDigest(snapshot, reference, field);
     const conditions = datedConditions([VALID], manifest, now);
     const observed = generation === undefined ? {} : { observedGeneration: generation };
     return { key, action: 'apply', children: [], status: { phase: 'Ready', ...observed, conditions, ...references } };
@@ -50,15 +50,15 @@ function planShared(
   }
 }
 
-export function planExternalAuthConfig(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
-  return planShared(MCPExternalAuthConfig, key, manifest, world, now);
+export function planExternalAuthConfig(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
+  return planShared(MCPExternalAuthConfig, key, manifest, snapshot, now);
 }
 
-export function planOidcConfig(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
-  return planShared(MCPOIDCConfig, key, manifest, world, now);
+export function planOidcConfig(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
+  return planShared(MCPOIDCConfig, key, manifest, snapshot, now);
 }
 
-export function planGroup(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
-  const outcome = planShared(MCPGroup, key, manifest, world, now);
-  return outcome.status ? { ...outcome, status: { ...outcome.status, ...listServers(key.name, world) } } : outcome;
+export function planGroup(key: ResourceKey, manifest: Manifest, snapshot: Snapshot, now: string): Outcome {
+  const outcome = planShared(MCPGroup, key, manifest, snapshot, now);
+  return outcome.status ? { ...outcome, status: { ...outcome.status, ...listServers(key.name, snapshot) } } : outcome;
 }

@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { Status } from '#crds/kinds/status';
 import { RunConfig } from '#crds/run-config/run-config';
-import { emptyWorld } from '#operator/testdata/empty-world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import type { Manifest, World } from '#operator/world';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import { AUTHORITY } from './testdata/authority.ts';
 
 const folder = join(import.meta.dirname, 'testdata');
@@ -25,7 +25,7 @@ function freeze<T>(value: T): T {
   return value;
 }
 
-const world = emptyWorld({
+const snapshot = emptySnapshot({
   platform: {
     mode: 'local',
     directory: '/x',
@@ -49,16 +49,16 @@ const world = emptyWorld({
 
 describe('plan', () => {
   it('leaves its input unchanged and is deterministic', () => {
-    freeze(world);
+    freeze(snapshot);
     const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
-    const once = plan(key, world, '2026-01-02T03:04:05Z');
-    expect(plan(key, world, '2026-01-02T03:04:05Z')).toEqual(once);
+    const once = plan(key, snapshot, '2026-01-02T03:04:05Z');
+    expect(plan(key, snapshot, '2026-01-02T03:04:05Z')).toEqual(once);
     expect(once.action).toBe('apply');
   });
 
   it('accepts resources of any API group', () => {
     const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
-    expect(plan(key, world, '2026-01-02T03:04:05Z').status?.phase).toBe('Ready');
+    expect(plan(key, snapshot, '2026-01-02T03:04:05Z').status?.phase).toBe('Ready');
   });
 
   it('returns the same status when only the time differs', () => {
@@ -84,7 +84,7 @@ describe('plan', () => {
 
 describe('document files', () => {
   const files = (digest: string) =>
-    new FileList({ ...world, secrets: { 'api.v1': { key: digest } } }, { secret: '/s', config: '/c' });
+    new FileList({ ...snapshot, secrets: { 'api.v1': { key: digest } } }, { secret: '/s', config: '/c' });
   const reference = { name: 'api.v1', key: 'key' };
 
   it('get a new name when the content changes', () => {
@@ -96,7 +96,7 @@ describe('document files', () => {
   it('keep within the length of a file name, however long the names of Secret and key are', () => {
     const long = 'k'.repeat(253);
     const list = new FileList(
-      { ...world, secrets: { [long]: { [long]: 'a'.repeat(64) } } },
+      { ...snapshot, secrets: { [long]: { [long]: 'a'.repeat(64) } } },
       { secret: '/s', config: '/c' },
     );
     const [file = ''] = [list.secret({ name: long, key: long }, 'x')].map((path) => path.slice(3));
@@ -140,14 +140,14 @@ describe('status', () => {
   });
 
   it('lists the first thousand backends and counts all, served or not', () => {
-    const mcpServers: World['mcpServers'] = {};
+    const mcpServers: Snapshot['mcpServers'] = {};
     for (let at = 0; at <= 1000; at++) {
       const spec = { groupRef: 'tools', remoteUrl: `https://b${at}.example/mcp`, suspend: at === 1000 };
       const metadata = { name: `b${at}`, namespace: 'default' };
       mcpServers[metadata.name] = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', metadata, spec };
     }
     const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
-    const { status } = plan(key, { ...world, mcpServers }, '2030-01-02T03:04:05Z');
+    const { status } = plan(key, { ...snapshot, mcpServers }, '2030-01-02T03:04:05Z');
     const taken = Status.parse(status);
     expect(taken.backends).toHaveLength(1000);
     expect(taken.backendCount).toBe(1001);
@@ -163,7 +163,7 @@ describe('status', () => {
       );
     const incomingAuth = { type: 'oidc', oidcConfigRef: { name: 'shared', audience: 'a' } };
     const crowd = {
-      ...world,
+      ...snapshot,
       virtualMcpServers: many('VirtualMCPServer', { config: { groupRef: 'tools' }, incomingAuth }),
       mcpServers: many('MCPServer', { groupRef: 'tools', externalAuthConfigRef: { name: 'shared' } }),
       mcpExternalAuthConfigs: many('MCPExternalAuthConfig', { type: 'unauthenticated' }),

@@ -1,6 +1,6 @@
 import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
-import type { ClusterFacts, LocalFacts, World } from '../world.ts';
+import type { ClusterFacts, LocalFacts, Snapshot } from '../snapshot.ts';
 import { checkProgramPort } from './check-port.ts';
 import { checkHostAccess } from './check-host-access.ts';
 import { backendChild, podsOf } from './child-names.ts';
@@ -39,7 +39,7 @@ export function localCommand(
   spec: BackendSpec,
   port: number | undefined,
   local: LocalFacts,
-  world: World,
+  snapshot: Snapshot,
 ): Command {
   if (spec.command) return processCommand(spec.command, spec, port);
   if (!local.containerEngine) {
@@ -49,7 +49,7 @@ export function localCommand(
       `MCPServer "${name}" runs an image, and there is no container engine: ${remedy}`,
     );
   }
-  return containerCommand(local.containerEngine, name, spec, port, local, world);
+  return containerCommand(local.containerEngine, name, spec, port, local, snapshot);
 }
 
 /** Returns the port on this machine of an HTTP backend. @throws Waiting */
@@ -61,7 +61,7 @@ export function localPort(name: string, spec: BackendSpec, local: LocalFacts): n
   throw new Waiting('PortNotAllocated', `MCPServer "${name}" has no port on this machine yet`);
 }
 
-function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, world: World, files: FileList): Reach {
+function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, snapshot: Snapshot, files: FileList): Reach {
   const transport = transportOf(spec);
   if (transport !== 'stdio') {
     return { transport, url: `http://127.0.0.1:${localPort(name, spec, local)}${pathOf(spec)}` };
@@ -69,11 +69,11 @@ function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, world: W
   const secrets = Object.entries(secretVariables(spec)).map(
     ([variable, reference]) => [variable, files.secret(reference, `MCPServer "${name}" secrets`)] as const,
   );
-  const manifest = world.mcpServers[name];
+  const manifest = snapshot.mcpServers[name];
   const at = manifest === undefined ? '' : restartedAt(manifest);
   return {
     transport,
-    ...localCommand(name, spec, undefined, local, world),
+    ...localCommand(name, spec, undefined, local, snapshot),
     env_files: Object.fromEntries(secrets),
     stdio_process: spec.stdioProcess,
     ...(at === '' ? {} : { restarted_at: at }),
@@ -100,10 +100,10 @@ function reachInCluster(name: string, spec: BackendSpec, namespace: string, clus
 }
 
 /** @throws Stalled or Waiting if the runtime cannot reach the backend as written */
-export function reachBackend(name: string, spec: BackendSpec, world: World, files: FileList): Reach {
+export function reachBackend(name: string, spec: BackendSpec, snapshot: Snapshot, files: FileList): Reach {
   if (spec.remoteUrl !== undefined) {
     return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };
   }
-  if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, world, files);
-  return reachInCluster(name, spec, world.namespace, world.platform);
+  if (snapshot.platform.mode === 'local') return reachLocal(name, spec, snapshot.platform, snapshot, files);
+  return reachInCluster(name, spec, snapshot.namespace, snapshot.platform);
 }

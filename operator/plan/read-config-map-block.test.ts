@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InlineAuthz } from '#crds/parts/authz-config';
-import { emptyWorld } from '#operator/testdata/empty-world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
 const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: 1`).join('\n');
@@ -27,9 +27,9 @@ describe('readConfigMapBlock', () => {
   });
 
   it('names the ConfigMap and its key in the message', () => {
-    const world = emptyWorld({ platform: PLATFORM, configMaps: { large: { 'authz.json': keys(90_000) } } });
+    const snapshot = emptySnapshot({ platform: PLATFORM, configMaps: { large: { 'authz.json': keys(90_000) } } });
     const reference = { name: 'large', key: 'authz.json' };
-    expect(() => readConfigMapBlock(read, reference, 'authz.configMap', 'InvalidPolicy', world)).toThrow(
+    expect(() => readConfigMapBlock(read, reference, 'authz.configMap', 'InvalidPolicy', snapshot)).toThrow(
       'authz.configMap: ConfigMap "large", key "authz.json": it is not read: more than 20000 words and signs',
     );
   });

@@ -1,6 +1,6 @@
 import { readValue, type Schema } from '#crds/parts/read-value';
 import { Stalled } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { readText, refusalOfBlock } from '../yaml-text.ts';
 import { configMapText, type KeyReference } from './file-list.ts';
 
@@ -26,9 +26,9 @@ export function readConfigMapBlock<T>(
   reference: KeyReference,
   field: string,
   reason: string,
-  world: World,
+  snapshot: Snapshot,
 ): T {
-  const found = read(configMapText(world, reference, field));
+  const found = read(configMapText(snapshot, reference, field));
   if ('data' in found) return found.data;
   const place = `${field}: ConfigMap "${reference.name}", key "${reference.key}"`;
   throw new Stalled(reason, `${place}: ${found.problems.join('; ')}`);

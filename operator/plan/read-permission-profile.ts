@@ -1,6 +1,6 @@
 import { addressRange, PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { Stalled } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
@@ -78,12 +78,12 @@ function readDocument(name: string, document: PermissionProfileDocument): Permis
 }
 
 /** Returns the permission profile of a program. @throws Waiting for a missing ConfigMap; Stalled for an invalid one */
-export function readPermissionProfile(name: string, spec: BackendSpec, world: World): Permissions {
+export function readPermissionProfile(name: string, spec: BackendSpec, snapshot: Snapshot): Permissions {
   const profile = spec.permissionProfile;
   if (!profile) return OPEN;
   if (profile.type === 'builtin') return profile.name === 'none' ? { ...OPEN, egress: CLOSED } : OPEN;
   const reference = { name: profile.name, key: profile.key ?? '' };
   const field = `MCPServer "${name}" permissionProfile`;
-  const document = readConfigMapBlock(readProfile, reference, field, 'InvalidPermissionProfile', world);
+  const document = readConfigMapBlock(readProfile, reference, field, 'InvalidPermissionProfile', snapshot);
   return readDocument(name, document);
 }

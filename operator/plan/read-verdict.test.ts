@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { LocalFacts } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { LocalFacts } from '#operator/snapshot';
 import { verdictOf } from './read-verdict.ts';
 
 const LOCAL: LocalFacts = {
@@ -15,15 +15,15 @@ const texts = (policy: string) => ({ policies: [policy], entitiesJson: '[]' });
 
 describe('verdictOf', () => {
   it('validates the same set once per world', () => {
-    const [world, other] = [emptyWorld({ platform: LOCAL }), emptyWorld({ platform: LOCAL })];
-    const verdict = verdictOf(texts('permit(principal, action, resource);'), world);
-    expect(verdictOf(texts('permit(principal, action, resource);'), world)).toBe(verdict);
+    const [snapshot, other] = [emptySnapshot({ platform: LOCAL }), emptySnapshot({ platform: LOCAL })];
+    const verdict = verdictOf(texts('permit(principal, action, resource);'), snapshot);
+    expect(verdictOf(texts('permit(principal, action, resource);'), snapshot)).toBe(verdict);
     expect(verdictOf(texts('permit(principal, action, resource);'), other)).not.toBe(verdict);
   });
 
   it('keeps the verdicts on different sets apart', () => {
-    const world = emptyWorld({ platform: LOCAL });
-    expect(verdictOf(texts('permit(principal, action, resource);'), world).problems).toEqual([]);
-    expect(verdictOf(texts('permit(principal, action, resource)'), world).problems).toHaveLength(1);
+    const snapshot = emptySnapshot({ platform: LOCAL });
+    expect(verdictOf(texts('permit(principal, action, resource);'), snapshot).problems).toEqual([]);
+    expect(verdictOf(texts('permit(principal, action, resource)'), snapshot).problems).toHaveLength(1);
   });
 });

@@ -1,13 +1,13 @@
 import { type PolicyVerdict, readPolicies } from '#crds/policy/policy-verdict';
-import type { PolicyTexts, World } from '../world.ts';
+import type { PolicyTexts, Snapshot } from '../snapshot.ts';
 
-const read = new WeakMap<World, Map<string, PolicyVerdict>>();
+const read = new WeakMap<Snapshot, Map<string, PolicyVerdict>>();
 
-/** Validates a policy set, once per `World`. A large set takes seconds, and several findings need the verdict. */
-export function verdictOf(texts: PolicyTexts, world: World): PolicyVerdict {
-  if (world.policies) return world.policies.verdictOf(texts);
-  const known = read.get(world) ?? new Map<string, PolicyVerdict>();
-  read.set(world, known);
+/** Validates a policy set, once per `Snapshot`. A large set takes seconds, and several findings need the verdict. */
+export function verdictOf(texts: PolicyTexts, snapshot: Snapshot): PolicyVerdict {
+  if (snapshot.policies) return snapshot.policies.verdictOf(texts);
+  const known = read.get(snapshot) ?? new Map<string, PolicyVerdict>();
+  read.set(snapshot, known);
   const key = JSON.stringify(texts);
   const verdict = known.get(key) ?? readPolicies(texts);
   known.set(key, verdict);

@@ -1,5 +1,5 @@
 import { transportOf } from '#crds/kinds/index';
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { contentHash } from '../content-hash.ts';
 import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { checkHostAccess, type HostAccess } from './check-host-access.ts';
@@ -34,9 +34,9 @@ const NAMED = 10;
 const BRIDGE = ['pipes', 'bridge'];
 
 /** Returns a token whose change rolls this backend. Its secrets are environment variables, which a running process cannot reload. */
-function rollToken(manifest: Manifest, spec: BackendSpec, bridge: Bridge | undefined, world: World): string {
+function rollToken(manifest: Manifest, spec: BackendSpec, bridge: Bridge | undefined, snapshot: Snapshot): string {
   const place = `MCPServer "${manifest.metadata.name}" secrets`;
-  const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(world, reference, place));
+  const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(snapshot, reference, place));
   return contentHash(JSON.stringify([digests, ...(bridge ? [bridge.token] : [])]));
 }
 
@@ -60,16 +60,16 @@ function renderController(parts: Parts) {
   return { kind: 'Deployment', fields: defined({ replicas, strategy: bridge && { type: 'Recreate' } }) };
 }
 
-function renderWorkload(parts: Parts, world: World): ClusterObject['object'] {
+function renderWorkload(parts: Parts, snapshot: Snapshot): ClusterObject['object'] {
   const { manifest, spec, permissions, bridge, cluster } = parts;
-  checkServiceAccount(manifest, spec.serviceAccount, cluster, world);
+  checkServiceAccount(manifest, spec.serviceAccount, cluster, snapshot);
   const selector = backendSelector(manifest);
   const template = {
     metadata: {
       labels: selector,
       annotations: {
-        ...podAnnotations('mcp', manifest, world),
-        [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, bridge, world),
+        ...podAnnotations('mcp', manifest, snapshot),
+        [`${snapshot.apiGroup}/roll-token`]: rollToken(manifest, spec, bridge, snapshot),
       },
     },
     spec: renderProgramPod(spec, permissions, bridge, cluster, selector),
@@ -79,7 +79,7 @@ function renderWorkload(parts: Parts, world: World): ClusterObject['object'] {
   return {
     apiVersion: 'apps/v1',
     kind,
-    metadata: ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world),
+    metadata: ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, snapshot),
     spec: {
       ...fields,
       selector: { matchLabels: selector },
@@ -104,10 +104,15 @@ function hostAccess({ folders, privileged }: Permissions): HostAccess[] {
 }
 
 /** Renders the bridge that serves a stdio program over HTTP. */
-function renderBridge(manifest: Manifest, spec: BackendSpec, cluster: ClusterFacts, world: World): Bridge | undefined {
+function renderBridge(
+  manifest: Manifest,
+  spec: BackendSpec,
+  cluster: ClusterFacts,
+  snapshot: Snapshot,
+): Bridge | undefined {
   if (transportOf(spec) !== 'stdio') return undefined;
   checkStdioImage(manifest.metadata.name, spec, cluster);
-  return spec.command ? renderPipeBridge(manifest, cluster, world) : renderAttachBridge(manifest, cluster, world);
+  return spec.command ? renderPipeBridge(manifest, cluster, snapshot) : renderAttachBridge(manifest, cluster, snapshot);
 }
 
 /** The container runtime stores the output of a container, and the bridge reads that log. */
@@ -124,21 +129,21 @@ export function renderBackendObjects(
   manifest: Manifest,
   spec: BackendSpec,
   cluster: ClusterFacts,
-  world: World,
+  snapshot: Snapshot,
 ): Program {
   const { name } = manifest.metadata;
-  const permissions = readPermissionProfile(name, spec, world);
+  const permissions = readPermissionProfile(name, spec, snapshot);
   checkHostAccess(name, hostAccess(permissions), cluster);
-  const bridge = renderBridge(manifest, spec, cluster, world);
+  const bridge = renderBridge(manifest, spec, cluster, snapshot);
   const port = programPort(spec) ?? CONTAINER_PORT;
   const objects = [
     ...(bridge ? [bridge.configMap] : []),
-    ...(bridge?.account === undefined ? [] : renderAttachAccount(manifest, world)),
-    renderWorkload({ manifest, spec, permissions, bridge, cluster }, world),
-    renderBackendService(manifest, port, world),
-    ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, world)] : []),
-    ...renderBackendBudget(manifest, spec.backendReplicas ?? 1, world),
-    renderBackendNetworkPolicy(manifest, spec.groupRef, permissions.egress, world),
+    ...(bridge?.account === undefined ? [] : renderAttachAccount(manifest, snapshot)),
+    renderWorkload({ manifest, spec, permissions, bridge, cluster }, snapshot),
+    renderBackendService(manifest, port, snapshot),
+    ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, snapshot)] : []),
+    ...renderBackendBudget(manifest, spec.backendReplicas ?? 1, snapshot),
+    renderBackendNetworkPolicy(manifest, spec.groupRef, permissions.egress, snapshot),
   ];
   return {
     children: objects.map((object) => ({ platform: 'cluster', object })),

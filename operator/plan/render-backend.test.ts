@@ -3,10 +3,10 @@ import { MCPServerSpec } from '#crds/kinds/index';
 import { ValidatingWebhook } from '#crds/run-config/backend';
 import { FileList } from '#operator/plan/file-list';
 import { renderWebhook } from '#operator/plan/render-backend';
-import type { World } from '#operator/world';
+import type { Snapshot } from '#operator/snapshot';
 import { AUTHORITY } from './testdata/authority.ts';
 
-const world: World = {
+const snapshot: Snapshot = {
   namespace: 'default',
   apiGroup: 'vmcp.dev',
   platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {}, loginDirectory: '/x/logins' },
@@ -29,7 +29,7 @@ function rendered(webhook: object) {
   });
   const [first] = spec.webhooks?.validating ?? [];
   if (!first) throw new Error('no webhook');
-  const files = new FileList(world, { secret: '/s', config: '/c' });
+  const files = new FileList(snapshot, { secret: '/s', config: '/c' });
   return ValidatingWebhook.parse(renderWebhook(first, 'MCPServer "weather"', files));
 }
 

@@ -50,10 +50,10 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
 /** Renders the policies of an MCPServer. @throws Stalled, Waiting */
 function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContext) {
   if (!spec.authzConfig) return undefined;
-  const { world, incoming, byItself, usersAreNamed } = context;
+  const { snapshot, incoming, byItself, usersAreNamed } = context;
   const groupsClaim = incoming.type === 'oidc' ? incoming.groups_claim : undefined;
   const place = `MCPServer "${name}" authzConfig`;
-  const resolved = resolveAuthz(spec.authzConfig, place, groupsClaim, world);
+  const resolved = resolveAuthz(spec.authzConfig, place, groupsClaim, snapshot);
   if (!usersAreNamed) checkCallersNamed(place, resolved);
   if (resolved.readsCaller && !byItself) checkSameCallers(name, spec, resolved, context);
   return resolved.document;
@@ -95,14 +95,14 @@ function renderEntry(
   files: FileList,
 ): RenderedBackend & { places: BackendPlaces } {
   const place = `MCPServer "${name}"`;
-  const reach = reachBackend(name, spec, context.world, files);
+  const reach = reachBackend(name, spec, context.snapshot, files);
   const { authType, auth, place: authPlace } = resolveOutgoingAuth(name, spec, reach, context, files);
   const places = { name, auth: authPlace, url: spec.remoteUrl === undefined ? 'path' : 'remoteUrl' } as const;
   const common = { name, auth, ...renderOffer(name, spec, context, files) };
-  checkBackendServed(name, spec, context.world);
+  checkBackendServed(name, spec, context.snapshot);
   if (reach.transport === 'stdio')
     return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType, places };
-  const problem = spec.remoteUrl === undefined ? findProgramProblem(name, reach.url, context.world) : undefined;
+  const problem = spec.remoteUrl === undefined ? findProgramProblem(name, reach.url, context.snapshot) : undefined;
   if (problem) throw problem;
   const http = {
     header_forward: renderHeaders(spec.headerForward, place, files),

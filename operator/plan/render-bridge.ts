@@ -1,6 +1,6 @@
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { valueAt } from '#crds/parts/rule';
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { contentHash } from '../content-hash.ts';
 import { writeText } from '../yaml-text.ts';
 import { backendChild, bridgeOf } from './child-names.ts';
@@ -48,13 +48,13 @@ interface Joined {
 const OPERATIONAL = { failure_handling: { partial_failure_mode: 'fail' as const, health_check_interval: '5s' } };
 
 /** Renders the bridge's document: one backend with unchanged names. `command` and `args` reach the program. */
-function renderDocument(manifest: Manifest, joined: Joined, world: World): RunConfigDocument {
+function renderDocument(manifest: Manifest, joined: Joined, snapshot: Snapshot): RunConfigDocument {
   const { name, uid = '' } = manifest.metadata;
   return {
     schema_version: RUN_CONFIG_VERSION,
-    server: { namespace: world.namespace, name, uid },
+    server: { namespace: snapshot.namespace, name, uid },
     listen: { host: '::', port: CONTAINER_PORT, private_host: '::', private_port: 4484 },
-    allowed_hosts: serviceHosts(backendChild(name), world),
+    allowed_hosts: serviceHosts(backendChild(name), snapshot),
     incoming: { type: 'anonymous' },
     aggregation: { conflict_resolution: 'priority', priority_order: [name] },
     backends: [{ name, auth: { type: 'unauthenticated' }, transport: 'stdio', ...joined }],
@@ -79,11 +79,11 @@ export interface Bridge {
 /** The name has the schema version, as for a server: a pod that has yet to roll still mounts the former ConfigMap. */
 const configMapOfBridge = ({ metadata }: Manifest) => configMapName(bridgeOf(backendChild(metadata.name)));
 
-function configMapOf(manifest: Manifest, text: string, world: World): ClusterObject['object'] {
+function configMapOf(manifest: Manifest, text: string, snapshot: Snapshot): ClusterObject['object'] {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: ownedMetadata(configMapOfBridge(manifest), backendSelector(manifest), manifest, world),
+    metadata: ownedMetadata(configMapOfBridge(manifest), backendSelector(manifest), manifest, snapshot),
     data: { 'run-config.yaml': text },
   };
 }
@@ -137,13 +137,13 @@ function renderBridge(
   joined: Joined,
   { mount, volume }: { mount: object; volume: object },
   cluster: ClusterFacts,
-  world: World,
+  snapshot: Snapshot,
 ): Omit<Bridge, 'initContainers'> {
-  const document = renderDocument(manifest, joined, world);
+  const document = renderDocument(manifest, joined, snapshot);
   checkDocument(document);
   const text = writeText(document);
   return {
-    configMap: configMapOf(manifest, text, world),
+    configMap: configMapOf(manifest, text, snapshot),
     token: contentHash(text),
     container: renderContainer(
       cluster.runtimeImage,
@@ -159,10 +159,10 @@ function renderBridge(
 }
 
 /** Renders the bridge of a program with a known command: pipes join both, without the API server. */
-export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
+export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, snapshot: Snapshot): Bridge {
   const joined = { command: '/bin/sh', args: ['-c', JOIN_PIPES] };
   const place = { mount: MOUNT_PIPES, volume: { name: 'pipes', emptyDir: { sizeLimit: '1Mi' } } };
-  const bridge = renderBridge(manifest, joined, place, cluster, world);
+  const bridge = renderBridge(manifest, joined, place, cluster, snapshot);
   return { ...bridge, initContainers: [pipesContainer(cluster.runtimeImage)] };
 }
 
@@ -186,9 +186,9 @@ export function podOf(child: string): string {
 }
 
 /** Renders the bridge of a program whose command only the image knows. The bridge attaches through the API server. */
-export function renderAttachBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
+export function renderAttachBridge(manifest: Manifest, cluster: ClusterFacts, snapshot: Snapshot): Bridge {
   const pod = podOf(backendChild(manifest.metadata.name));
-  const target = ['--namespace', world.namespace, '--pod', pod, '--container', 'mcp'];
+  const target = ['--namespace', snapshot.namespace, '--pod', pod, '--container', 'mcp'];
   const joined = {
     command: 'node',
     args: ['/app/attach.js', ...target, '--token-file', `${ACCOUNT}/token`],
@@ -196,7 +196,7 @@ export function renderAttachBridge(manifest: Manifest, cluster: ClusterFacts, wo
   };
   const place = { mount: { name: 'bridge-token', mountPath: ACCOUNT, readOnly: true }, volume: ACCOUNT_VOLUME };
   const account = backendChild(manifest.metadata.name);
-  return { ...renderBridge(manifest, joined, place, cluster, world), initContainers: [], account };
+  return { ...renderBridge(manifest, joined, place, cluster, snapshot), initContainers: [], account };
 }
 
 /** Returns the command that runs a program with the pipes as input and output. Its image must have /bin/sh. */

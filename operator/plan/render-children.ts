@@ -1,4 +1,4 @@
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { childOf, restartedAt } from './object-parts.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
 import { renderConfigMap } from './render-config-map.ts';
@@ -16,30 +16,30 @@ function renderRuntimeObjects(
   spec: ServerSpec,
   rendered: Rendered,
   cluster: ClusterFacts,
-  world: World,
+  snapshot: Snapshot,
 ): ClusterObject['object'][] {
   const port = rendered.document.listen?.port ?? 4483;
   const policy = spec.networkPolicy?.enabled ?? true;
   return [
-    renderConfigMap(manifest, rendered, world),
-    ...(spec.serviceAccount === undefined ? [renderServiceAccount(manifest, world)] : []),
-    renderRuntimeDeployment(manifest, spec, rendered, cluster, world),
-    renderRuntimeService(manifest, spec, port, world),
-    renderMetricsService(manifest, world),
-    ...renderDisruptionBudget(manifest, spec, world),
-    ...renderAutoscaler(manifest, spec, world),
-    ...(policy ? [renderRuntimeNetworkPolicy(manifest, cluster, world)] : []),
+    renderConfigMap(manifest, rendered, snapshot),
+    ...(spec.serviceAccount === undefined ? [renderServiceAccount(manifest, snapshot)] : []),
+    renderRuntimeDeployment(manifest, spec, rendered, cluster, snapshot),
+    renderRuntimeService(manifest, spec, port, snapshot),
+    renderMetricsService(manifest, snapshot),
+    ...renderDisruptionBudget(manifest, spec, snapshot),
+    ...renderAutoscaler(manifest, spec, snapshot),
+    ...(policy ? [renderRuntimeNetworkPolicy(manifest, cluster, snapshot)] : []),
   ];
 }
 
 /** Renders the children of a VirtualMCPServer or a single MCPServer: a process on one machine, or the objects of a runtime in a cluster. */
-export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: Rendered, world: World): Child[] {
-  const { platform } = world;
+export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: Rendered, snapshot: Snapshot): Child[] {
+  const { platform } = snapshot;
   if (platform.mode === 'cluster') {
-    const objects = renderRuntimeObjects(manifest, spec, rendered, platform, world);
+    const objects = renderRuntimeObjects(manifest, spec, rendered, platform, snapshot);
     return objects.map((object) => ({ platform: 'cluster', object }));
   }
-  const { host, port, private_port: privatePort } = listenOf(manifest, spec, world);
+  const { host, port, private_port: privatePort } = listenOf(manifest, spec, snapshot);
   const at = restartedAt(manifest);
   const restart = at === '' ? {} : { restartedAt: at };
   const tls = spec.tls ? { tls: true as const } : {};

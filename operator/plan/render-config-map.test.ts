@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import type { Rendered } from '#operator/plan/outcome';
 import { renderConfigMap } from '#operator/plan/render-config-map';
-import type { Manifest, World } from '#operator/world';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import { writeText } from '../yaml-text.ts';
 
 const manifest: Manifest = {
@@ -11,7 +11,7 @@ const manifest: Manifest = {
   kind: 'VirtualMCPServer',
   metadata: { name: 'demo', namespace: 'team', uid: 'u' },
 };
-const world = { namespace: 'team' } as World;
+const snapshot = { namespace: 'team' } as Snapshot;
 
 /** Renders a document whose policies have so many bytes. `text` makes them compressible or not. */
 function rendered(bytes: number, text: (length: number) => string, plainFiles: Record<string, string> = {}): Rendered {
@@ -50,7 +50,7 @@ interface Data {
   data: Record<string, string>;
   binaryData?: Record<string, string>;
 }
-const render = (one: Rendered) => renderConfigMap(manifest, one, world) as unknown as Data;
+const render = (one: Rendered) => renderConfigMap(manifest, one, snapshot) as unknown as Data;
 
 describe('renderConfigMap', () => {
   it('stores the document as text', () => {

@@ -1,7 +1,7 @@
 import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { gzipText } from '../gzip-text.ts';
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Snapshot } from '../snapshot.ts';
 import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
 
@@ -45,7 +45,7 @@ function largestParts({ document, plainFiles }: Rendered): string {
 }
 
 /** @throws Stalled for a document that no ConfigMap can hold */
-export function renderConfigMap(manifest: Manifest, rendered: Rendered, world: World): ClusterObject['object'] {
+export function renderConfigMap(manifest: Manifest, rendered: Rendered, snapshot: Snapshot): ClusterObject['object'] {
   const { text } = rendered;
   const packed = bytes(text) > COMPRESSED_FROM ? gzipText(text) : undefined;
   const files = Object.values(rendered.plainFiles).reduce((sum, file) => sum + bytes(file), 0);
@@ -62,7 +62,7 @@ export function renderConfigMap(manifest: Manifest, rendered: Rendered, world: W
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: ownedMetadata(configMapName(child), runtimeSelector(manifest), manifest, world),
+    metadata: ownedMetadata(configMapName(child), runtimeSelector(manifest), manifest, snapshot),
     ...document,
   };
 }

@@ -1,4 +1,4 @@
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { credentialsOf } from './child-names.ts';
 import { withDefaults } from './default-resources.ts';
@@ -78,13 +78,19 @@ function pullSecrets(spec: ServerSpec, { imagePullSecrets = [] }: ClusterFacts):
   return names.length === 0 ? undefined : [...new Set(names)].map((name) => ({ name }));
 }
 
-function renderTemplate(manifest: Manifest, spec: ServerSpec, rendered: Rendered, cluster: ClusterFacts, world: World) {
+function renderTemplate(
+  manifest: Manifest,
+  spec: ServerSpec,
+  rendered: Rendered,
+  cluster: ClusterFacts,
+  snapshot: Snapshot,
+) {
   const child = childOf(manifest);
   const selector = runtimeSelector(manifest);
   // A running process cannot begin or end TLS, so the annotation replaces the pods.
-  const tls = spec.tls ? { [`${world.apiGroup}/tls`]: 'public-port' } : {};
+  const tls = spec.tls ? { [`${snapshot.apiGroup}/tls`]: 'public-port' } : {};
   return {
-    metadata: { labels: selector, annotations: { ...podAnnotations('vmcp', manifest, world), ...tls } },
+    metadata: { labels: selector, annotations: { ...podAnnotations('vmcp', manifest, snapshot), ...tls } },
     spec: defined({
       serviceAccountName: spec.serviceAccount ?? child,
       automountServiceAccountToken: false,
@@ -105,21 +111,21 @@ export function renderRuntimeDeployment(
   spec: ServerSpec,
   rendered: Rendered,
   cluster: ClusterFacts,
-  world: World,
+  snapshot: Snapshot,
 ): ClusterObject['object'] {
-  checkServiceAccount(manifest, spec.serviceAccount, cluster, world);
+  checkServiceAccount(manifest, spec.serviceAccount, cluster, snapshot);
   const child = childOf(manifest);
   const selector = runtimeSelector(manifest);
-  const template = renderTemplate(manifest, spec, rendered, cluster, world);
+  const template = renderTemplate(manifest, spec, rendered, cluster, snapshot);
   const { namespace, name } = manifest.metadata;
   const ownContainers = cluster.sidecarsOf?.includes(`${namespace}/${name}`) ?? false;
   const written = { manifest, template: spec.podTemplateSpec, ours: ['vmcp'], ownContainers };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: ownedMetadata(child, selector, manifest, world),
+    metadata: ownedMetadata(child, selector, manifest, snapshot),
     spec: defined({
-      replicas: replicasOf(spec, child, world),
+      replicas: replicasOf(spec, child, snapshot),
       strategy: renderStrategy(spec),
       selector: { matchLabels: selector },
       template: applyPodTemplate(template, written, cluster),

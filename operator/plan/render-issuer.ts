@@ -2,7 +2,7 @@ import { KUBERNETES_ISSUER } from '#crds/parts/defaults';
 import type { SharedKubernetesOidc, SharedOidc } from '#crds/parts/oidc-config';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled, Waiting } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 
@@ -38,8 +38,8 @@ export function renderInlineIssuer(
  * Returns the key set of the cluster's own API server. The runtime cannot fetch it, as that needs a token with the API
  * server's audience.
  */
-function clusterKeySet(world: World): { keys: Record<string, unknown>[] } {
-  const { platform } = world;
+function clusterKeySet(snapshot: Snapshot): { keys: Record<string, unknown>[] } {
+  const { platform } = snapshot;
   if (platform.mode === 'local') {
     const message =
       'oidcConfig.type kubernetes has no cluster here to take the key set from: write useClusterAuth: false and jwksUrl';
@@ -56,16 +56,16 @@ function clusterKeySet(world: World): { keys: Record<string, unknown>[] } {
 export function renderKubernetesIssuer(
   issuer: SharedKubernetesOidc,
   allowPrivateIp: boolean | undefined,
-  world: World,
+  snapshot: Snapshot,
 ): OidcDocument {
-  const clusterIssuer = world.platform.mode === 'cluster' ? world.platform.issuer : undefined;
+  const clusterIssuer = snapshot.platform.mode === 'cluster' ? snapshot.platform.issuer : undefined;
   const name = issuer.issuer ?? clusterIssuer ?? KUBERNETES_ISSUER;
   const own = issuer.useClusterAuth && [clusterIssuer, KUBERNETES_ISSUER].includes(name);
-  const { serviceAccount, namespace = world.namespace } = issuer;
+  const { serviceAccount, namespace = snapshot.namespace } = issuer;
   return defined({
     type: 'oidc' as const,
     issuer: name,
-    jwks: own ? clusterKeySet(world) : undefined,
+    jwks: own ? clusterKeySet(snapshot) : undefined,
     jwks_url: own ? undefined : issuer.jwksUrl,
     jwks_allow_private_ip: trueOnly(allowPrivateIp),
     required_subject: serviceAccount && `system:serviceaccount:${namespace}:${serviceAccount}`,

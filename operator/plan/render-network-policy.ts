@@ -1,4 +1,4 @@
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { ClusterFacts, Manifest, Snapshot } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
 import { serversOfGroup } from './find-references.ts';
 import { backendSelector, childOf, ownedMetadata, RUNTIME, runtimeSelector } from './object-parts.ts';
@@ -25,12 +25,12 @@ function networkPolicy(
   selector: Record<string, string>,
   spec: object,
   manifest: Manifest,
-  world: World,
+  snapshot: Snapshot,
 ): ClusterObject['object'] {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: ownedMetadata(name, selector, manifest, world),
+    metadata: ownedMetadata(name, selector, manifest, snapshot),
     spec: { podSelector: { matchLabels: selector }, ...spec },
   };
 }
@@ -39,7 +39,7 @@ function networkPolicy(
 export function renderRuntimeNetworkPolicy(
   manifest: Manifest,
   cluster: ClusterFacts,
-  world: World,
+  snapshot: Snapshot,
 ): ClusterObject['object'] {
   const from = privatePeers(cluster);
   const ingress = [
@@ -48,7 +48,7 @@ export function renderRuntimeNetworkPolicy(
     ...(from.length === 0 ? [] : [{ from, ports: [{ port: 'private', protocol: 'TCP' }] }]),
   ];
   const spec = { policyTypes: ['Ingress'], ingress };
-  return networkPolicy(childOf(manifest), runtimeSelector(manifest), spec, manifest, world);
+  return networkPolicy(childOf(manifest), runtimeSelector(manifest), spec, manifest, snapshot);
 }
 
 const DNS = {
@@ -66,8 +66,8 @@ function egressRules({ addresses, ports, everywhere }: Egress): object[] {
 }
 
 /** Returns the runtimes of a group's servers; none without such a server. */
-function groupPeers(group: string | undefined, world: World): object[] {
-  const names = group === undefined ? [] : serversOfGroup(group, world);
+function groupPeers(group: string | undefined, snapshot: Snapshot): object[] {
+  const names = group === undefined ? [] : serversOfGroup(group, snapshot);
   if (names.length === 0) return [];
   const instance = { key: 'app.kubernetes.io/instance', operator: 'In', values: names };
   return [{ podSelector: { matchLabels: { 'app.kubernetes.io/name': RUNTIME }, matchExpressions: [instance] } }];
@@ -81,12 +81,12 @@ export function renderBackendNetworkPolicy(
   manifest: Manifest,
   group: string | undefined,
   egress: Egress | undefined,
-  world: World,
+  snapshot: Snapshot,
 ): ClusterObject['object'] {
-  const from = [{ podSelector: { matchLabels: runtimeSelector(manifest) } }, ...groupPeers(group, world)];
+  const from = [{ podSelector: { matchLabels: runtimeSelector(manifest) } }, ...groupPeers(group, snapshot)];
   const ingress = [{ from, ports: [{ port: 'mcp', protocol: 'TCP' }] }];
   const limited = egress && { egress: egressRules(egress) };
   const policyTypes = egress ? ['Ingress', 'Egress'] : ['Ingress'];
   const spec = { policyTypes, ingress, ...limited };
-  return networkPolicy(backendChild(manifest.metadata.name), backendSelector(manifest), spec, manifest, world);
+  return networkPolicy(backendChild(manifest.metadata.name), backendSelector(manifest), spec, manifest, snapshot);
 }

@@ -1,5 +1,5 @@
 import { transportOf } from '#crds/kinds/index';
-import type { ClusterFacts } from '../world.ts';
+import type { ClusterFacts } from '../snapshot.ts';
 import { secretVariables, variablesOf } from './command-of-backend.ts';
 import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';

@@ -1,6 +1,6 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled, Waiting } from '../errors.ts';
-import { type LocalFacts, runtimeFolder, runtimeName, type World } from '../world.ts';
+import { type LocalFacts, runtimeFolder, runtimeName, type Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -23,10 +23,10 @@ export interface LoginPlace {
 }
 
 /** Returns the one token store that all runtimes of the folder share, so that one login serves all. @throws Waiting */
-function keptHere(name: string, local: LocalFacts, world: World, files: FileList): Kept {
+function keptHere(name: string, local: LocalFacts, snapshot: Snapshot, files: FileList): Kept {
   const owner = { kind: 'MCPServer', name } as const;
   const uid = local.uids[runtimeName(owner)];
-  const digest = world.generated[runtimeName(owner)]?.hmacSecret;
+  const digest = snapshot.generated[runtimeName(owner)]?.hmacSecret;
   if (uid === undefined || digest === undefined) {
     const message = `MCPServer "${name}": what seals its login is not made yet: it is made at the next look`;
     throw new Waiting('KeysNotMade', message);
@@ -34,7 +34,7 @@ function keptHere(name: string, local: LocalFacts, world: World, files: FileList
   return {
     storage: { type: 'sqlite', file: `${local.loginDirectory}/${runtimeFolder(owner)}/remote.sqlite` },
     sealing_secret_files: [files.generated('hmacSecret', digest, name)],
-    owner: { namespace: world.namespace, name, uid },
+    owner: { namespace: snapshot.namespace, name, uid },
   };
 }
 
@@ -43,7 +43,7 @@ function keptInCluster(
   name: string,
   { administrators = [], callbackPort }: RemoteAuth,
   { server, byItself, hasPage, shared }: LoginPlace,
-  world: World,
+  snapshot: Snapshot,
   files: FileList,
 ): Kept & Pick<RemoteAuthDocument, 'administrators'> {
   const refuse = (reason: string, remedy: string): never => {
@@ -66,10 +66,10 @@ function keptInCluster(
   }
   if (callbackPort !== undefined)
     return refuse('CallbackPortIsLocal', 'comes back to that page: remove remoteAuth.callbackPort');
-  const uid = world.mcpServers[name]?.metadata.uid;
+  const uid = snapshot.mcpServers[name]?.metadata.uid;
   if (uid === undefined)
     throw new Waiting('UidNotMade', `MCPServer "${name}" has no uid yet: it is made at the next look`);
-  return { ...kept, owner: { namespace: world.namespace, name, uid }, administrators };
+  return { ...kept, owner: { namespace: snapshot.namespace, name, uid }, administrators };
 }
 
 /** Renders how vmcp logs in at a remote server. @throws Stalled without a place for the login; Waiting for secrets */
@@ -77,11 +77,11 @@ export function renderRemoteAuth(
   name: string,
   auth: RemoteAuth,
   login: LoginPlace,
-  world: World,
+  snapshot: Snapshot,
   files: FileList,
 ): AuthDocument {
   const place = `MCPServer "${name}" remoteAuth`;
-  const { platform } = world;
+  const { platform } = snapshot;
   return defined({
     type: 'remote_auth' as const,
     issuer: auth.issuer,
@@ -96,7 +96,7 @@ export function renderRemoteAuth(
     callback_port: auth.callbackPort,
     timeout: auth.timeout,
     ...(platform.mode === 'cluster'
-      ? keptInCluster(name, auth, login, world, files)
-      : keptHere(name, platform, world, files)),
+      ? keptInCluster(name, auth, login, snapshot, files)
+      : keptHere(name, platform, snapshot, files)),
   });
 }

@@ -2,7 +2,7 @@ import { resourceUrlOf } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
-import { type Manifest, type Named, runtimeFolder, type World } from '../world.ts';
+import { type Manifest, type Named, runtimeFolder, type Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { childOf, runtimeNameOf } from './object-parts.ts';
@@ -34,13 +34,13 @@ interface Listen {
 }
 
 /** Returns the prefix of all keys of a server in a shared store. */
-export function keyPrefixOf(named: Named, { namespace }: Pick<World, 'namespace'>): string {
+export function keyPrefixOf(named: Named, { namespace }: Pick<Snapshot, 'namespace'>): string {
   return `vmcp:${namespace}/${runtimeNameOf(named)}:`;
 }
 
 /** Returns the addresses of a runtime. On one machine, the port of a loopback resourceUrl is the default, as users connect to it. */
-export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Listen {
-  const { platform } = world;
+export function listenOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): Listen {
+  const { platform } = snapshot;
   if (platform.mode === 'cluster') {
     return { host: '::', port: spec.port ?? PUBLIC_PORT, private_host: '::', private_port: 4484 };
   }
@@ -57,36 +57,36 @@ export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Li
 }
 
 /** Returns the endpoint URL that users enter. */
-export function endpointOf(manifest: Manifest, spec: ServerSpec, world: World): string {
+export function endpointOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): string {
   const typed = resourceUrlOf(spec.incomingAuth);
   if (typed !== undefined) return typed;
   const scheme = spec.tls ? 'https' : 'http';
-  const { port } = listenOf(manifest, spec, world);
+  const { port } = listenOf(manifest, spec, snapshot);
   const path = `${spec.endpointPrefix ?? ''}/mcp`;
-  if (world.platform.mode === 'cluster')
-    return `${scheme}://${childOf(manifest)}.${world.namespace}.svc:${port}${path}`;
+  if (snapshot.platform.mode === 'cluster')
+    return `${scheme}://${childOf(manifest)}.${snapshot.namespace}.svc:${port}${path}`;
   return `${scheme}://127.0.0.1:${port}${path}`;
 }
 
 /** Returns the names of a Service for clients in the cluster. */
-export function serviceHosts(child: string, { namespace }: World): string[] {
+export function serviceHosts(child: string, { namespace }: Snapshot): string[] {
   const inside = `${child}.${namespace}`;
   return [child, inside, `${inside}.svc`, `${inside}.svc.cluster.local`];
 }
 
 /** Returns the Host headers of the server besides those of resourceUrl and issuer. */
-function hostsOf(manifest: Manifest, spec: ServerSpec, world: World): string[] {
-  const service = serviceHosts(childOf(manifest), world);
+function hostsOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): string[] {
+  const service = serviceHosts(childOf(manifest), snapshot);
   const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
   return [
     ...(spec.incomingAuth.allowedHosts ?? []),
     ...(base === undefined ? [] : [new URL(base).host]),
-    ...(world.platform.mode === 'cluster' ? service : []),
+    ...(snapshot.platform.mode === 'cluster' ? service : []),
   ];
 }
 
-function uidOf(manifest: Manifest, world: World): string {
-  const { platform } = world;
+function uidOf(manifest: Manifest, snapshot: Snapshot): string {
+  const { platform } = snapshot;
   const uid = platform.mode === 'local' ? platform.uids[runtimeNameOf(manifest)] : manifest.metadata.uid;
   if (uid !== undefined) return uid;
   throw new Waiting(
@@ -103,26 +103,26 @@ function renderTls(spec: ServerSpec, files: FileList) {
 }
 
 /** Returns the file that keeps sessions over a restart: on one machine, without written storage. */
-function databaseOf(manifest: Manifest, written: ServerSpec['sessionStorage'], world: World): string | undefined {
-  const { platform, generated } = world;
+function databaseOf(manifest: Manifest, written: ServerSpec['sessionStorage'], snapshot: Snapshot): string | undefined {
+  const { platform, generated } = snapshot;
   if (platform.mode !== 'local' || written !== undefined) return undefined;
   if (generated[runtimeNameOf(manifest)]?.sealing === undefined) return undefined;
   const { kind, metadata } = manifest;
   return `${platform.loginDirectory}/${runtimeFolder({ kind, ...metadata })}/sessions.sqlite`;
 }
 
-function sessionStorageOf(manifest: Manifest, spec: ServerSpec, world: World, files: FileList) {
+function sessionStorageOf(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot, files: FileList) {
   const written = spec.sessionStorage ?? spec.config.sessionStorage;
-  const file = databaseOf(manifest, written, world);
+  const file = databaseOf(manifest, written, snapshot);
   if (file !== undefined) return { type: 'sqlite' as const, file };
-  return renderSessionStorage(written, keyPrefixOf(manifest, world), files);
+  return renderSessionStorage(written, keyPrefixOf(manifest, snapshot), files);
 }
 
 /** Returns the secrets that seal data stored outside of the process. */
 export function renderSealing(
   manifest: Manifest,
   spec: ServerSpec,
-  world: World,
+  snapshot: Snapshot,
   files: FileList,
 ): string[] | undefined {
   const storage = spec.sessionStorage ?? spec.config.sessionStorage;
@@ -131,8 +131,8 @@ export function renderSealing(
       files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`, ['short']),
     );
   }
-  if (storage?.provider !== 'redis' && databaseOf(manifest, storage, world) === undefined) return undefined;
-  const digest = world.generated[runtimeNameOf(manifest)]?.sealing;
+  if (storage?.provider !== 'redis' && databaseOf(manifest, storage, snapshot) === undefined) return undefined;
+  const digest = snapshot.generated[runtimeNameOf(manifest)]?.sealing;
   if (digest === undefined) {
     throw new Waiting(
       'SealingSecretNotMade',
@@ -143,15 +143,15 @@ export function renderSealing(
 }
 
 /** Renders the document from resolved parts. Reads only the fields of the spec that no earlier step has read. */
-export function renderRunConfig(parts: ServerParts, world: World, files: FileList): RunConfigDocument {
+export function renderRunConfig(parts: ServerParts, snapshot: Snapshot, files: FileList): RunConfigDocument {
   const { manifest, spec, incoming, authz, authServer, backends } = parts;
   const { name } = manifest.metadata;
   const { config } = spec;
-  const statusToken = world.generated[runtimeNameOf(manifest)]?.statusToken;
-  const hosts = hostsOf(manifest, spec, world);
+  const statusToken = snapshot.generated[runtimeNameOf(manifest)]?.statusToken;
+  const hosts = hostsOf(manifest, spec, snapshot);
   const document = defined({
-    server: { namespace: world.namespace, name, uid: uidOf(manifest, world) },
-    listen: defined({ ...listenOf(manifest, spec, world), tls: renderTls(spec, files) }),
+    server: { namespace: snapshot.namespace, name, uid: uidOf(manifest, snapshot) },
+    listen: defined({ ...listenOf(manifest, spec, snapshot), tls: renderTls(spec, files) }),
     resource_url: resourceUrlOf(spec.incomingAuth),
     endpoint_prefix: spec.endpointPrefix,
     proxy_mode: spec.proxyMode === 'sse' ? spec.proxyMode : undefined,
@@ -167,8 +167,8 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     limits: spec.limits && renderLimits(spec.limits),
     passthrough_headers: spec.passthroughHeaders,
     rate_limiting: spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
-    session_storage: sessionStorageOf(manifest, spec, world, files),
-    sealing_secret_files: renderSealing(manifest, spec, world, files),
+    session_storage: sessionStorageOf(manifest, spec, snapshot, files),
+    sealing_secret_files: renderSealing(manifest, spec, snapshot, files),
     audit_config: spec.audit ?? config.audit,
     telemetry_config: renderTelemetry(spec.telemetry ?? config.telemetry, files),
     status_token_file: statusToken === undefined ? undefined : files.generated('statusToken', statusToken),

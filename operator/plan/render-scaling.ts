@@ -1,4 +1,4 @@
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Snapshot } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
 import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
@@ -13,9 +13,9 @@ function mostReplicas({ autoscaling, replicas }: ServerSpec): number {
  * Returns `spec.replicas` of the Deployment. With autoscaling, the autoscaler owns it. Until its first write the value
  * stays, as a field that its only owner drops falls back to 1.
  */
-export function replicasOf(spec: ServerSpec, child: string, world: World): number | undefined {
+export function replicasOf(spec: ServerSpec, child: string, snapshot: Snapshot): number | undefined {
   if (!spec.autoscaling) return spec.replicas ?? 1;
-  const { wanted = 0, scaledByOther = false } = world.deployments?.[child] ?? {};
+  const { wanted = 0, scaledByOther = false } = snapshot.deployments?.[child] ?? {};
   if (scaledByOther) return undefined;
   const { minReplicas, maxReplicas } = spec.autoscaling;
   return Math.min(Math.max(wanted, minReplicas), maxReplicas);
@@ -38,22 +38,30 @@ function disruptionBudget(
 }
 
 /** Renders a budget for one disruption at a time. A single pod gets none: it would block the drain of its node. */
-export function renderDisruptionBudget(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
+export function renderDisruptionBudget(
+  manifest: Manifest,
+  spec: ServerSpec,
+  snapshot: Snapshot,
+): ClusterObject['object'][] {
   if (mostReplicas(spec) < 2) return [];
   const selector = runtimeSelector(manifest);
-  const metadata = ownedMetadata(childOf(manifest), selector, manifest, world);
+  const metadata = ownedMetadata(childOf(manifest), selector, manifest, snapshot);
   return [disruptionBudget(metadata, spec.podDisruptionBudget ?? ONE_AT_A_TIME, selector)];
 }
 
 /** Renders the budget for the pods of a backend. */
-export function renderBackendBudget(manifest: Manifest, replicas: number, world: World): ClusterObject['object'][] {
+export function renderBackendBudget(
+  manifest: Manifest,
+  replicas: number,
+  snapshot: Snapshot,
+): ClusterObject['object'][] {
   if (replicas < 2) return [];
   const selector = backendSelector(manifest);
-  const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world);
+  const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, snapshot);
   return [disruptionBudget(metadata, ONE_AT_A_TIME, selector)];
 }
 
-export function renderAutoscaler(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
+export function renderAutoscaler(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): ClusterObject['object'][] {
   if (!spec.autoscaling) return [];
   const child = childOf(manifest);
   const { minReplicas, maxReplicas, targetCPU } = spec.autoscaling;
@@ -62,7 +70,7 @@ export function renderAutoscaler(manifest: Manifest, spec: ServerSpec, world: Wo
     {
       apiVersion: 'autoscaling/v2',
       kind: 'HorizontalPodAutoscaler',
-      metadata: ownedMetadata(child, runtimeSelector(manifest), manifest, world),
+      metadata: ownedMetadata(child, runtimeSelector(manifest), manifest, snapshot),
       spec: {
         scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: child },
         minReplicas,

@@ -1,4 +1,4 @@
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Snapshot } from '../snapshot.ts';
 import { backendChild, metricsOf, podsOf } from './child-names.ts';
 import { defined } from './defined.ts';
 import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
@@ -21,11 +21,11 @@ export function renderRuntimeService(
   manifest: Manifest,
   spec: ServerSpec,
   publicPort: number,
-  world: World,
+  snapshot: Snapshot,
 ): ClusterObject['object'] {
   const selector = runtimeSelector(manifest);
   return service(
-    ownedMetadata(childOf(manifest), selector, manifest, world),
+    ownedMetadata(childOf(manifest), selector, manifest, snapshot),
     defined({
       type: spec.serviceType,
       sessionAffinity: spec.sessionAffinity,
@@ -36,10 +36,10 @@ export function renderRuntimeService(
 }
 
 /** Renders a headless Service of the private ports, so that a metrics collector reaches each pod. */
-export function renderMetricsService(manifest: Manifest, world: World): ClusterObject['object'] {
+export function renderMetricsService(manifest: Manifest, snapshot: Snapshot): ClusterObject['object'] {
   const selector = runtimeSelector(manifest);
   const labels = { ...selector, 'app.kubernetes.io/component': 'metrics' };
-  return service(ownedMetadata(metricsOf(childOf(manifest)), labels, manifest, world), {
+  return service(ownedMetadata(metricsOf(childOf(manifest)), labels, manifest, snapshot), {
     clusterIP: 'None',
     publishNotReadyAddresses: true,
     selector,
@@ -48,15 +48,15 @@ export function renderMetricsService(manifest: Manifest, world: World): ClusterO
 }
 
 /** Renders the Service by which runtimes reach a backend in the cluster. */
-export function renderBackendService(manifest: Manifest, number: number, world: World): ClusterObject['object'] {
+export function renderBackendService(manifest: Manifest, number: number, snapshot: Snapshot): ClusterObject['object'] {
   const selector = backendSelector(manifest);
-  const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world);
+  const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, snapshot);
   return service(metadata, { type: 'ClusterIP', selector, ports: [port('mcp', number)] });
 }
 
 /** Renders the Service with the address of each pod, for a runtime that pins a session to one pod. */
-export function renderPodsService(manifest: Manifest, number: number, world: World): ClusterObject['object'] {
+export function renderPodsService(manifest: Manifest, number: number, snapshot: Snapshot): ClusterObject['object'] {
   const selector = backendSelector(manifest);
-  const metadata = ownedMetadata(podsOf(backendChild(manifest.metadata.name)), selector, manifest, world);
+  const metadata = ownedMetadata(podsOf(backendChild(manifest.metadata.name)), selector, manifest, snapshot);
   return service(metadata, { clusterIP: 'None', selector, ports: [port('mcp', number)] });
 }

@@ -6,10 +6,10 @@ import { FileList } from '#operator/plan/file-list';
 import { findWarnings } from '#operator/plan/find-warnings';
 import { resolveAuthServer } from '#operator/plan/resolve-auth-server';
 import type { ServerSpec } from '#operator/plan/server-spec';
-import type { World } from '#operator/world';
+import type { Snapshot } from '#operator/snapshot';
 import { AUTHORITY } from './testdata/authority.ts';
 
-const world: World = {
+const snapshot: Snapshot = {
   namespace: 'default',
   apiGroup: 'vmcp.dev',
   platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {}, loginDirectory: '/x/logins' },
@@ -24,7 +24,7 @@ const world: World = {
   documents: {},
   observed: {},
 };
-const files = () => new FileList(world, { secret: '/s', config: '/c' });
+const files = () => new FileList(snapshot, { secret: '/s', config: '/c' });
 
 const incoming: RunConfigDocument['incoming'] = {
   type: 'oidc',
@@ -166,7 +166,7 @@ describe('OpenToEveryAccount', () => {
     ...more,
   });
   const warnings = (more: Partial<RunConfigDocument>) =>
-    findWarnings(spec, document(more), ['a'], world).filter(({ type }) => type === 'OpenToEveryAccount');
+    findWarnings(spec, document(more), ['a'], snapshot).filter(({ type }) => type === 'OpenToEveryAccount');
 
   it('warns of an embedded server without policies', () => {
     expect(warnings({}).map(({ reason }) => reason)).toEqual(['NoPolicy']);

@@ -2,7 +2,7 @@ import type { Status } from '#crds/kinds/status';
 import type { AuthServerConfig } from '#crds/parts/auth-server-config';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { LOOK_AGAIN, Stalled, Waiting } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList, KeyReference } from './file-list.ts';
 import { renderAuthServerStorage } from './render-storage.ts';
@@ -18,7 +18,7 @@ export interface AuthServerPlace {
   /** Prefix of all keys that it writes to a shared store. */
   keyPrefix: string;
   /** Set on one machine without written storage: the database and secrets that outlive a restart. */
-  kept?: { database: string; secrets: NonNullable<World['generated'][string]> } | undefined;
+  kept?: { database: string; secrets: NonNullable<Snapshot['generated'][string]> } | undefined;
 }
 
 /** The embedded authorization server of one document. */

@@ -1,7 +1,7 @@
 import { type AuthzConfig, InlineAuthz, InlineOfCedarDocument } from '#crds/parts/authz-config';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 import { verdictOf } from './read-verdict.ts';
@@ -34,14 +34,14 @@ export function resolveAuthz(
   config: AuthzConfig,
   field: string,
   groupsClaim: string | undefined,
-  world: World,
+  snapshot: Snapshot,
 ): ResolvedAuthz {
   const { configMap } = config;
   const inline = configMap
-    ? readConfigMapBlock(readAuthz, configMap, `${field}.configMap`, 'InvalidPolicy', world)
+    ? readConfigMapBlock(readAuthz, configMap, `${field}.configMap`, 'InvalidPolicy', snapshot)
     : InlineAuthz.parse(config.inline ?? {});
   const texts = { policies: inline.policies, entitiesJson: inline.entitiesJson };
-  const verdict = verdictOf(texts, world);
+  const verdict = verdictOf(texts, snapshot);
   if (verdict.problems.length > 0)
     throw new Stalled('InvalidPolicy', `${placeOf(field, configMap)}: ${verdict.problems.join('; ')}`);
   const document = defined({

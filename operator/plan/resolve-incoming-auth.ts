@@ -1,7 +1,7 @@
 import { type IncomingAuth, resourceUrlOf } from '#crds/parts/incoming-auth';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { renderInlineIssuer, renderKubernetesIssuer } from './render-issuer.ts';
@@ -28,8 +28,8 @@ const AUDIENCE_NOT_CHECKED: Finding = {
     'Tokens that the issuer made for any other service are let in: write incomingAuth.resourceUrl, or an audience.',
 };
 
-function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefined, world: World) {
-  return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, world);
+function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefined, snapshot: Snapshot) {
+  return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, snapshot);
 }
 
 /**
@@ -50,18 +50,18 @@ function checkPrivateAddresses({ jwksAllowPrivateIP: here }: IncomingAuth, issue
 export function resolveIncomingAuth(
   auth: IncomingAuth,
   embedded: boolean,
-  world: World,
+  snapshot: Snapshot,
   files: FileList,
 ): ResolvedIncoming {
   if (auth.type === 'anonymous') {
-    const authz = policiesOf(auth, undefined, world);
+    const authz = policiesOf(auth, undefined, snapshot);
     return defined({ incoming: { type: 'anonymous' as const }, authz, warnings: [] });
   }
-  const issuer = resolveIssuer(auth, world);
+  const issuer = resolveIssuer(auth, snapshot);
   checkPrivateAddresses(auth, issuer);
   const rendered =
     issuer.type === 'kubernetes'
-      ? renderKubernetesIssuer(issuer.block, auth.jwksAllowPrivateIP, world)
+      ? renderKubernetesIssuer(issuer.block, auth.jwksAllowPrivateIP, snapshot)
       : renderInlineIssuer(issuer.block, auth.jwksAllowPrivateIP, issuer.place, files);
   const audience = issuer.audience ?? resourceUrlOf(auth);
   const incoming: IncomingDocument = defined({
@@ -72,7 +72,7 @@ export function resolveIncomingAuth(
     required_typ: auth.requiredTyp,
   });
   const groupsClaim = issuer.type === 'inline' ? issuer.block.groupsClaim : undefined;
-  const authz = policiesOf(auth, groupsClaim, world);
+  const authz = policiesOf(auth, groupsClaim, snapshot);
   return defined({
     incoming,
     authz,

@@ -2,7 +2,7 @@ import { MCPOIDCConfig } from '#crds/kinds/index';
 import type { IncomingAuth } from '#crds/parts/incoming-auth';
 import { type InlineOidc, KubernetesOidc, type SharedKubernetesOidc, type SharedOidc } from '#crds/parts/oidc-config';
 import { Stalled, Waiting } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { KeyReference } from './file-list.ts';
 import { readConfigMapBlock } from './read-config-map-block.ts';
 import { readIssuer } from './read-issuer.ts';
@@ -23,8 +23,8 @@ function inlineIssuer({ audience, scopes, ...block }: InlineOidc, place: string)
   return { type: 'inline', place, block, audience, scopes };
 }
 
-function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, world: World): ResolvedIssuer {
-  const manifest = world.mcpOidcConfigs[reference.name];
+function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, snapshot: Snapshot): ResolvedIssuer {
+  const manifest = snapshot.mcpOidcConfigs[reference.name];
   if (!manifest) {
     const message = `incomingAuth.oidcConfigRef names MCPOIDCConfig "${reference.name}", which does not exist: create it`;
     throw new Waiting('OidcConfigNotFound', message);
@@ -36,17 +36,20 @@ function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, wor
   return { type: 'kubernetes', block: kubernetesServiceAccount ?? { useClusterAuth: true }, ...asked };
 }
 
-function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssuer {
+function issuerOfConfigMap(reference: KeyReference, snapshot: Snapshot): ResolvedIssuer {
   const field = 'incomingAuth.oidcConfig.configMap';
-  const inline = readConfigMapBlock(readIssuer, reference, field, 'InvalidIncomingAuth', world);
+  const inline = readConfigMapBlock(readIssuer, reference, field, 'InvalidIncomingAuth', snapshot);
   return inlineIssuer(inline, `ConfigMap "${reference.name}", key "${reference.key}"`);
 }
 
 /** @throws Waiting for missing references; Stalled for invalid settings */
-export function resolveIssuer(auth: Pick<IncomingAuth, 'oidcConfig' | 'oidcConfigRef'>, world: World): ResolvedIssuer {
-  if (auth.oidcConfigRef) return sharedIssuer(auth.oidcConfigRef, world);
+export function resolveIssuer(
+  auth: Pick<IncomingAuth, 'oidcConfig' | 'oidcConfigRef'>,
+  snapshot: Snapshot,
+): ResolvedIssuer {
+  if (auth.oidcConfigRef) return sharedIssuer(auth.oidcConfigRef, snapshot);
   const config = auth.oidcConfig;
-  if (config?.configMap) return issuerOfConfigMap(config.configMap, world);
+  if (config?.configMap) return issuerOfConfigMap(config.configMap, snapshot);
   if (config?.inline) return inlineIssuer(config.inline, 'incomingAuth.oidcConfig.inline');
   if (config?.type !== 'kubernetes') {
     throw new Stalled('InvalidIncomingAuth', 'incomingAuth.type oidc needs oidcConfig or oidcConfigRef: write one');

@@ -2,7 +2,7 @@ import { MCPExternalAuthConfig } from '#crds/kinds/index';
 import type { OutgoingAuth } from '#crds/parts/outgoing-auth';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { checkAllowed } from './check-allowed.ts';
@@ -34,7 +34,7 @@ export interface OutgoingContext {
   providers: string[];
   /** The place and storage of logins at remote servers in a cluster. */
   login: LoginPlace;
-  world: World;
+  snapshot: Snapshot;
 }
 
 const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthenticated' }, place: 'auth' };
@@ -53,13 +53,13 @@ function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string
 function ownToken(
   name: string,
   auth: NonNullable<BackendSpec['remoteAuth']>,
-  { login, world }: Pick<OutgoingContext, 'login' | 'world'>,
+  { login, snapshot }: Pick<OutgoingContext, 'login' | 'snapshot'>,
   files: FileList,
 ): ResolvedAuth {
   const authType = 'remoteAuth';
   const place = `MCPServer "${name}" remoteAuth`;
   const reference = auth.bearerTokenSecretRef;
-  if (!reference) return { authType, place, auth: renderRemoteAuth(name, auth, login, world, files) };
+  if (!reference) return { authType, place, auth: renderRemoteAuth(name, auth, login, snapshot, files) };
   const file = files.headerValue(reference, `${place}.bearerTokenSecretRef`);
   return { authType, place, auth: { type: 'bearer_token', token_file: file } };
 }
@@ -72,12 +72,12 @@ export function resolveOutgoingAuth(
   context: OutgoingContext,
   files: FileList,
 ): ResolvedAuth {
-  const { outgoing, providers, byItself, incoming, world } = context;
+  const { outgoing, providers, byItself, incoming, snapshot } = context;
   const choice = choiceFor(name, outgoing);
   if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec.remoteAuth, context, files);
   const reference = (choice === 'own' ? spec.externalAuthConfigRef : choice)?.name;
   if (reference === undefined) return NONE;
-  const manifest = world.mcpExternalAuthConfigs[reference];
+  const manifest = snapshot.mcpExternalAuthConfigs[reference];
   if (!manifest) {
     const message = `MCPExternalAuthConfig "${reference}" does not exist: create it`;
     throw new Waiting('AuthConfigNotFound', message);

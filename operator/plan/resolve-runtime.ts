@@ -2,7 +2,7 @@ import { resourceUrlOf } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
 import { namesUsers } from '#crds/run-config/auth-server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { type Manifest, runtimeFolder, type World } from '../world.ts';
+import { type Manifest, runtimeFolder, type Snapshot } from '../snapshot.ts';
 import { checkDocument } from './check-document.ts';
 import { checkAuditServed } from './check-served.ts';
 import { checkReplicas } from './check-replicas.ts';
@@ -38,17 +38,17 @@ export interface ResolvedBackends {
 }
 
 /** Returns the folders of a runtime's files. */
-function directoriesOf(child: string, world: World): { secret: string; config: string } {
-  if (world.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
-  const own = `${world.platform.directory}/${child}`;
+function directoriesOf(child: string, snapshot: Snapshot): { secret: string; config: string } {
+  if (snapshot.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
+  const own = `${snapshot.platform.directory}/${child}`;
   return { secret: `${own}/secrets`, config: own };
 }
 
 /** An MCPServer has its authorization server in an MCPExternalAuthConfig. */
-function hasWrittenStorage({ kind, spec }: Manifest, world: World): boolean {
+function hasWrittenStorage({ kind, spec }: Manifest, snapshot: Snapshot): boolean {
   if (kind === 'VirtualMCPServer') return valueAt(spec, ['authServerConfig', 'storage']) !== undefined;
   const name = valueAt(spec, ['externalAuthConfigRef', 'name']);
-  const config = typeof name === 'string' ? world.mcpExternalAuthConfigs[name] : undefined;
+  const config = typeof name === 'string' ? snapshot.mcpExternalAuthConfigs[name] : undefined;
   return valueAt(config?.spec, ['embeddedAuthServer', 'storage']) !== undefined;
 }
 
@@ -56,24 +56,24 @@ function hasWrittenStorage({ kind, spec }: Manifest, world: World): boolean {
  * Returns the place of the authorization server. On one machine, logins outlive a restart unless another storage is
  * written. The filled-in default does not show whether it was written.
  */
-function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): AuthServerPlace {
+function authServerPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): AuthServerPlace {
   const { kind, metadata } = manifest;
-  const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, world) };
-  if (world.platform.mode !== 'local' || hasWrittenStorage(manifest, world)) return place;
-  const database = `${world.platform.loginDirectory}/${runtimeFolder({ kind, ...metadata })}/logins.sqlite`;
-  return { ...place, kept: { database, secrets: world.generated[runtimeNameOf(manifest)] ?? {} } };
+  const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, snapshot) };
+  if (snapshot.platform.mode !== 'local' || hasWrittenStorage(manifest, snapshot)) return place;
+  const database = `${snapshot.platform.loginDirectory}/${runtimeFolder({ kind, ...metadata })}/logins.sqlite`;
+  return { ...place, kept: { database, secrets: snapshot.generated[runtimeNameOf(manifest)] ?? {} } };
 }
 
 /** Returns the place of remote logins: they use a separate, sealed prefix of the session store. */
-function loginPlace(manifest: Manifest, spec: ServerSpec, world: World): LoginPlace {
+function loginPlace(manifest: Manifest, spec: ServerSpec, snapshot: Snapshot): LoginPlace {
   const written = spec.sessionStorage ?? spec.config.sessionStorage;
   return {
     server: `${manifest.kind} "${manifest.metadata.name}"`,
     byItself: manifest.kind === 'MCPServer',
     hasPage: spec.authServerConfig !== undefined,
     shared(files) {
-      const storage = renderSessionStorage(written, keyPrefixOf(manifest, world), files);
-      const sealing = renderSealing(manifest, spec, world, files);
+      const storage = renderSessionStorage(written, keyPrefixOf(manifest, snapshot), files);
+      const sealing = renderSealing(manifest, spec, snapshot, files);
       if (storage.type !== 'redis' || sealing === undefined) return undefined;
       const { redis } = storage;
       return {
@@ -92,20 +92,20 @@ export function resolveRuntime(
   manifest: Manifest,
   spec: ServerSpec,
   resolve: (context: OutgoingContext, files: FileList) => ResolvedBackends,
-  world: World,
+  snapshot: Snapshot,
 ): ResolvedRuntime {
   const { incomingAuth, authServerConfig } = spec;
-  const files = new FileList(world, directoriesOf(childOf(manifest), world));
+  const files = new FileList(snapshot, directoriesOf(childOf(manifest), snapshot));
   checkReplicas(spec);
-  checkAuditServed(manifest, spec, world);
+  checkAuditServed(manifest, spec, snapshot);
   const { incoming, authz, warnings, place } = resolveIncomingAuth(
     incomingAuth,
     authServerConfig !== undefined,
-    world,
+    snapshot,
     files,
   );
   const authServer =
-    authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, world), files);
+    authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, snapshot), files);
   const usersAreNamed = namesUsers(authServer?.document);
   if (authz && !usersAreNamed) checkCallersNamed('incomingAuth.authzConfig', authz);
   const context = {
@@ -114,12 +114,12 @@ export function resolveRuntime(
     incoming,
     usersAreNamed,
     byItself: manifest.kind === 'MCPServer',
-    login: loginPlace(manifest, spec, world),
-    world,
+    login: loginPlace(manifest, spec, snapshot),
+    snapshot,
   };
   const { entries: backends, findings, members } = resolve(context, files);
   const parts = { manifest, spec, incoming, authz: authz?.document, authServer: authServer?.document, backends };
-  const document = renderRunConfig(parts, world, files);
+  const document = renderRunConfig(parts, snapshot, files);
   checkDocument(document, {
     ...defined({ issuer: place }),
     under: (field) => (spec[field] ? field : `config.${field}`),
@@ -127,28 +127,28 @@ export function resolveRuntime(
   return {
     rendered: files.renderedWith(document),
     findings: {
-      url: endpointOf(manifest, spec, world),
+      url: endpointOf(manifest, spec, snapshot),
       redirectUris: authServer?.redirectUris,
       backends: findings,
-      warnings: [...warnings, ...(authServer?.warnings ?? []), ...findWarnings(spec, document, members, world)],
+      warnings: [...warnings, ...(authServer?.warnings ?? []), ...findWarnings(spec, document, members, snapshot)],
     },
   };
 }
 
 /** Returns the platform's observation of the runtime, and whether it serves exactly this document. */
-export function observeRuntime(manifest: Manifest, rendered: Rendered, world: World): ServerObserved {
+export function observeRuntime(manifest: Manifest, rendered: Rendered, snapshot: Snapshot): ServerObserved {
   const name = runtimeNameOf(manifest);
-  const runtime = world.observed[name];
-  const same = world.documents[name] === rendered.text;
+  const runtime = snapshot.observed[name];
+  const same = snapshot.documents[name] === rendered.text;
   const child = childOf(manifest);
-  const observed = world.deployments?.[child];
+  const observed = snapshot.deployments?.[child];
   // If no pod is wanted, no pod has to take the document over.
   const nobody = observed?.wanted === 0 && observed.complete;
   const delivered = same && (runtime?.current === true || nobody);
-  if (world.platform.mode === 'local') {
-    const failure = ownValue(world.platform.runtimeFailures ?? {}, name);
+  if (snapshot.platform.mode === 'local') {
+    const failure = ownValue(snapshot.platform.runtimeFailures ?? {}, name);
     return { runtime, delivered, ...defined({ failure }) };
   }
   const selector = selectorText(runtimeSelector(manifest));
-  return { runtime, delivered, workload: { child, observed, selector }, deployments: world.deployments ?? {} };
+  return { runtime, delivered, workload: { child, observed, selector }, deployments: snapshot.deployments ?? {} };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Manifest } from '../world.ts';
+import type { Manifest } from '../snapshot.ts';
 import { indexedRecord, isIndexed, resourcesNaming, resourcesNamingInStatus, withResource } from './resource-index.ts';
 
 const NAMES = ['a', 'b', 'c', 'constructor', 'a-proxy'];

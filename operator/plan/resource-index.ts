@@ -1,4 +1,4 @@
-import type { Manifest } from '../world.ts';
+import type { Manifest } from '../snapshot.ts';
 
 /** Texts that may be the name of a resource. Look-ups ignore all others. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;

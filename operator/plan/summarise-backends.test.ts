@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BackendSummary } from '#crds/kinds/status';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { ClusterFacts, Manifest, ObservedDeployment, ObservedRuntime } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { ClusterFacts, Manifest, ObservedDeployment, ObservedRuntime } from '#operator/snapshot';
 import { plan } from './plan.ts';
 import { unlistedFinding } from './summarise-backends.ts';
 
@@ -63,7 +63,7 @@ describe('status of a server in a cluster', () => {
   /** Returns the planned status for one observation of a backend. `former`: the status before. */
   const planned = (seen: ObservedRuntime['backends'][number], seconds: number, former?: object) => {
     const observed = { current: true, ready: true, tools: seen.tools, backends: [seen], warnings: [] } as unknown;
-    const world = emptyWorld({
+    const snapshot = emptySnapshot({
       platform: cluster,
       virtualMcpServers: { demo: server(former) },
       mcpServers: { a: backend },
@@ -72,8 +72,8 @@ describe('status of a server in a cluster', () => {
       deployments: { 'vmcp-demo': serving, ...pods() },
       observed: { demo: observed as ObservedRuntime },
     });
-    const { rendered } = plan(key, world, at(0));
-    const outcome = plan(key, { ...world, documents: { demo: rendered?.text ?? '' } }, at(seconds));
+    const { rendered } = plan(key, snapshot, at(0));
+    const outcome = plan(key, { ...snapshot, documents: { demo: rendered?.text ?? '' } }, at(seconds));
     const conditions = Object.fromEntries((outcome.status?.conditions ?? []).map((each) => [each.type, each]));
     return { ...outcome, conditions };
   };

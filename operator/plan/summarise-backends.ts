@@ -1,5 +1,5 @@
 import { BackendSummary, type BackendPhase, type Status } from '#crds/kinds/status';
-import type { Manifest, ObservedDeployment, ObservedRuntime } from '../world.ts';
+import type { Manifest, ObservedDeployment, ObservedRuntime } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
 import type { BackendFinding, Finding } from './finding.ts';
 import { servedBefore } from './summarise-workload.ts';

@@ -1,6 +1,6 @@
 import { transportOf } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Snapshot } from '../snapshot.ts';
 import { backendChild } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -29,10 +29,10 @@ const RENDERED: Finding = {
 };
 
 /** Returns the pods of the program, if it has pods. */
-function workloadOf(manifest: Manifest, spec: BackendSpec, world: World): Workload | undefined {
-  if (world.platform.mode !== 'cluster' || spec.remoteUrl !== undefined) return undefined;
+function workloadOf(manifest: Manifest, spec: BackendSpec, snapshot: Snapshot): Workload | undefined {
+  if (snapshot.platform.mode !== 'cluster' || spec.remoteUrl !== undefined) return undefined;
   const child = backendChild(manifest.metadata.name);
-  return { child, observed: world.deployments?.[child] };
+  return { child, observed: snapshot.deployments?.[child] };
 }
 
 function readyFindings(manifest: Manifest, spec: BackendSpec, workload: Workload | undefined): Finding[] {
@@ -52,10 +52,10 @@ export function summariseProgram(
   manifest: Manifest,
   spec: BackendSpec,
   { url, warnings }: ProgramFindings,
-  world: World,
+  snapshot: Snapshot,
   now: string,
 ): Status {
-  const workload = workloadOf(manifest, spec, world);
+  const workload = workloadOf(manifest, spec, snapshot);
   const findings = readyFindings(manifest, spec, workload);
   const status = defined({
     phase: phaseOf(findings),

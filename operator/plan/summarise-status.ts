@@ -1,7 +1,7 @@
 import type { BackendSummary, Status } from '#crds/kinds/status';
 import { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
-import type { Manifest, ObservedDeployment, ObservedRuntime } from '../world.ts';
+import type { Manifest, ObservedDeployment, ObservedRuntime } from '../snapshot.ts';
 import { defined } from './defined.ts';
 import { findOldSecrets } from './find-old-secrets.ts';
 import type { Finding, BackendFinding } from './finding.ts';

@@ -1,5 +1,5 @@
 import type { Status } from '#crds/kinds/status';
-import type { Manifest, ObservedDeployment, PodProblem } from '../world.ts';
+import type { Manifest, ObservedDeployment, PodProblem } from '../snapshot.ts';
 import type { Finding } from './finding.ts';
 
 /** The state of a child's pods in a cluster. */

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import type { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
-import type { Manifest } from '../world.ts';
+import type { Manifest } from '../snapshot.ts';
 import type { Outcome } from './outcome.ts';
 import { withProblem } from './summarise-status.ts';
 

@@ -95,6 +95,6 @@ function asOwnEndpoints(input: GoldenInput): GoldenInput[] {
 export function snapshotsOfFields(): GoldenInput[] {
   const written = [...read('../plan/testdata', '.in.yaml'), ...read('fields', '.yaml')];
   const worlds = [...written, ...written.flatMap(underConfig), ...written.flatMap(asOwnEndpoints)];
-  const withBundles = worlds.filter((world) => JSON.stringify(world).includes('"caBundleRef"'));
-  return [...worlds, ...withBundles.map((world) => otherBundles(world) as GoldenInput)];
+  const withBundles = worlds.filter((snapshot) => JSON.stringify(snapshot).includes('"caBundleRef"'));
+  return [...worlds, ...withBundles.map((snapshot) => otherBundles(snapshot) as GoldenInput)];
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError } from '#runtime/errors';
-import { caller } from '#runtime/authserver/upstream-tokens/testdata/world';
+import { caller } from '#runtime/authserver/upstream-tokens/testdata/setup';
 import { createCredential } from './create-credential.ts';
 import type { CredentialDeps } from './credential-deps.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';

@@ -3,7 +3,7 @@ import { BackendAuth } from '#crds/run-config/outgoing';
 import { ConfigError } from '#runtime/errors';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { fakeUserTokens, type FakeUserTokens } from '#runtime/authserver/upstream-tokens/testdata/fake-user-tokens';
-import { caller } from '#runtime/authserver/upstream-tokens/testdata/world';
+import { caller } from '#runtime/authserver/upstream-tokens/testdata/setup';
 import { createCredential } from './create-credential.ts';
 import type { CredentialDeps } from './credential-deps.ts';
 import { ExchangedTokens } from './exchanged-tokens.ts';

@@ -10,12 +10,12 @@ import { registerInputTools } from './input-tools.ts';
 import { registerPrompts } from './prompts.ts';
 import { registerResources } from './resources.ts';
 import { registerStreamTools, registerTriggerTools } from './stream-tools.ts';
-import type { World } from './world.ts';
+import type { ServerState } from './server-state.ts';
 
 const HINT: CacheHint = { ttlMs: 60_000, cacheScope: 'public' };
 
 /** Builds an MCP server with all features of the conformance suite, for a session or for a single request. */
-export function buildServer(world: World, state: RequestStateCodec<{ round: number }>): McpServer {
+export function buildServer(serverState: ServerState, state: RequestStateCodec<{ round: number }>): McpServer {
   const server = new McpServer(
     { name: 'everything-fixture', version: '1.0.0' },
     {
@@ -40,17 +40,17 @@ export function buildServer(world: World, state: RequestStateCodec<{ round: numb
   );
   registerContentTools(server);
   registerStreamTools(server);
-  registerTriggerTools(server, world);
+  registerTriggerTools(server, serverState);
   registerInputTools(server, state);
-  registerResources(server, world);
+  registerResources(server, serverState);
   registerPrompts(server);
-  if (world.extraTool) {
+  if (serverState.extraTool) {
     server.registerTool('test_extra_tool', { description: 'There only sometimes' }, () => ({ content: [] }));
   }
-  if (world.extraPrompt) {
+  if (serverState.extraPrompt) {
     server.registerPrompt('test_extra_prompt', { description: 'There only sometimes' }, () => ({ messages: [] }));
   }
-  if (world.refusesCalls) refuseCalls(server);
+  if (serverState.refusesCalls) refuseCalls(server);
   return server;
 }
 

@@ -1,9 +1,9 @@
 import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
 import { PNG } from './samples.ts';
-import { type World, WATCHED_URI } from './world.ts';
+import { type ServerState, WATCHED_URI } from './server-state.ts';
 
 /** Registers static resources, a template with completion, and one resource that changes. */
-export function registerResources(server: McpServer, world: World): void {
+export function registerResources(server: McpServer, serverState: ServerState): void {
   server.registerResource(
     'static-text',
     'test://static-text',
@@ -22,7 +22,7 @@ export function registerResources(server: McpServer, world: World): void {
     'watched-resource',
     WATCHED_URI,
     { title: 'Watched', description: 'A text that test_trigger_resource_update changes', mimeType: 'text/plain' },
-    (uri) => ({ contents: [{ uri: uri.href, mimeType: 'text/plain', text: world.watchedContent }] }),
+    (uri) => ({ contents: [{ uri: uri.href, mimeType: 'text/plain', text: serverState.watchedContent }] }),
   );
   const template = new ResourceTemplate('test://template/{id}/data', {
     list: undefined,

@@ -11,7 +11,7 @@ import {
 import { serveWebHandler, type RunningServer } from '../http/serve-web-handler.ts';
 import { buildServer } from './build-server.ts';
 import { createSessions } from './sessions.ts';
-import { createWorld } from './world.ts';
+import { createServerState } from './server-state.ts';
 
 export interface EverythingServer extends RunningServer {
   /** The MCP endpoint. */
@@ -26,12 +26,12 @@ export async function serveEverything({
   port = 0,
   refusesCalls = false,
 }: { port?: number; refusesCalls?: boolean } = {}): Promise<EverythingServer> {
-  const world = createWorld({ refusesCalls });
+  const serverState = createServerState({ refusesCalls });
   const state = createRequestStateCodec<{ round: number }>({ key: randomBytes(32) });
-  const build = () => buildServer(world, state);
+  const build = () => buildServer(serverState, state);
   const modern = createMcpHandler(build, { legacy: 'reject' });
-  const stop = world.listen(modern.notify);
-  const sessions = createSessions(world, build);
+  const stop = serverState.listen(modern.notify);
+  const sessions = createSessions(serverState, build);
 
   const running = await serveWebHandler(async (request) => {
     const refused =

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { WebHandler } from '../http/serve-web-handler.ts';
 import { createEventStore } from './event-store.ts';
-import type { World } from './world.ts';
+import type { ServerState } from './server-state.ts';
 
 const MAX_SESSIONS = 20_000;
 
@@ -16,13 +16,16 @@ interface Session {
 }
 
 /** Serves the revisions that have sessions: one MCP server per session, resumable streams, subscriptions. */
-export function createSessions(world: World, build: () => McpServer): { handle: WebHandler; close(): Promise<void> } {
+export function createSessions(
+  serverState: ServerState,
+  build: () => McpServer,
+): { handle: WebHandler; close(): Promise<void> } {
   const sessions = new Map<string, Session>();
 
   async function open(): Promise<WebStandardStreamableHTTPServerTransport> {
     const server = build();
     const subscribed = followSubscriptions(server);
-    const stop = world.listen({
+    const stop = serverState.listen({
       toolsChanged: () => server.sendToolListChanged(),
       promptsChanged: () => server.sendPromptListChanged(),
       resourcesChanged: () => server.sendResourceListChanged(),

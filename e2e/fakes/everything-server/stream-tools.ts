@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inputRequired, type CallToolResult, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { World } from './world.ts';
+import type { ServerState } from './server-state.ts';
 
 const NOTHING = z.object({});
 const PAUSE_MS = 50;
@@ -77,7 +77,7 @@ export function registerStreamTools(server: McpServer): void {
 }
 
 /** Registers tools that change the server's lists, so that clients receive `list_changed` and `updated`. */
-export function registerTriggerTools(server: McpServer, world: World): void {
+export function registerTriggerTools(server: McpServer, serverState: ServerState): void {
   const trigger = (name: string, description: string, change: () => void) => {
     server.registerTool(name, { description, inputSchema: NOTHING }, () => {
       change();
@@ -85,16 +85,16 @@ export function registerTriggerTools(server: McpServer, world: World): void {
     });
   };
   trigger('test_trigger_tool_change', 'Adds or removes one tool', () => {
-    world.toggleTool();
+    serverState.toggleTool();
   });
   trigger('test_trigger_prompt_change', 'Adds or removes one prompt', () => {
-    world.togglePrompt();
+    serverState.togglePrompt();
   });
   server.registerTool(
     'test_trigger_resource_update',
     { description: 'Changes the watched resource', inputSchema: z.object({ content: z.string().max(10_000) }) },
     ({ content }) => {
-      world.updateResource(content);
+      serverState.updateResource(content);
       return text('updated');
     },
   );

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Status } from '#crds/kinds/status';
 import { CLIENTS, type Home } from '#management/clients/files/clients';
-import type { Kind } from '#operator/world';
+import type { Kind } from '#operator/snapshot';
 import { fileRecords } from '../../stores/file-records.ts';
 import type { StoredResource } from '../../stores/resources.ts';
 import { Clients } from '../clients.ts';

@@ -1,4 +1,4 @@
-import type { Kind, Manifest } from '#operator/world';
+import type { Kind, Manifest } from '#operator/snapshot';
 import type { KubeObject } from './object.ts';
 
 /** Converts a namespaced resource for the planner. Items of a list do not state their kind. */

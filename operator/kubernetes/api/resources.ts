@@ -1,6 +1,6 @@
 import { KIND_NAMES } from '#crds/kinds/index';
 import { PROGRAMS, RUNTIMES } from '#operator/plan/object-parts';
-import type { Kind } from '#operator/world';
+import type { Kind } from '#operator/snapshot';
 import type { KubeObject, Resource } from './object.ts';
 
 const core = (plural: string): Resource => ({ group: '', version: 'v1', plural, namespaced: true });

@@ -3,7 +3,7 @@ import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-n
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { configMapName } from '#operator/plan/render-config-map';
-import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
+import { type Manifest, type ResourceKey, runtimeName } from '#operator/snapshot';
 import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import { marksOf } from '../observe/document-of.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '#lib/log/log';
-import type { ResourceKey } from '#operator/world';
+import type { ResourceKey } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf } from '../watch/owned-children.ts';
 import { changedFields, removedFields } from './changed-fields.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import { withHash } from './compare-objects.ts';
 import { RolloutPlaces, rollsUnasked } from './rollout-places.ts';
 

@@ -1,5 +1,5 @@
 import { restartOf } from '#operator/plan/object-parts';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import { keepsPods } from './compare-objects.ts';
 

@@ -1,6 +1,6 @@
 import { OBJECTS } from '#crds/kinds/index';
 import { pathText } from '#crds/parts/explain';
-import { KINDS } from '#operator/world';
+import { KINDS } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import { readText } from '../../yaml-text.ts';
 

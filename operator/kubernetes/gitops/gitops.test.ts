@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import type { ClusterFacts, Manifest } from '#operator/world';
+import type { ClusterFacts, Manifest } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import { compareObjects } from './compare-rendered.ts';
 import { renderObjects, type Written } from './render-objects.ts';

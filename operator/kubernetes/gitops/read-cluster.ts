@@ -1,5 +1,5 @@
-import type { ClusterFacts, Manifest } from '#operator/world';
-import { KINDS } from '#operator/world';
+import type { ClusterFacts, Manifest } from '#operator/snapshot';
+import { KINDS } from '#operator/snapshot';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { manifestOf } from '../api/manifest-of.ts';

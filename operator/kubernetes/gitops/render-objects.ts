@@ -9,8 +9,8 @@ import {
   type Kind,
   type Manifest,
   type ResourceKey,
-  type World,
-} from '#operator/world';
+  type Snapshot,
+} from '#operator/snapshot';
 import { everyName } from '../observe/every-name.ts';
 import type { KubeObject } from '../api/object.ts';
 import { contentHash } from '../../content-hash.ts';
@@ -35,7 +35,12 @@ export interface RenderedResources {
 /** Secret values are unknown here: each named Secret counts as present, and its name replaces its digest. */
 const digestsOf = (secret: string) => everyName((key) => contentHash(`${secret}/${key}`));
 
-function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup: string, facts: ClusterFacts): World {
+function snapshotOf(
+  namespace: string,
+  { manifests, configMaps }: Written,
+  apiGroup: string,
+  facts: ClusterFacts,
+): Snapshot {
   const here = manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind) =>
     byName(
@@ -74,12 +79,12 @@ export function placeholder(source: SecretSource): string {
 }
 
 /** Returns the Secrets of a runtime: the generated ones, and those that the document names. */
-function secretsOf(key: ResourceKey, { rendered }: Outcome, world: World): KubeObject[] {
-  const manifest = key.kind === 'MCPServer' ? world.mcpServers[key.name] : world.virtualMcpServers[key.name];
+function secretsOf(key: ResourceKey, { rendered }: Outcome, snapshot: Snapshot): KubeObject[] {
+  const manifest = key.kind === 'MCPServer' ? snapshot.mcpServers[key.name] : snapshot.virtualMcpServers[key.name];
   if (!rendered || !manifest) return [];
   const child = runtimeChildOf(key);
   const secret = (name: string, stringData: Record<string, string>): KubeObject => {
-    const metadata = ownedMetadata(name, runtimeSelector(manifest), manifest, world);
+    const metadata = ownedMetadata(name, runtimeSelector(manifest), manifest, snapshot);
     return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData };
   };
   const files = Object.entries(rendered.secretFiles).map(([file, source]) => [file, placeholder(source)] as const);
@@ -93,16 +98,16 @@ function secretsOf(key: ResourceKey, { rendered }: Outcome, world: World): KubeO
 /** Plans all resources like the operator, and returns the objects that it would apply, in the order of the resources. Pure. */
 export function renderObjects(written: Written, apiGroup: string, facts: ClusterFacts): RenderedResources {
   const now = new Date(0).toISOString();
-  const worlds = new Map<string, World>();
+  const worlds = new Map<string, Snapshot>();
   const planned = written.manifests.map(({ kind, metadata: { namespace, name } }) => {
-    const world = worlds.get(namespace) ?? worldOf(namespace, written, apiGroup, facts);
-    worlds.set(namespace, world);
+    const snapshot = worlds.get(namespace) ?? snapshotOf(namespace, written, apiGroup, facts);
+    worlds.set(namespace, snapshot);
     const key: ResourceKey = { kind, namespace, name };
-    const outcome = plan(key, world, now);
+    const outcome = plan(key, snapshot, now);
     const children = outcome.children.flatMap((child) =>
       child.platform === 'cluster' ? [child.object as KubeObject] : [],
     );
-    return { outcome, objects: [...secretsOf(key, outcome, world), ...children] };
+    return { outcome, objects: [...secretsOf(key, outcome, snapshot), ...children] };
   });
   return {
     objects: planned.flatMap(({ objects }) => objects),

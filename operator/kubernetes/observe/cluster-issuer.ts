@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ClusterFacts } from '#operator/world';
+import type { ClusterFacts } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 
 const Discovery = z.object({ issuer: z.string().min(1).max(2048) });

@@ -9,7 +9,7 @@ import {
   type ObservedDeployment,
   type ResourceKey,
   runtimeName,
-} from '#operator/world';
+} from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { textOfDocument } from './document-of.ts';
 import { ManifestSection } from './manifest-section.ts';

@@ -1,5 +1,5 @@
 import { indexedRecord, type ResourceIndex } from '#operator/plan/resource-index';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import { Section } from '../watch/section.ts';
 
 /** Resources of one kind, indexed by the names that they refer to. */

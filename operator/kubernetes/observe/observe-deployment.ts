@@ -1,6 +1,6 @@
 import { defined } from '#operator/plan/defined';
 import { restartOf } from '#operator/plan/object-parts';
-import type { ObservedDeployment } from '#operator/world';
+import type { ObservedDeployment } from '#operator/snapshot';
 import { FIELD_MANAGER } from '../api/resources.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';

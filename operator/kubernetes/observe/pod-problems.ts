@@ -1,4 +1,4 @@
-import type { PodProblem } from '#operator/world';
+import type { PodProblem } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import type { WatchedPod } from './view-of-pod.ts';
 

@@ -1,6 +1,6 @@
 import { defined } from '#operator/plan/defined';
 import { RUNTIMES } from '#operator/plan/object-parts';
-import type { PodProblem } from '#operator/world';
+import type { PodProblem } from '#operator/snapshot';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf } from '../watch/owned-children.ts';
 import { explainPod } from './explain-pod.ts';

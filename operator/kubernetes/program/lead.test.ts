@@ -1,7 +1,7 @@
 import { expect, it, jest } from '@jest/globals';
 import type { Platform } from '#operator/platform';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import { type ResourceKey, parseKey } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import { type ResourceKey, parseKey } from '#operator/snapshot';
 import { eventually } from '../testdata/eventually.ts';
 import { lead } from './lead.ts';
 import { createOperatorMetrics } from './metrics.ts';
@@ -31,7 +31,7 @@ function open(applied?: Promise<unknown>, failing: { problem?: Error | undefined
     },
     observe: () =>
       Promise.resolve(
-        emptyWorld({ platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:0.1.0', allowHostPaths: false } }),
+        emptySnapshot({ platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:0.1.0', allowHostPaths: false } }),
       ),
     apply: async () => {
       await note('apply');

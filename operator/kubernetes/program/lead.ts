@@ -3,7 +3,7 @@ import type { Platform } from '#operator/platform';
 import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
 import { ToldProblems } from '#operator/told-problems';
-import type { ResourceKey } from '#operator/world';
+import type { ResourceKey } from '#operator/snapshot';
 import type { Lease } from './lease.ts';
 import type { OperatorMetrics } from './metrics.ts';
 

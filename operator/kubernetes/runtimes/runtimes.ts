@@ -11,7 +11,7 @@ import {
   type ObservedRuntime,
   type ResourceKey,
   runtimeName,
-} from '#operator/world';
+} from '#operator/snapshot';
 import type { ApplyContext } from '../apply/apply-child.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import { digestOfDocument } from '../observe/document-of.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Log } from '#lib/log/log';
-import type { SecretDigests } from '#operator/world';
+import type { SecretDigests } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';

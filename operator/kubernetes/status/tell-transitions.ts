@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Condition } from '#crds/parts/conditions';
 import type { Log } from '#lib/log/log';
 import type { Clock } from '#operator/queue';
-import type { Manifest, ResourceKey } from '#operator/world';
+import type { Manifest, ResourceKey } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import type { KubeObject } from '../api/object.ts';
 import { EVENTS, FIELD_MANAGER } from '../api/resources.ts';

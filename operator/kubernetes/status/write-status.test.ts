@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Status } from '#crds/kinds/status';
-import type { Manifest } from '#operator/world';
+import type { Manifest } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { eventually } from '../testdata/eventually.ts';
 import { ManualClock } from '#operator/testdata/manual-clock';

@@ -1,7 +1,7 @@
 import type { Status } from '#crds/kinds/status';
 import type { Log } from '#lib/log/log';
 import type { Clock } from '#operator/queue';
-import type { Manifest, ResourceKey } from '#operator/world';
+import type { Manifest, ResourceKey } from '#operator/snapshot';
 import { type ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { canonicalText } from '../apply/compare-objects.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KINDS, type Manifest } from '#operator/world';
+import { KINDS, type Manifest } from '#operator/snapshot';
 import { cutDepth } from '../watch/cut-depth.ts';
 import type { Proposal, Review } from './review.ts';
 

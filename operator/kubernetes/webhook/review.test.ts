@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { Manifest, World } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import { review } from './review.ts';
 
-const EMPTY = emptyWorld({
+const EMPTY = emptySnapshot({
   namespace: 'team',
   platform: {
     mode: 'cluster',
@@ -48,12 +48,12 @@ const policies = (...texts: string[]) => ({
   },
 });
 
-const world = (change: Partial<World> = {}): World => ({ ...EMPTY, mcpGroups: { tools: group }, ...change });
+const snapshot = (change: Partial<Snapshot> = {}): Snapshot => ({ ...EMPTY, mcpGroups: { tools: group }, ...change });
 
 describe('review of an invalid resource', () => {
   it('refuses an unknown field, and names the nearest known one', () => {
     const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous', authzConfg: {} } };
-    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('spec.incomingAuth.authzConfg: unknown field `authzConfg`; did you mean `authzConfig`?');
   });
@@ -63,7 +63,7 @@ describe('review of an invalid resource', () => {
     ['reads what resources do not have', 'permit(principal, action, resource) when { resource.sise > 1 };', /sise/],
     ['names an unknown action', 'permit(principal, action == Action::"tools/cal", resource);', /tools\/cal/],
   ])('refuses a policy that %s', (_what, policy, words) => {
-    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', policies(policy)) }, world());
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', policies(policy)) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toMatch(words);
   });
@@ -73,7 +73,7 @@ describe('review of an invalid resource', () => {
     const manifest = resource('VirtualMCPServer', 'a', embedded(change));
     const spec = manifest.spec as { incomingAuth: object };
     Object.assign(spec.incomingAuth, { authzConfig: { type: 'inline', inline: { policies: ['permit('] } } });
-    expect(review({ manifest }, world()).allowed).toBe(false);
+    expect(review({ manifest }, snapshot()).allowed).toBe(false);
   });
 
   it('refuses a policy of an MCPServer that is in no server yet', () => {
@@ -86,7 +86,7 @@ describe('review of an invalid resource', () => {
 
   it('refuses an audience that its authorization server does not issue, for each form of the issuer', () => {
     const spec = embedded().replace('audience: https://mcp.example.com/mcp', 'audience: something-else');
-    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('the audience must be the resourceUrl');
   });
@@ -96,21 +96,21 @@ describe('review of an invalid resource', () => {
       'oidcConfigRef: { name: own, audience: https://mcp.example.com/mcp }',
       'oidcConfig: { type: inline, inline: { issuer: https://mcp.example.com/ } }',
     );
-    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('byte for byte');
   });
 
   it('refuses a primary provider that is not in its list', () => {
     const spec = embedded('  primaryUpstreamProvider: compny\n');
-    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('primaryUpstreamProvider');
   });
 
   it('refuses replicas without shared storage', () => {
     const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' }, replicas: 2 };
-    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('sessionStorage.provider redis');
   });
@@ -118,13 +118,13 @@ describe('review of an invalid resource', () => {
   it("refuses folders of the node without the administrator's permission", () => {
     const volumes = [{ name: 'etc', hostPath: '/etc', mountPath: '/etc' }];
     const spec = { image: 'registry.example/everything:1', groupRef: 'tools', volumes };
-    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, world());
+    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('remove it; only the administrator of the operator can allow it');
   });
 
   it('refuses a command without an image, which a cluster cannot start', () => {
-    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', { command: ['node'] }) }, world());
+    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', { command: ['node'] }) }, snapshot());
     expect(allowed).toBe(false);
     expect(message).toContain('write image, or remoteUrl');
   });
@@ -132,11 +132,11 @@ describe('review of an invalid resource', () => {
   it('admits a fault that existed before, so that a stricter rule blocks no later edit', () => {
     const old = resource('VirtualMCPServer', 'a', policies('permit('));
     const changed = { ...old, spec: { ...(old.spec as object), passthroughHeaders: ['X-Request-Id'] } };
-    const { allowed, warnings } = review({ manifest: changed, former: old }, world());
+    const { allowed, warnings } = review({ manifest: changed, former: old }, snapshot());
     expect(allowed).toBe(true);
     expect(warnings.join('\n')).toContain('authzConfig');
     const worse = { ...old, spec: { ...(old.spec as object), replicas: 2 } };
-    expect(review({ manifest: worse, former: old }, world()).allowed).toBe(false);
+    expect(review({ manifest: worse, former: old }, snapshot()).allowed).toBe(false);
   });
 });
 
@@ -175,14 +175,14 @@ describe('review of dependencies', () => {
       groupRef: 'tools',
       externalAuthConfigRef: { name: 'token' },
     });
-    expect(review({ manifest: backend }, world({ virtualMcpServers: { front: server } })).warnings).toEqual([]);
+    expect(review({ manifest: backend }, snapshot({ virtualMcpServers: { front: server } })).warnings).toEqual([]);
   });
 
   it('warns of a Secret without the named key', () => {
     const spec = { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'x', key: 'tokn' } } };
     const { warnings } = review(
       { manifest: resource('MCPExternalAuthConfig', 'a', spec) },
-      world({ secrets: { x: { token: '0123456789abcdef' } } }),
+      snapshot({ secrets: { x: { token: '0123456789abcdef' } } }),
     );
     expect(warnings).toContainEqual(expect.stringContaining('Secret "x" has no key "tokn"'));
   });
@@ -203,7 +203,10 @@ describe('review of dependencies', () => {
       type: 'inline',
       inline: { issuer: 'https://other.example.com' },
     });
-    const { allowed, warnings } = review({ manifest }, world({ virtualMcpServers: { a }, mcpOidcConfigs: { shared } }));
+    const { allowed, warnings } = review(
+      { manifest },
+      snapshot({ virtualMcpServers: { a }, mcpOidcConfigs: { shared } }),
+    );
     expect(allowed).toBe(true);
     expect(warnings).toContainEqual(
       expect.stringMatching(/^VirtualMCPServer "a": b: .*its policies read the principal/),
@@ -214,7 +217,7 @@ describe('review of dependencies', () => {
     const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://other.example.com' } });
     const { allowed, warnings } = review(
       { manifest: resource('VirtualMCPServer', 'a', embedded()) },
-      world({ mcpOidcConfigs: { own } }),
+      snapshot({ mcpOidcConfigs: { own } }),
     );
     expect(allowed).toBe(true);
     expect(warnings).toContainEqual(expect.stringContaining('byte for byte'));
@@ -226,7 +229,7 @@ describe('review of dependencies', () => {
     Object.assign(spec.incomingAuth, { authzConfig });
     const { allowed, warnings } = review(
       { manifest: resource('VirtualMCPServer', 'a', spec) },
-      world({ configMaps: { policies: { 'authz.json': '{"policies":["permit("]}' } } }),
+      snapshot({ configMaps: { policies: { 'authz.json': '{"policies":["permit("]}' } } }),
     );
     expect(allowed).toBe(true);
     expect(warnings).toContainEqual(expect.stringContaining('policies'));
@@ -242,7 +245,7 @@ describe('review of dependencies', () => {
     });
     const config = (providerName: string) =>
       resource('MCPExternalAuthConfig', 'token', { type: 'upstreamInject', upstreamInject: { providerName } });
-    const before = world({
+    const before = snapshot({
       virtualMcpServers: { front: server },
       mcpServers: { calendar: backend },
       mcpOidcConfigs: { own },
@@ -285,7 +288,7 @@ describe('review of dependencies', () => {
     const generated = { a: { sealing: '0123456789abcdef', statusToken: '0123456789abcdef' } };
     const { warnings } = review(
       { manifest: resource('VirtualMCPServer', 'a', spec) },
-      world({
+      snapshot({
         mcpServers: backends,
         mcpExternalAuthConfigs: Object.fromEntries(configs),
         secrets: { x: {} },
@@ -323,6 +326,6 @@ it('admits a server named like a property of Object.prototype', () => {
     remoteUrl: 'https://calendar.example.com/mcp',
     groupRef: 'tools',
   });
-  const before = world({ mcpServers: { calendar: backend } });
+  const before = snapshot({ mcpServers: { calendar: backend } });
   expect(review({ manifest: resource('VirtualMCPServer', 'constructor', spec) }, before).allowed).toBe(true);
 });

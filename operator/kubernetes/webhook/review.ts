@@ -1,8 +1,8 @@
 import { affected } from '#operator/affected';
 import { plan } from '#operator/plan/plan';
 import { withResource } from '#operator/plan/resource-index';
-import { keyText, type Kind, type Manifest, type ResourceKey, type World } from '#operator/world';
-import { completedWorld, obligingWorld, withoutOperation, withServerInFront } from './obliging-world.ts';
+import { keyText, type Kind, type Manifest, type ResourceKey, type Snapshot } from '#operator/snapshot';
+import { completedSnapshot, permissiveSnapshot, withoutOperation, withServerInFront } from './permissive-snapshot.ts';
 
 /** The resource to review. */
 export interface Proposal {
@@ -60,8 +60,8 @@ function keyOf({ kind, metadata: { namespace, name } }: Manifest): ResourceKey {
 }
 
 /** Returns the planner's messages about a resource, without those that depend on its pods. */
-function planned(key: ResourceKey, world: World) {
-  const { status } = plan(key, world, NOW);
+function planned(key: ResourceKey, snapshot: Snapshot) {
+  const { status } = plan(key, snapshot, NOW);
   const conditions = status?.conditions ?? [];
   const messages = (types: string[]) =>
     conditions
@@ -82,28 +82,28 @@ function planned(key: ResourceKey, world: World) {
 }
 
 /** Returns the faults of a resource that do not depend on others. */
-function findFaults(manifest: Manifest, world: World): string[] {
-  const alone = obligingWorld(manifest, world);
+function findFaults(manifest: Manifest, snapshot: Snapshot): string[] {
+  const alone = permissiveSnapshot(manifest, snapshot);
   const { stalled } = planned(keyOf(manifest), alone);
   if (stalled.length > 0) return stalled;
   const front = withServerInFront(alone, manifest);
   if (!front) return [];
-  const server: ResourceKey = { kind: 'VirtualMCPServer', namespace: world.namespace, name: front.server };
-  return planned(server, front.world).leftOut.map((text) => text.slice(text.indexOf(': ') + 2));
+  const server: ResourceKey = { kind: 'VirtualMCPServer', namespace: snapshot.namespace, name: front.server };
+  return planned(server, front.snapshot).leftOut.map((text) => text.slice(text.indexOf(': ') + 2));
 }
 
-function withManifest(manifest: Manifest, world: World): World {
+function withManifest(manifest: Manifest, snapshot: Snapshot): Snapshot {
   const index = INDEX[manifest.kind];
-  return { ...world, [index]: withResource(world[index], manifest) };
+  return { ...snapshot, [index]: withResource(snapshot[index], manifest) };
 }
 
-function troubles(key: ResourceKey, world: World): string[] {
-  const { stalled, waiting, leftOut } = planned(key, world);
+function troubles(key: ResourceKey, snapshot: Snapshot): string[] {
+  const { stalled, waiting, leftOut } = planned(key, snapshot);
   return [...stalled, ...waiting, ...leftOut];
 }
 
 /** Returns the faults of servers that this resource newly causes. */
-function findHarm(key: ResourceKey, before: World, after: World): string[] {
+function findHarm(key: ResourceKey, before: Snapshot, after: Snapshot): string[] {
   const servers = affected(key, after).filter(
     (other) => other.kind === 'VirtualMCPServer' && keyText(other) !== keyText(key),
   );
@@ -129,14 +129,14 @@ function bounded(warnings: string[]): string[] {
  * resources, as either may be wrong. Accepts references to missing objects, which may follow. Accepts faults that existed before, so that a
  * stricter rule locks no author out. Pure. `known`: everything else of the namespace.
  */
-export function review({ manifest, former }: Proposal, known: World): Review {
-  const world = withoutOperation(known);
-  const faults = findFaults(manifest, world);
-  const formerFaults = new Set(former ? findFaults(former, world) : []);
+export function review({ manifest, former }: Proposal, known: Snapshot): Review {
+  const snapshot = withoutOperation(known);
+  const faults = findFaults(manifest, snapshot);
+  const formerFaults = new Set(former ? findFaults(former, snapshot) : []);
   const refusing = faults.filter((fault) => !formerFaults.has(fault));
   if (refusing.length > 0) return { allowed: false, message: refusing.join('; '), warnings: [] };
   const key = keyOf(manifest);
-  const before = completedWorld(manifest, world);
+  const before = completedSnapshot(manifest, snapshot);
   const after = withManifest(manifest, before);
   const { advice } = planned(key, after);
   return {

@@ -4,14 +4,14 @@ import { connect } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { Manifest, World } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import { type Certificates, renewCertificates } from '../certificates/renew-certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
 const NAME = 'vmcp-webhook.vmcp-system.svc';
 const PATH = '/review/secret';
-const WORLD = emptyWorld({
+const SNAPSHOT = emptySnapshot({
   namespace: 'team',
   platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:1', allowHostPaths: false },
 });
@@ -65,7 +65,7 @@ describe('serveWebhook', () => {
   let problems: unknown[] = [];
 
   async function serve(
-    options: { worldFor?: (manifest: Manifest) => Promise<World>; deadline?: number } = {},
+    options: { snapshotFor?: (manifest: Manifest) => Promise<Snapshot>; deadline?: number } = {},
   ): Promise<Certificates> {
     const certificates = await renewCertificates(undefined, [NAME], Date.now());
     problems = [];
@@ -73,7 +73,7 @@ describe('serveWebhook', () => {
       port: 0,
       host: '127.0.0.1',
       path: () => PATH,
-      worldFor: () => Promise.resolve(WORLD),
+      snapshotFor: () => Promise.resolve(SNAPSHOT),
       onProblem: (problem) => problems.push(problem),
       ...options,
     });
@@ -128,7 +128,7 @@ describe('serveWebhook', () => {
   });
 
   it('admits a resource that it cannot check in time, and reports it', async () => {
-    const { authorities } = await serve({ worldFor: () => sleep(5000, WORLD, { ref: false }), deadline: 50 });
+    const { authorities } = await serve({ snapshotFor: () => sleep(5000, SNAPSHOT, { ref: false }), deadline: 50 });
     const { body } = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
     expect(body.response).toMatchObject({
       allowed: true,
@@ -138,7 +138,7 @@ describe('serveWebhook', () => {
   });
 
   it('admits a resource that it cannot check because the API server does not answer', async () => {
-    const { authorities } = await serve({ worldFor: () => Promise.reject(new Error('away')) });
+    const { authorities } = await serve({ snapshotFor: () => Promise.reject(new Error('away')) });
     const { body } = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
     expect(body.response.allowed).toBe(true);
     expect(problems).toHaveLength(1);
@@ -165,14 +165,14 @@ describe('serveWebhook', () => {
     const open = new Map<string, number>();
     const most = new Map<string, number>();
     const held = Promise.withResolvers<undefined>();
-    const worldFor = async ({ metadata: { namespace } }: Manifest) => {
+    const snapshotFor = async ({ metadata: { namespace } }: Manifest) => {
       open.set(namespace, (open.get(namespace) ?? 0) + 1);
       most.set(namespace, Math.max(most.get(namespace) ?? 0, open.get(namespace) ?? 0));
       if (namespace === 'team') await held.promise;
       open.set(namespace, (open.get(namespace) ?? 0) - 1);
-      return WORLD;
+      return SNAPSHOT;
     };
-    const { authorities } = await serve({ worldFor, deadline: 30_000 });
+    const { authorities } = await serve({ snapshotFor, deadline: 30_000 });
     const asked = Array.from({ length: 20 }, () => ask(server!.port, authorities, reviewOf({})));
     const other = reviewOf({ namespace: 'other', object: object({ metadata: { name: 'a', namespace: 'other' } }) });
     expect((await ask(server!.port, authorities, other)).body.response.allowed).toBe(true);
@@ -183,9 +183,9 @@ describe('serveWebhook', () => {
   });
 
   it("reads long bodies only within a quota, leaves the others to the API server's failure policy, and reads short ones", async () => {
-    const held = Promise.withResolvers<World>();
-    const worldFor = () => held.promise;
-    const { authorities } = await serve({ worldFor, deadline: 5000 });
+    const held = Promise.withResolvers<Snapshot>();
+    const snapshotFor = () => held.promise;
+    const { authorities } = await serve({ snapshotFor, deadline: 5000 });
     const long = reviewOf({ object: object({ spec: { ...spec, long: 'x'.repeat(7 * 1024 * 1024) } }) });
     const statusOf = async (body: string) =>
       ask(server!.port, authorities, body).then(
@@ -198,7 +198,7 @@ describe('serveWebhook', () => {
     expect((await Promise.all(asked)).sort()).toEqual([200, 200, 503]);
     // The quota is taken as long as the work continues, even after the deadline.
     expect(await statusOf(long)).toBe(503);
-    held.resolve(WORLD);
+    held.resolve(SNAPSHOT);
     expect(await statusOf(long)).toBe(200);
   });
 

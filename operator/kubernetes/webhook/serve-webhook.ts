@@ -5,7 +5,7 @@ import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-conn
 import { Semaphore } from '#lib/limits/semaphore';
 import { excessOf } from '#operator/json-amounts';
 import { BOUNDS } from '#operator/memory-bounds';
-import type { Manifest, World } from '#operator/world';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
 
@@ -23,7 +23,7 @@ interface WebhookOptions {
   /** The only served path. It cannot be guessed, as answers reveal which Secrets and keys a namespace has. */
   path: () => string | undefined;
   /** Returns a snapshot of a namespace, with the objects that only this manifest names. */
-  worldFor: (manifest: Manifest, signal: AbortSignal) => Promise<World>;
+  snapshotFor: (manifest: Manifest, signal: AbortSignal) => Promise<Snapshot>;
   /** Receives problems of the webhook itself, not refusals. */
   onProblem: (problem: unknown) => void;
   /** Milliseconds after which a resource is admitted unchecked: the API server waits no longer. */
@@ -76,12 +76,12 @@ const UNSEEN = 'this resource was admitted without being looked at: see its stat
 /** Returns the review after all policies that it needs are read. */
 async function reviewWhole(
   proposal: Parameters<typeof review>[0],
-  observed: Promise<World>,
+  observed: Promise<Snapshot>,
   signal: AbortSignal,
 ): Promise<Review> {
-  const world = await observed;
-  let verdict = review(proposal, world);
-  while (!signal.aborted && (await world.policies?.readNoted())) verdict = review(proposal, world);
+  const snapshot = await observed;
+  let verdict = review(proposal, snapshot);
+  while (!signal.aborted && (await snapshot.policies?.readNoted())) verdict = review(proposal, snapshot);
   return verdict;
 }
 
@@ -161,12 +161,12 @@ async function readReview(
 
 function reviewLimited(
   proposal: Parameters<typeof review>[0],
-  { worldFor, reviews }: Serving,
+  { snapshotFor, reviews }: Serving,
   signal: AbortSignal,
 ): Promise<Review> {
   const { manifest } = proposal;
   return reviews.run({ key: manifest.metadata.namespace, signal }, () =>
-    reviewWhole(proposal, worldFor(manifest, signal), signal),
+    reviewWhole(proposal, snapshotFor(manifest, signal), signal),
   );
 }
 

@@ -1,9 +1,9 @@
 import type { Log } from '#lib/log/log';
-import type { Manifest, World } from '#operator/world';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { keepCertificates } from '../certificates/keep-certificates.ts';
 import { announceWebhook } from './announce-webhook.ts';
-import { completeWorld, fewAtOnce } from './complete-world.ts';
+import { completeSnapshot, fewAtOnce } from './complete-snapshot.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
 interface WebhookSettings {
@@ -16,7 +16,7 @@ interface WebhookSettings {
   /** Port on all interfaces. */
   port: number;
   /** Returns a snapshot of one namespace. */
-  observe: (namespace: string) => Promise<World>;
+  observe: (namespace: string) => Promise<Snapshot>;
   /** Receives problems of the webhook itself. None of them stops the operator: without the webhook, conditions report the faults. */
   onProblem: (problem: unknown) => void;
   log?: Log;
@@ -32,8 +32,8 @@ export function startWebhook(settings: WebhookSettings): { close(): Promise<void
   let server: WebhookServer | undefined;
   let path: string | undefined;
   const reader = fewAtOnce(api);
-  const worldFor = async (manifest: Manifest, signal: AbortSignal) =>
-    completeWorld(manifest, await observe(manifest.metadata.namespace), reader, signal);
+  const snapshotFor = async (manifest: Manifest, signal: AbortSignal) =>
+    completeSnapshot(manifest, await observe(manifest.metadata.namespace), reader, signal);
   const service = `${name}-webhook`;
   const kept = keepCertificates(
     {
@@ -49,7 +49,7 @@ export function startWebhook(settings: WebhookSettings): { close(): Promise<void
     async (agreed) => {
       path = agreed.path;
       if (server) server.use(agreed);
-      else server = await serveWebhook(agreed, { port, path: () => path, worldFor, onProblem });
+      else server = await serveWebhook(agreed, { port, path: () => path, snapshotFor, onProblem });
     },
     onProblem,
     stop.signal,

@@ -63,8 +63,8 @@ interface Options {
 export async function startLoginServer(links: readonly Link[], options: Options = {}): Promise<LoginServer> {
   const server = await serveRoutes();
   const { origin } = server;
-  const world = furnish(server, links, options);
-  const { storage, settings, urls, ...noted } = world;
+  const setup = furnish(server, links, options);
+  const { storage, settings, urls, ...noted } = setup;
   const client_id = await register(origin);
   return {
     ...noted,

@@ -3,7 +3,7 @@ import type { ServerNotifier } from '@modelcontextprotocol/server';
 export const WATCHED_URI = 'test://watched-resource';
 
 /** State that all sessions and requests of one fixture share, and the listeners for its changes. */
-export interface World {
+export interface ServerState {
   readonly extraTool: boolean;
   readonly extraPrompt: boolean;
   readonly watchedContent: string;
@@ -16,7 +16,7 @@ export interface World {
   listen(notifier: ServerNotifier): () => void;
 }
 
-export function createWorld({ refusesCalls }: { refusesCalls: boolean }): World {
+export function createServerState({ refusesCalls }: { refusesCalls: boolean }): ServerState {
   const listeners = new Set<ServerNotifier>();
   const tell = (change: (notifier: ServerNotifier) => void) => {
     for (const listener of listeners) change(listener);

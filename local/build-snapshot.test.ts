@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { plan } from '#operator/plan/plan';
-import { buildWorld } from './build-world.ts';
-import { readSnapshot } from './manifest-folder.ts';
+import { buildSnapshot } from './build-snapshot.ts';
+import { readFolderContent } from './manifest-folder.ts';
 
 const api = (kind: string) => `${kind === 'Secret' ? 'v1' : 'vmcp.dev/v1alpha1'}\nkind: ${kind}`;
 const resource = (kind: string, name: string, namespace: string, rest: string) =>
@@ -30,7 +30,7 @@ const auth = (namespace: string) =>
   );
 const secret = (namespace: string) => resource('Secret', 'key', namespace, 'stringData: {value: x}');
 
-type Programs = Parameters<typeof buildWorld>[2]['programs'];
+type Programs = Parameters<typeof buildSnapshot>[2]['programs'];
 
 /** Returns the plan of `ours/demo` in a folder with these resources. */
 function planOurs(...documents: string[]) {
@@ -39,8 +39,8 @@ function planOurs(...documents: string[]) {
 
 /** Returns the plan of `ours/demo` when programs were started on these ports. */
 function planWith(programs: Programs, ...documents: string[]) {
-  const snapshot = readSnapshot([{ file: 'a.yaml', text: documents.join('---\n') }]);
-  expect(snapshot.problems).toEqual([]);
+  const folderContent = readFolderContent([{ file: 'a.yaml', text: documents.join('---\n') }]);
+  expect(folderContent.problems).toEqual([]);
   const known = {
     allotments: { slots: { 'ours/demo': 0 }, privatePlaces: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
     portConflicts: new Map(),
@@ -60,7 +60,7 @@ function planWith(programs: Programs, ...documents: string[]) {
     runtimeFailures: [['demo', 'it exited with code 1: port 1 cannot be had']] as [string, string][],
   };
   const key = { kind: 'VirtualMCPServer', namespace: 'ours', name: 'demo' } as const;
-  return plan(key, buildWorld(snapshot, 'ours', known), '2026-01-02T03:04:05Z');
+  return plan(key, buildSnapshot(folderContent, 'ours', known), '2026-01-02T03:04:05Z');
 }
 
 const reasons = (outcome: ReturnType<typeof planOurs>) =>
@@ -117,7 +117,7 @@ describe('buildWorld', () => {
 
 it('accepts a server that is named like a property of every object', () => {
   const document = server('ours').replace('demo', 'constructor');
-  const snapshot = readSnapshot([{ file: 'a.yaml', text: [document, group('ours')].join('---\n') }]);
+  const folderContent = readFolderContent([{ file: 'a.yaml', text: [document, group('ours')].join('---\n') }]);
   const known = {
     allotments: {
       slots: { 'ours/constructor': 0 },
@@ -140,8 +140,14 @@ it('accepts a server that is named like a property of every object', () => {
     observed: {},
   };
   const key = { kind: 'VirtualMCPServer', namespace: 'ours', name: 'constructor' } as const;
-  const world = buildWorld(snapshot, 'ours', known);
-  expect(plan(key, world, '2026-01-02T03:04:05Z')).toMatchObject({ key, action: 'apply' });
-  for (const section of [world.secrets, world.configMaps, world.mcpServers, world.documents, world.observed])
+  const snapshot = buildSnapshot(folderContent, 'ours', known);
+  expect(plan(key, snapshot, '2026-01-02T03:04:05Z')).toMatchObject({ key, action: 'apply' });
+  for (const section of [
+    snapshot.secrets,
+    snapshot.configMaps,
+    snapshot.mcpServers,
+    snapshot.documents,
+    snapshot.observed,
+  ])
     expect(section.constructor).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { VERSION } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
-import type { Kind, Manifest, SecretDigests, World } from '#operator/world';
+import type { Kind, Manifest, SecretDigests, Snapshot } from '#operator/snapshot';
 import { everyName } from '../observe/every-name.ts';
 
 /** Placeholder for a digest, as nothing is rendered permanently. */
@@ -9,9 +9,9 @@ const DIGEST = '0'.repeat(16);
 /** Placeholder for an issuer that nothing names. */
 const SOME_ISSUER = 'https://issuer.example';
 
-function shared(kind: Kind, spec: object, world: World): (name: string) => Manifest {
-  const apiVersion = `${world.apiGroup}/${VERSION}`;
-  return (name) => ({ apiVersion, kind, metadata: { name, namespace: world.namespace, uid: name }, spec });
+function shared(kind: Kind, spec: object, snapshot: Snapshot): (name: string) => Manifest {
+  const apiVersion = `${snapshot.apiGroup}/${VERSION}`;
+  return (name) => ({ apiVersion, kind, metadata: { name, namespace: snapshot.namespace, uid: name }, spec });
 }
 
 /** Returns a valid content for an unknown ConfigMap. */
@@ -29,11 +29,11 @@ function ownIssuer(spec: unknown): string {
 }
 
 /** Returns the snapshot without the operator's observations, which do not concern the author of a resource. */
-export function withoutOperation(world: World): World {
-  const { platform } = world;
+export function withoutOperation(snapshot: Snapshot): Snapshot {
+  const { platform } = snapshot;
   const known = platform.mode === 'cluster' ? { keySet: { keys: [] }, issuer: SOME_ISSUER, ...platform } : platform;
   return {
-    ...world,
+    ...snapshot,
     platform: known,
     generated: everyName(() => everyName(() => DIGEST)),
     documents: everyName<never>(() => undefined),
@@ -46,23 +46,23 @@ export function withoutOperation(world: World): World {
  * Returns a snapshot in which all references of a resource exist and suit it. If the planner rejects the resource there, it is invalid in
  * any cluster and in any order of application.
  */
-export function obligingWorld(manifest: Manifest, world: World): World {
+export function permissiveSnapshot(manifest: Manifest, snapshot: Snapshot): Snapshot {
   const { spec } = manifest;
   const digests = everyName(() => DIGEST) satisfies SecretDigests;
   const only = (kind: Kind) => (manifest.kind === kind ? { [manifest.metadata.name]: manifest } : {});
   const others = <T extends object>(kind: Kind, assumed: T) => (manifest.kind === kind ? only(kind) : assumed);
   return {
-    ...withoutOperation(world),
+    ...withoutOperation(snapshot),
     virtualMcpServers: only('VirtualMCPServer'),
     mcpServers: only('MCPServer'),
-    mcpGroups: others('MCPGroup', everyName(shared('MCPGroup', {}, world))),
+    mcpGroups: others('MCPGroup', everyName(shared('MCPGroup', {}, snapshot))),
     mcpExternalAuthConfigs: others(
       'MCPExternalAuthConfig',
-      everyName(shared('MCPExternalAuthConfig', { type: 'unauthenticated' }, world)),
+      everyName(shared('MCPExternalAuthConfig', { type: 'unauthenticated' }, snapshot)),
     ),
     mcpOidcConfigs: others(
       'MCPOIDCConfig',
-      everyName(shared('MCPOIDCConfig', { type: 'inline', inline: { issuer: ownIssuer(spec) } }, world)),
+      everyName(shared('MCPOIDCConfig', { type: 'inline', inline: { issuer: ownIssuer(spec) } }, snapshot)),
     ),
     secrets: everyName(() => digests),
     configMaps: everyName((name) => {
@@ -91,19 +91,19 @@ function assumed<T extends object>(known: Record<string, T>, entryOf: (name: str
  * Returns a snapshot with all references of a resource. Missing objects may follow in the same file, so they cause no warning; the status
  * reports them later.
  */
-export function completedWorld({ spec }: Pick<Manifest, 'spec'>, world: World): World {
+export function completedSnapshot({ spec }: Pick<Manifest, 'spec'>, snapshot: Snapshot): Snapshot {
   const digests = everyName(() => DIGEST) satisfies SecretDigests;
   const issuer = { type: 'inline', inline: { issuer: ownIssuer(spec) } };
   return {
-    ...world,
-    mcpGroups: assumed(world.mcpGroups, shared('MCPGroup', {}, world)),
+    ...snapshot,
+    mcpGroups: assumed(snapshot.mcpGroups, shared('MCPGroup', {}, snapshot)),
     mcpExternalAuthConfigs: assumed(
-      world.mcpExternalAuthConfigs,
-      shared('MCPExternalAuthConfig', { type: 'unauthenticated' }, world),
+      snapshot.mcpExternalAuthConfigs,
+      shared('MCPExternalAuthConfig', { type: 'unauthenticated' }, snapshot),
     ),
-    mcpOidcConfigs: assumed(world.mcpOidcConfigs, shared('MCPOIDCConfig', issuer, world)),
-    secrets: assumed(world.secrets, () => digests),
-    configMaps: assumed(world.configMaps, (name) => {
+    mcpOidcConfigs: assumed(snapshot.mcpOidcConfigs, shared('MCPOIDCConfig', issuer, snapshot)),
+    secrets: assumed(snapshot.secrets, () => digests),
+    configMaps: assumed(snapshot.configMaps, (name) => {
       const text = configMapText(spec, name);
       return text === undefined ? undefined : everyName(() => text);
     }),
@@ -114,13 +114,16 @@ export function completedWorld({ spec }: Pick<Manifest, 'spec'>, world: World): 
  * Adds a server that exposes the group of an MCPServer to callers of the MCPServer's own endpoint. Its faults concerning the backend are
  * the backend's.
  */
-export function withServerInFront(world: World, backend: Manifest): { world: World; server: string } | undefined {
+export function withServerInFront(
+  snapshot: Snapshot,
+  backend: Manifest,
+): { snapshot: Snapshot; server: string } | undefined {
   const group = valueAt(backend.spec, ['groupRef']);
   if (backend.kind !== 'MCPServer' || typeof group !== 'string') return undefined;
   const server = 'in-front';
   const spec = { config: { groupRef: group }, incomingAuth: incomingAuthOf(backend.spec) };
-  const manifest = shared('VirtualMCPServer', spec, world)(server);
-  return { server, world: { ...world, virtualMcpServers: { [server]: manifest } } };
+  const manifest = shared('VirtualMCPServer', spec, snapshot)(server);
+  return { server, snapshot: { ...snapshot, virtualMcpServers: { [server]: manifest } } };
 }
 
 function incomingAuthOf(spec: unknown): object {

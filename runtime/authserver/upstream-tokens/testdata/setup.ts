@@ -17,7 +17,7 @@ const PLACE = { namespace: 'ns', name: 'gw', uid: 'uid' };
 type Refresh = (tokens: UpstreamTokens) => Promise<UpstreamTokens>;
 
 /** One storage, one provider and any number of replicas on one clock, which only the test moves. */
-export interface World {
+export interface Setup {
   clock: number;
   readonly storage: AuthStorage;
   /** Returns whether an operation fails now. */
@@ -37,14 +37,14 @@ export interface World {
   close(): void;
 }
 
-export function createWorld(): World {
+export function createSetup(): Setup {
   const secretFiles = [{ file: 'one', content: randomBytes(32) }];
   const time = { clock: START };
   const now = () => time.clock;
   const memory = createSharedStorage(now);
-  const { storage, reads } = failingStorage(memory, (operation) => world.failing(operation));
-  const replicas = createReplicas(() => world, now);
-  const world: World = {
+  const { storage, reads } = failingStorage(memory, (operation) => setup.failing(operation));
+  const replicas = createReplicas(() => setup, now);
+  const setup: Setup = {
     get clock() {
       return time.clock;
     },
@@ -56,18 +56,18 @@ export function createWorld(): World {
     reads,
     secrets: createSecretRing(secretFiles, { now, random: randomBytes }),
     secretFiles,
-    refresh: (tokens) => Promise.resolve(renewedTokens(tokens, world.clock)),
+    refresh: (tokens) => Promise.resolve(renewedTokens(tokens, setup.clock)),
     refreshes: 0,
     events: [],
     logged: [],
     replica: replicas.open,
     async link(sub, tokens = {}, provider = 'github') {
-      const all = { ...firstTokens(world.clock), ...tokens };
+      const all = { ...firstTokens(setup.clock), ...tokens };
       const row: LinkRow = {
         account: { issuer: 'i', subject: sub, name: undefined, email: undefined, email_verified: undefined },
-        sealed: world.secrets.seal(JSON.stringify(all), linkAad(PLACE, sub, provider)),
+        sealed: setup.secrets.seal(JSON.stringify(all), linkAad(PLACE, sub, provider)),
         expires_at: all.expires_at,
-        linked_at: world.clock,
+        linked_at: setup.clock,
         state: 'linked',
         version: 0,
       };
@@ -76,10 +76,10 @@ export function createWorld(): World {
     row: (sub, provider = 'github') => memory.getLink(sub, provider),
     close: replicas.close,
   };
-  return world;
+  return setup;
 }
 
-function failingStorage(memory: AuthStorage, failing: World['failing']) {
+function failingStorage(memory: AuthStorage, failing: Setup['failing']) {
   let reads = 0;
   const storage = new Proxy(memory, {
     get(target, name) {
@@ -95,14 +95,14 @@ function failingStorage(memory: AuthStorage, failing: World['failing']) {
   return { storage, reads: () => reads };
 }
 
-function createReplicas(world: () => World, now: () => number) {
+function createReplicas(setup: () => Setup, now: () => number) {
   const opened: StoredUserTokens[] = [];
-  const providers = new Map(['github', 'google'].map((name) => [name, fakeProvider(name, world)]));
+  const providers = new Map(['github', 'google'].map((name) => [name, fakeProvider(name, setup)]));
   const write = (message: string, fields?: Record<string, unknown>) => {
-    world().logged.push(`${message} ${JSON.stringify(fields)} ${String(fields?.error)}`);
+    setup().logged.push(`${message} ${JSON.stringify(fields)} ${String(fields?.error)}`);
   };
   const open = () => {
-    const { storage, secrets, events } = world();
+    const { storage, secrets, events } = setup();
     const tokens = createUserTokens({
       storage,
       secrets,
@@ -114,7 +114,7 @@ function createReplicas(world: () => World, now: () => number) {
       issuer: ISSUER,
       connectionsUrl: `${ISSUER}/connections`,
       pause: async (milliseconds) => {
-        world().clock += milliseconds;
+        setup().clock += milliseconds;
         await new Promise((resolve) => setImmediate(resolve));
       },
     });
@@ -127,7 +127,7 @@ function createReplicas(world: () => World, now: () => number) {
   return { open, close };
 }
 
-function fakeProvider(name: string, world: () => World): UpstreamProvider {
+function fakeProvider(name: string, setup: () => Setup): UpstreamProvider {
   const never = () => Promise.reject(new Error('not asked here'));
   return {
     name,
@@ -136,8 +136,8 @@ function fakeProvider(name: string, world: () => World): UpstreamProvider {
     identify: never,
     close: () => Promise.resolve(),
     refresh: (tokens) => {
-      world().refreshes++;
-      return world().refresh(tokens);
+      setup().refreshes++;
+      return setup().refresh(tokens);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { byName } from '#operator/by-name';
 import { Semaphore } from '#lib/limits/semaphore';
 import { BOUNDS, MIB } from '#operator/memory-bounds';
-import type { Manifest, World } from '#operator/world';
+import type { Manifest, Snapshot } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
@@ -61,14 +61,14 @@ export function fewAtOnce(api: Pick<KubeApi, 'get'>): Pick<KubeApi, 'get'> {
 }
 
 /** Adds the Secrets and ConfigMaps that only this manifest names to a snapshot. No other object is read. */
-export async function completeWorld(
+export async function completeSnapshot(
   manifest: Manifest,
-  world: World,
+  snapshot: Snapshot,
   api: Pick<KubeApi, 'get'>,
   signal: AbortSignal,
-): Promise<World> {
+): Promise<Snapshot> {
   const names = findNames(manifest.spec);
-  const { namespace, refused } = world;
+  const { namespace, refused } = snapshot;
   const tooMuch = { secrets: new Map<string, string>(), configMaps: new Map<string, string>() };
   let bytes = 0;
   const reader =
@@ -84,11 +84,11 @@ export async function completeWorld(
   const readSecret = reader('secrets', SECRETS, () => PRESENT);
   const readConfigMap = reader('configMaps', CONFIG_MAPS, (text) => text);
   const [secrets, configMaps] = await Promise.all([
-    readMissing(names.secrets, world.secrets, readSecret),
-    readMissing(names.configMaps, world.configMaps, readConfigMap),
+    readMissing(names.secrets, snapshot.secrets, readSecret),
+    readMissing(names.configMaps, snapshot.configMaps, readConfigMap),
   ]);
   return {
-    ...world,
+    ...snapshot,
     secrets,
     configMaps,
     refused: {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { emptyWorld } from '#operator/testdata/empty-world';
-import type { Manifest } from '#operator/world';
+import { emptySnapshot } from '#operator/testdata/empty-snapshot';
+import type { Manifest } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
-import { completeWorld, fewAtOnce } from './complete-world.ts';
+import { completeSnapshot, fewAtOnce } from './complete-snapshot.ts';
 
-const WORLD = emptyWorld({
+const SNAPSHOT = emptySnapshot({
   namespace: 'team',
   platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:1', allowHostPaths: false },
 });
@@ -30,7 +30,7 @@ describe('completeWorld', () => {
     const metadata = { name: 'known', namespace: 'team' };
     server.put(path, { apiVersion: 'v1', kind: 'Secret', metadata, data: { k: 'c2VjcmV0' } });
     const signal = new AbortController().signal;
-    const { secrets } = await completeWorld(naming('known', 'missing', 'constructor'), WORLD, api, signal);
+    const { secrets } = await completeSnapshot(naming('known', 'missing', 'constructor'), SNAPSHOT, api, signal);
     expect(secrets).toEqual({ known: { k: '0'.repeat(16) } });
     expect([secrets.constructor, secrets.missing]).toEqual([undefined, undefined]);
   });
@@ -48,7 +48,7 @@ describe('completeWorld', () => {
     }
     const refs = Array.from({ length: 30 }, (_, at) => ({ configMapRef: { name: `c-${at}`, key: 'k' } }));
     const manifest = { ...naming(), spec: { refs } };
-    const { configMaps, refused } = await completeWorld(manifest, WORLD, api, new AbortController().signal);
+    const { configMaps, refused } = await completeSnapshot(manifest, SNAPSHOT, api, new AbortController().signal);
     expect(Object.keys(configMaps)).toHaveLength(4);
     expect(Object.keys(refused?.configMaps ?? {})).toHaveLength(26);
     expect(refused?.configMaps['c-29']).toContain('reads 4 MiB');
@@ -69,7 +69,7 @@ describe('completeWorld', () => {
     };
     const names = Array.from({ length: 30 }, (_, number) => `s-${number}`);
     const few = fewAtOnce(slow);
-    const review = () => completeWorld(naming(...names), WORLD, few, new AbortController().signal);
+    const review = () => completeSnapshot(naming(...names), SNAPSHOT, few, new AbortController().signal);
     await Promise.all([review(), review(), review()]);
     expect(most).toBe(8);
   });

@@ -134,7 +134,7 @@ export interface ClusterFacts {
   stdioAttach?: boolean;
 }
 
-/** A runtime's answer at /status. `current`: it serves the document in `World.documents`. */
+/** A runtime's answer at /status. `current`: it serves the document in `Snapshot.documents`. */
 export type ObservedRuntime = RuntimeStatus & {
   current: boolean;
   /** The restart request (annotation `restarted-at`) that this local process follows. */
@@ -181,7 +181,7 @@ export interface PolicyReadings {
 }
 
 /** A snapshot of one namespace: everything that the planner may read. Contains no secret values. */
-export interface World {
+export interface Snapshot {
   namespace: string;
   /** API group of the kinds, e.g. `vmcp.dev`, for owner references. */
   apiGroup: string;
@@ -242,18 +242,18 @@ export function runtimeFolder({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>
 }
 
 /** Returns the manifest of a key; undefined if it is deleted, and for Secrets and ConfigMaps. */
-export function manifestOf(key: ResourceKey, world: World): Manifest | undefined {
+export function manifestOf(key: ResourceKey, snapshot: Snapshot): Manifest | undefined {
   switch (key.kind) {
     case 'VirtualMCPServer':
-      return world.virtualMcpServers[key.name];
+      return snapshot.virtualMcpServers[key.name];
     case 'MCPGroup':
-      return world.mcpGroups[key.name];
+      return snapshot.mcpGroups[key.name];
     case 'MCPServer':
-      return world.mcpServers[key.name];
+      return snapshot.mcpServers[key.name];
     case 'MCPExternalAuthConfig':
-      return world.mcpExternalAuthConfigs[key.name];
+      return snapshot.mcpExternalAuthConfigs[key.name];
     case 'MCPOIDCConfig':
-      return world.mcpOidcConfigs[key.name];
+      return snapshot.mcpOidcConfigs[key.name];
     default:
       return undefined;
   }

@@ -7,9 +7,9 @@ import { valueAt } from '#crds/parts/rule';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
-import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, World } from '#operator/world';
+import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, Snapshot } from '#operator/snapshot';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allotments.ts';
-import type { Snapshot } from './manifest-folder.ts';
+import type { FolderContent } from './manifest-folder.ts';
 import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
 import { claimedPort, type PortConflicts } from './port-claims.ts';
@@ -36,11 +36,11 @@ export interface Known {
   appendFlaw: (file: string, manifest: Manifest) => string | undefined;
   /** Returns the keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
-  generated: (served: Manifest) => NonNullable<World['generated'][string]>;
+  generated: (served: Manifest) => NonNullable<Snapshot['generated'][string]>;
   /** Returns the status written last. */
   status: (key: ResourceKey) => Status | undefined;
-  documents: World['documents'];
-  observed: World['observed'];
+  documents: Snapshot['documents'];
+  observed: Snapshot['observed'];
 }
 
 function applicant({ metadata: { namespace } }: Manifest, name: string, claims: number | undefined): Applicant {
@@ -53,7 +53,7 @@ const isSealedFor = (manifest: Manifest): boolean =>
   mayHaveRuntime(manifest) || (manifest.kind === 'MCPServer' && hasLogin(manifest));
 
 /** Returns the resources that need ports, with the ports that they claim. VirtualMCPServers come before MCPServers. */
-export function applicantsOf({ manifests }: Snapshot): { servers: Applicant[]; backends: Applicant[] } {
+export function applicantsOf({ manifests }: FolderContent): { servers: Applicant[]; backends: Applicant[] } {
   const ofKind = (wanted: Kind) => manifests.filter(({ kind }) => kind === wanted);
   const servers = [...ofKind('VirtualMCPServer'), ...ofKind('MCPServer')]
     .filter(isSealedFor)
@@ -122,24 +122,24 @@ const withPlace = (place: string, found: string | undefined): [string, string][]
   found === undefined ? [] : [[place, found]];
 
 /** Builds all inputs of the plan for one namespace. */
-export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
-  const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
+export function buildSnapshot(folderContent: FolderContent, namespace: string, known: Known): Snapshot {
+  const manifests = folderContent.manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind): Record<string, Manifest> =>
     byName(
       manifests
         .filter((one) => one.kind === kind)
         .map((one) => [one.metadata.name, { ...one, status: known.status({ kind, ...one.metadata }) }]),
     );
-  const secrets = inside(snapshot.secrets, namespace).map(([name, values]): [string, SecretDigests] => {
+  const secrets = inside(folderContent.secrets, namespace).map(([name, values]): [string, SecretDigests] => {
     const digests = Object.entries(values).map(
       ([key, value]) => [key, known.digest(value, `${namespace}/${name}/${key}`)] as const,
     );
     return [name, byName(digests)];
   });
-  const values = inside(snapshot.secrets, namespace).flatMap(([name, byKey]) =>
+  const values = inside(folderContent.secrets, namespace).flatMap(([name, byKey]) =>
     Object.entries(byKey).map(([key, value]) => [`${name}/${key}`, value] as const),
   );
-  const binary = inside(snapshot.binaryKeys ?? [], namespace).flatMap(([name, keys]) =>
+  const binary = inside(folderContent.binaryKeys ?? [], namespace).flatMap(([name, keys]) =>
     keys.map((key) => [`${name}/${key}`, ['not text']] as [string, SecretFlaw[]]),
   );
   return {
@@ -156,7 +156,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     keyPairs: byName(values.flatMap(([place, value]) => withPlace(place, findKeyPair(value)))),
     tlsFlaws: byName(values.flatMap(([place, value]) => withPlace(place, findTlsFlaw(value)))),
     configMaps: byName(
-      inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
+      inside(folderContent.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
     ),
     generated: byName(manifests.filter(isSealedFor).map((served) => [runtimeNameOf(served), known.generated(served)])),
     documents: byName(Object.entries(known.documents)),

@@ -1,7 +1,7 @@
-import { keyText, type Manifest, type ResourceKey } from '#operator/world';
+import { keyText, type Manifest, type ResourceKey } from '#operator/snapshot';
 import { codeOf } from '#lib/files/code-of';
 import type { StoredSecrets } from './stored-secrets.ts';
-import { changesBetween, EMPTY, ManifestFolder, type Snapshot } from './manifest-folder.ts';
+import { changesBetween, EMPTY, ManifestFolder, type FolderContent } from './manifest-folder.ts';
 
 interface Version {
   text: string;
@@ -11,12 +11,12 @@ interface Version {
 type Stored = Pick<StoredSecrets, 'values' | 'problems'>;
 
 /** The current resources of the folder, with version numbers, and the stored secrets. */
-export class CurrentSnapshot {
+export class CurrentFolderContent {
   readonly #folder: ManifestFolder;
   readonly #path: string;
   readonly #stored: Stored;
   readonly #versions = new Map<string, Version>();
-  #snapshot: Snapshot = EMPTY;
+  #folderContent: FolderContent = EMPTY;
 
   constructor(folder: string, stored: Stored = { values: new Map(), problems: [] }) {
     this.#stored = stored;
@@ -24,24 +24,24 @@ export class CurrentSnapshot {
     this.#folder = new ManifestFolder(folder);
   }
 
-  get value(): Snapshot {
-    return this.#snapshot;
+  get value(): FolderContent {
+    return this.#folderContent;
   }
 
   /** Reads the folder again. Returns the keys of changed resources; while the folder is missing, the last snapshot stays valid. */
   refresh(): ResourceKey[] {
-    const before = this.#snapshot;
-    this.#snapshot = withStored(this.#read(), this.#stored);
-    for (const manifest of this.#snapshot.manifests) this.#number(manifest);
-    return changesBetween(before, this.#snapshot);
+    const before = this.#folderContent;
+    this.#folderContent = withStored(this.#read(), this.#stored);
+    for (const manifest of this.#folderContent.manifests) this.#number(manifest);
+    return changesBetween(before, this.#folderContent);
   }
 
-  #read(): Snapshot {
+  #read(): FolderContent {
     try {
       return this.#folder.read();
     } catch (problem) {
       const message = `cannot be read (${codeOf(problem) ?? 'unknown'}): what it held before stays in force`;
-      return { ...this.#snapshot, problems: [{ file: this.#path, line: 1, path: '', message }] };
+      return { ...this.#folderContent, problems: [{ file: this.#path, line: 1, path: '', message }] };
     }
   }
 
@@ -56,9 +56,9 @@ export class CurrentSnapshot {
 }
 
 /** Merges stored secrets into the snapshot. A key of a Secret manifest wins over a stored one, because a user wrote it explicitly. */
-export function withStored(snapshot: Snapshot, { values, problems }: Stored): Snapshot {
-  if (values.size === 0 && problems.length === 0) return snapshot;
-  const secrets = new Map(snapshot.secrets);
-  for (const [place, stored] of values) secrets.set(place, { ...stored, ...snapshot.secrets.get(place) });
-  return { ...snapshot, secrets, problems: [...snapshot.problems, ...problems] };
+export function withStored(folderContent: FolderContent, { values, problems }: Stored): FolderContent {
+  if (values.size === 0 && problems.length === 0) return folderContent;
+  const secrets = new Map(folderContent.secrets);
+  for (const [place, stored] of values) secrets.set(place, { ...stored, ...folderContent.secrets.get(place) });
+  return { ...folderContent, secrets, problems: [...folderContent.problems, ...problems] };
 }

@@ -1,7 +1,7 @@
-import type { World } from '#operator/world';
+import type { Snapshot } from '#operator/snapshot';
 
 /** Returns a snapshot for tests with only the given fields. */
-export function emptyWorld(fields: Pick<World, 'platform'> & Partial<World>): World {
+export function emptySnapshot(fields: Pick<Snapshot, 'platform'> & Partial<Snapshot>): Snapshot {
   return {
     namespace: 'default',
     apiGroup: 'vmcp.dev',
