@@ -6,8 +6,8 @@ import { classifyEra } from '#runtime/mcp/classify-era';
 import { decodeRequest, type DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { mentionsTasks, withoutTasks } from '#runtime/mcp/envelope/strip-tasks';
 import type { Era } from '#runtime/mcp/era';
-import { serveGet, serveDelete, serveSession } from '#runtime/mcp/session-era/serve-session';
-import { serveStateless } from '#runtime/mcp/stateless-era/serve-stateless';
+import { serveGet, serveDelete, serveLegacy } from '#runtime/mcp/legacy/serve-legacy';
+import { serveModern } from '#runtime/mcp/modern/serve-modern';
 import type { Rooms } from '#runtime/rooms';
 import { checkHeaders, refuseVerb } from '#runtime/http/check-headers';
 import { noteMessage } from '#runtime/note-trail';
@@ -22,7 +22,7 @@ type Serve = (
   trail: Trail,
 ) => void | Promise<void>;
 
-const eras: Record<Era, Serve> = { session: serveSession, stateless: serveStateless };
+const eras: Record<Era, Serve> = { legacy: serveLegacy, modern: serveModern };
 
 /** Handles one request to the MCP endpoint with these services; see the diagram in docs/internals/lifecycle.md. */
 export function serve(req: IncomingMessage, res: ServerResponse, rooms: Rooms): Promise<void> {

@@ -5,7 +5,7 @@ import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { Intercept } from '../fakes/mcp/serve.ts';
 import { allow, serveWebhook } from '../fakes/webhook/serve-webhook.ts';
 import { serveGateway } from '../gateway/serve-gateway.ts';
-import { send, sendStateless, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient, modernRequest } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
@@ -111,7 +111,7 @@ describe('a call of 2026-07-28 whose client disconnects during tools/list', () =
     const backend = closing(await servePlain({ tools: 1, intercept: slow }));
     const gateway = closing(await serveGateway(configTo({ a: backend.url }), { probed: false }));
     await until('the probe', () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase === 'ready');
-    const { body, headers } = statelessRequest('tools/call', CALL);
+    const { body, headers } = modernRequest('tools/call', CALL);
     const left = httpRequest(gateway.url, { method: 'POST', headers: { ...JSON_HEADERS, ...headers }, agent: false });
     left.on('error', () => undefined).end(body);
     await until('the call', () => lists?.length !== 0 && gateway.runtime.gateway.rooms.running.size > 0);
@@ -121,7 +121,7 @@ describe('a call of 2026-07-28 whose client disconnects during tools/list', () =
     );
     for (const list of lists.splice(0)) list();
     lists = undefined;
-    const served = sendStateless(gateway.url, 'tools/call', CALL);
+    const served = sendModern(gateway.url, 'tools/call', CALL);
     await until('the other call', () => kept.length > 0);
     await until('the end of the first', () => gateway.runtime.gateway.rooms.running.size === 1);
     expect(kept).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { residentBytes } from '../bench/cpu-time.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { sendModern, SessionClient } from '../gateway/session-client.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 
@@ -16,7 +16,7 @@ describe('a client that declares other capabilities with each request', () => {
     [
       '2026-07-28',
       (url: string, capabilities: object) =>
-        sendStateless(url, 'tools/list', { _meta: { ...VERSION, [MEMBER]: capabilities } }),
+        sendModern(url, 'tools/list', { _meta: { ...VERSION, [MEMBER]: capabilities } }),
     ],
     [
       '2025-11-25',

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { serveWebHandler } from '../fakes/http/serve-web-handler.ts';
 import { serveTokens } from '../fakes/token-service.ts';
-import { sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { sendModern, SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
 
@@ -41,7 +41,7 @@ describe('backend instructions', () => {
     const bearer = await at.bearer({ sub: 'bob' });
     const bob = await SessionClient.open(at.gateway.url, bearer);
     expect(bob.initialized.result?.instructions).toBe('For everybody');
-    const discovered = await sendStateless(at.gateway.url, 'server/discover', {}, bearer);
+    const discovered = await sendModern(at.gateway.url, 'server/discover', {}, bearer);
     expect(discovered.answer.result?.instructions).toBe('For everybody');
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { peakBytes, resetPeak, residentBytes } from '../bench/cpu-time.ts';
 import { serveMisbehaving, type MisbehavingBackend } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
-import { SessionClient, statelessRequest, type Headers } from '../gateway/session-client.ts';
+import { SessionClient, modernRequest, type Headers } from '../gateway/session-client.ts';
 import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 
@@ -62,7 +62,7 @@ function open(era: Era, name: string): Promise<IncomingMessage> {
   const { body, headers }: { body: string; headers: Headers } =
     era === 'with sessions'
       ? { body: client.message('tools/call', { name, arguments: { text: 'x' } }), headers: client.headers }
-      : statelessRequest('tools/call', { name, arguments: { text: 'x' } });
+      : modernRequest('tools/call', { name, arguments: { text: 'x' } });
   return new Promise((resolve, reject) => {
     const all = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
     httpRequest(gateway.url, { method: 'POST', headers: all, agent: false }, resolve).on('error', reject).end(body);

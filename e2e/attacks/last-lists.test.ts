@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { arrange, type ArrangementOptions } from '../authserver/arrangement.ts';
 import type { ProviderSpec } from '../authserver/providers.ts';
-import { sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { sendModern, SessionClient } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
@@ -52,7 +52,7 @@ function expire({ runtime }: ServedGateway, backend: string): void {
 const REVISIONS = {
   '2025-11-25': async (url: string, headers = {}) => (await SessionClient.open(url, headers)).toolNames(),
   '2026-07-28': async (url: string, headers = {}) => {
-    const { answer } = await sendStateless(url, 'tools/list', {}, headers);
+    const { answer } = await sendModern(url, 'tools/list', {}, headers);
     return ((answer.result?.tools ?? []) as { name: string }[]).map(({ name }) => name);
   },
 };

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
 
@@ -77,7 +77,7 @@ describe('a request to a backend', () => {
               const body = client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
               return send(at.gateway.url, 'POST', { ...client.headers, ...hostile }, body);
             })()
-          : await sendStateless(at.gateway.url, 'tools/call', { name: 'a_tool_0' }, { ...bearer, ...hostile });
+          : await sendModern(at.gateway.url, 'tools/call', { name: 'a_tool_0' }, { ...bearer, ...hostile });
       expect(reply.answer.result).toBeDefined();
       const [headers = {}] = seen;
       expect(headers['x-wanted']).toBe('passed');
@@ -141,7 +141,7 @@ describe('the token exchange', () => {
       },
     });
     const call = async (name: string, claims = {}) =>
-      sendStateless(at.gateway.url, 'tools/call', { name }, await at.bearer(claims));
+      sendModern(at.gateway.url, 'tools/call', { name }, await at.bearer(claims));
     return { at, service, seen, call };
   }
   const answering = (value: unknown, status = 200) =>
@@ -209,7 +209,7 @@ describe('the token exchange', () => {
       });
     });
     const [alice, bob] = [await at.bearer(), await at.bearer({ sub: 'bob' })];
-    const callAs = (bearer: typeof alice) => sendStateless(at.gateway.url, 'tools/call', { name: 'a_tool_0' }, bearer);
+    const callAs = (bearer: typeof alice) => sendModern(at.gateway.url, 'tools/call', { name: 'a_tool_0' }, bearer);
     await Promise.all(Array.from({ length: 20 }, () => callAs(alice)));
     await callAs(bob);
     await callAs(alice);

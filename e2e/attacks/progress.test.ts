@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveProgress } from '../fakes/progress-server.ts';
-import { sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { sendModern, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 
@@ -70,9 +70,9 @@ describe('a backend that reports progress', () => {
   it('reports it for the request that it answers, and for no other: without sessions', async () => {
     const [victim, liar] = [closing(await serveProgress()), closing(await serveProgress())];
     const gateway = await gatewayTo({ a: victim.url, b: liar.url });
-    const call = sendStateless(gateway.url, 'tools/call', wait('victim'));
+    const call = sendModern(gateway.url, 'tools/call', wait('victim'));
     await until('the call', () => victim.waiting === 1);
-    const lied = await sendStateless(gateway.url, 'tools/call', report('call', GUESSED, { progressToken: 'own' }));
+    const lied = await sendModern(gateway.url, 'tools/call', report('call', GUESSED, { progressToken: 'own' }));
     expect(tokensIn(lied.messages)).toEqual(['own']);
     victim.release();
     expect(tokensIn((await call).messages)).toEqual([]);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveFake } from '../fakes/mcp/serve.ts';
-import { send, sendStateless, SessionClient, statelessRequest, type Reply } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient, modernRequest, type Reply } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
 
@@ -50,7 +50,7 @@ describe('an item that a policy hides from the caller', () => {
         expect(visible(await a, nameIn(hidden))).toEqual(visible(await b, nameIn(unknown)));
       }
       const [c, d] = [hidden, unknown].map((params) =>
-        sendStateless(gateway.url, method, params as Record<string, unknown>),
+        sendModern(gateway.url, method, params as Record<string, unknown>),
       );
       if (c && d) expect(visible(await c, nameIn(hidden))).toEqual(visible(await d, nameIn(unknown)));
     }
@@ -85,7 +85,7 @@ describe('an item that a policy hides from the caller', () => {
       expect(await bob.toolNames()).toEqual(['a_tool_0']);
     }
     expect((await bob.call('a_tool_1', { text: 'x' })).answer.error?.code).toBe(-32602);
-    const listed = await sendStateless(at.gateway.url, 'tools/list', {}, await at.bearer({ sub: 'bob' }));
+    const listed = await sendModern(at.gateway.url, 'tools/list', {}, await at.bearer({ sub: 'bob' }));
     expect(listed.answer.result).toMatchObject({ cacheScope: 'private' });
     expect(toolNames(listed)).toEqual(['a_tool_0']);
   });
@@ -95,7 +95,7 @@ describe('an item that a policy hides from the caller', () => {
       config: { authz: { policies: ['permit(principal in Group::"writers", action, resource);'] } },
     });
     const list = async (claims: Record<string, unknown>) =>
-      toolNames(await sendStateless(at.gateway.url, 'tools/list', {}, await at.bearer(claims)));
+      toolNames(await sendModern(at.gateway.url, 'tools/list', {}, await at.bearer(claims)));
     expect(await list({ groups: ['writers'] })).toHaveLength(2);
     expect(await list({ groups: [] })).toEqual([]);
     expect(await list({ groups: ['writers'] })).toHaveLength(2);
@@ -115,7 +115,7 @@ describe('the policies', () => {
       },
     });
     const ask = async (claims: Record<string, unknown>) => {
-      const reply = await sendStateless(at.gateway.url, 'tools/call', { name: 'a_tool_0' }, await at.bearer(claims));
+      const reply = await sendModern(at.gateway.url, 'tools/call', { name: 'a_tool_0' }, await at.bearer(claims));
       return reply.answer.result ? 'allowed' : 'refused';
     };
     expect(await ask({ level: 5, tenant: 'good' })).toBe('allowed');
@@ -193,12 +193,7 @@ describe('the header check of revision 2026-07-28', () => {
   it.each(cases)('refuses %s before any policy or backend', async (_name, headers, code) => {
     const backend = closing(await servePlain({ tools: 2 }));
     const gateway = await gatewayTo({ a: backend.url });
-    const reply = await sendStateless(
-      gateway.url,
-      'tools/call',
-      { name: 'a_tool_0', arguments: { text: 'x' } },
-      headers,
-    );
+    const reply = await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } }, headers);
     expect([reply.status, reply.answer.error?.code]).toEqual([400, code]);
     expect(backend.counts.get('tools/call')).toBeUndefined();
   });
@@ -216,20 +211,20 @@ describe('the header check of revision 2026-07-28', () => {
     );
     const gateway = await gatewayTo({ a: backend.url });
     const name = `=?base64?${Buffer.from('a_tool_0').toString('base64')}?=`;
-    const { answer } = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' }, { 'mcp-name': name });
+    const { answer } = await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0' }, { 'mcp-name': name });
     expect(answer.result).toBeDefined();
     expect(seen).toEqual([['tool_0', 'tools/call']]);
   });
 
   it('refuses missing headers and unsupported versions as the revision requires', async () => {
     const gateway = await gatewayTo({ a: closing(await servePlain({ tools: 1 })).url });
-    const { body, headers } = statelessRequest('tools/call', { name: 'a_tool_0' });
+    const { body, headers } = modernRequest('tools/call', { name: 'a_tool_0' });
     for (const missing of ['mcp-name', 'mcp-method', 'mcp-protocol-version']) {
       const others = Object.entries(headers).filter(([header]) => header !== missing);
       expect((await send(gateway.url, 'POST', Object.fromEntries(others), body)).answer.error?.code).toBe(-32020);
     }
     const future = { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
-    const reply = await sendStateless(
+    const reply = await sendModern(
       gateway.url,
       'tools/list',
       { _meta: future },
@@ -239,7 +234,7 @@ describe('the header check of revision 2026-07-28', () => {
       400,
       { code: -32022, data: { supported: expect.arrayContaining(['2026-07-28']), requested: '2099-01-01' } },
     ]);
-    const unknown = await sendStateless(gateway.url, 'tools/destroy');
+    const unknown = await sendModern(gateway.url, 'tools/destroy');
     expect([unknown.status, unknown.answer.error?.code]).toEqual([404, -32601]);
   });
 });

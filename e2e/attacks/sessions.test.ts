@@ -5,7 +5,7 @@ import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { encodeEventId } from '#runtime/mcp/sse/event-id';
-import { openStream, send, sendStateless, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { openStream, send, sendModern, SessionClient, modernRequest } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
 
@@ -105,12 +105,12 @@ describe('the limits', () => {
   it('refuse subscriptions beyond the limit of one caller, until one of them ends', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 3 } });
-    const { body, headers } = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const { body, headers } = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const streams = [];
     for (let i = 0; i < 3; i++) streams.push(await openStream(gateway.url, headers, body));
     const refused = await send(gateway.url, 'POST', headers, body);
     expect([refused.status, refused.answer.error?.message]).toEqual([429, expect.stringContaining('Too many streams')]);
-    expect((await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' })).answer.result).toBeDefined();
+    expect((await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0' })).answer.result).toBeDefined();
     streams[0]?.close();
     for (let i = 0; i < 50 && streams.length < 4; i++) {
       const again = await openStream(gateway.url, headers, body);
@@ -151,7 +151,7 @@ describe('the limits', () => {
     const capabilities = { experimental: { x: 'y'.repeat(70_000) } };
     await expect(SessionClient.open(gateway.url, {}, capabilities)).rejects.toThrow(/too large/);
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities };
-    expect((await sendStateless(gateway.url, 'tools/list', { _meta })).status).toBe(400);
+    expect((await sendModern(gateway.url, 'tools/list', { _meta })).status).toBe(400);
   });
 });
 
@@ -255,9 +255,9 @@ describe('a forgery by a backend', () => {
     expect(messages).toHaveLength(3);
     expect(text).not.toContain('forged');
     expect(text.match(/"mine":1/g)).toHaveLength(3);
-    const stateless = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' });
+    const modern = await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0' });
     // Revision 2026-07-28 has no requests from servers.
-    expect(stateless.messages).toHaveLength(2);
-    expect(stateless.text).not.toContain('forged');
+    expect(modern.messages).toHaveLength(2);
+    expect(modern.text).not.toContain('forged');
   });
 });

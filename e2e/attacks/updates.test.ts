@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import {
   openStream,
-  sendStateless,
+  sendModern,
   SessionClient,
-  statelessRequest,
+  modernRequest,
   type OpenStream,
   type Rpc,
 } from '../gateway/session-client.ts';
@@ -106,7 +106,7 @@ describe('the notification of an updated resource', () => {
   it('arrives only from the backend that has the subscription: without sessions', async () => {
     const [mine, liar] = [await serveResource('x://mine'), await serveResource('y://one')];
     const gateway = await gatewayTo({ mine: mine.url, liar: liar.url });
-    const { body, headers } = statelessRequest('subscriptions/listen', {
+    const { body, headers } = modernRequest('subscriptions/listen', {
       notifications: { resourceSubscriptions: ['x://mine', 'y://one'] },
     });
     const stream = await openStream(gateway.url, headers, body);
@@ -152,7 +152,7 @@ describe('the subscriptions of one session', () => {
   it('reject a request that is too large to keep', async () => {
     const gateway = await gatewayTo({ a: (await serveResource('x://mine')).url });
     const uris = Array.from({ length: 100 }, (_, nr) => `x://${nr}/${'u'.repeat(2_700)}`);
-    const { status, answer } = await sendStateless(gateway.url, 'subscriptions/listen', {
+    const { status, answer } = await sendModern(gateway.url, 'subscriptions/listen', {
       notifications: { resourceSubscriptions: uris },
     });
     expect({ status, code: answer.error?.code }).toEqual({ status: 400, code: -32602 });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { sendStateless } from '../gateway/session-client.ts';
+import { sendModern } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange } from './arrangement.ts';
 import { whoIs } from './call-tool.ts';
@@ -32,7 +32,7 @@ async function withBackend(refuse: (authorization: string) => boolean, provider 
   const login = await client.login({ user: 'alice' });
   const call = () => {
     const bearer = { authorization: `Bearer ${login.access_token}` };
-    return sendStateless(setup.resource, 'tools/call', { name: 'picky_tool_0', arguments: { text: 'x' } }, bearer);
+    return sendModern(setup.resource, 'tools/call', { name: 'picky_tool_0', arguments: { text: 'x' } }, bearer);
   };
   const refreshes = () =>
     setup.providers.okta?.odd?.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
@@ -103,7 +103,7 @@ describe('a backend’s redirect', () => {
     const backends = [{ name: 'moved', transport: 'streamable-http' as const, url: backend.url, auth }];
     const setup = closing(await arrange({ providers: [OKTA], backends }));
     const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
-    const reply = await sendStateless(
+    const reply = await sendModern(
       setup.resource,
       'tools/call',
       { name: 'moved_tool_0', arguments: { text: 'x' } },

@@ -1,4 +1,4 @@
-import { sendStateless, type Reply } from '../gateway/session-client.ts';
+import { sendModern, type Reply } from '../gateway/session-client.ts';
 import type { Caller } from '../fakes/whoami/describe-caller.ts';
 
 /** Calls `whoami` of a backend with an access token. */
@@ -13,7 +13,7 @@ export function callWhoami(
     arguments: {},
     _meta: { 'io.modelcontextprotocol/clientCapabilities': capabilities },
   };
-  return sendStateless(mcpUrl, 'tools/call', params, { authorization: `Bearer ${accessToken}` });
+  return sendModern(mcpUrl, 'tools/call', params, { authorization: `Bearer ${accessToken}` });
 }
 
 /** Returns the caller's identity at that backend. @throws if the call failed */
@@ -26,7 +26,7 @@ export async function whoIs(mcpUrl: string, accessToken: string, backend: string
 
 /** Returns the names of the tools that the caller sees. */
 export async function toolNames(mcpUrl: string, accessToken: string): Promise<readonly string[]> {
-  const { status, text, answer } = await sendStateless(
+  const { status, text, answer } = await sendModern(
     mcpUrl,
     'tools/list',
     {},

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { sendModern, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange, type ArrangementOptions } from './arrangement.ts';
@@ -154,7 +154,7 @@ describe('a call that needs a login, of a client with sessions', () => {
 describe('a call that needs a login, of a client of revision 2026-07-28', () => {
   const call = (resource: string, bearer: Record<string, string>, params: Record<string, unknown> = {}) => {
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': OPENS_URLS };
-    return sendStateless(resource, 'tools/call', { name: 'github_whoami', arguments: {}, _meta, ...params }, bearer);
+    return sendModern(resource, 'tools/call', { name: 'github_whoami', arguments: {}, _meta, ...params }, bearer);
   };
 
   it('asks for input if the client opens URLs, and returns the former request state of the backend', async () => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it, jest } from '@jest/globals';
-import { send, sendStateless } from '../gateway/session-client.ts';
+import { send, sendModern } from '../gateway/session-client.ts';
 import type { Page } from '../robot/page.ts';
 import { isRedirectOf, Robot } from '../robot/robot.ts';
 import { arrange, keyFile, secretFile, type Arrangement } from './arrangement.ts';
@@ -164,7 +164,7 @@ async function sendToWrongPlaces(run: Run, { origin, resource }: Arrangement, us
     ]),
   );
   const asTool = { name: refresh, arguments: { token: access, text: `Bearer ${access}` } };
-  run.refused(await sendStateless(resource, 'tools/call', asTool, { authorization: `Bearer ${access}` }));
+  run.refused(await sendModern(resource, 'tools/call', asTool, { authorization: `Bearer ${access}` }));
 }
 
 async function keep(run: Run, setup: Arrangement): Promise<void> {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { sendStateless } from '../gateway/session-client.ts';
+import { sendModern } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange } from './arrangement.ts';
 import { toolNames, whoIs } from './call-tool.ts';
@@ -68,7 +68,7 @@ async function start(subjectTokenType?: string) {
   const setup = closing(await arrange({ providers: [OKTA], backends, config }));
   const { access_token: token } = await (await setup.client()).login({ user: 'alice' });
   const call = () =>
-    sendStateless(
+    sendModern(
       setup.resource,
       'tools/call',
       { name: 'files_tool_0', arguments: { text: 'x' } },

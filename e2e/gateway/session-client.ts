@@ -185,23 +185,23 @@ export class SessionClient {
   }
 }
 
-const STATELESS = '2026-07-28';
+const MODERN = '2026-07-28';
 
 /** Sends one request of revision 2026-07-28. */
-export function sendStateless(
+export function sendModern(
   url: string,
   method: string,
   params: Record<string, unknown> = {},
   headers: Headers = {},
 ): Promise<Reply> {
-  const { body, headers: own } = statelessRequest(method, params);
+  const { body, headers: own } = modernRequest(method, params);
   return send(url, 'POST', { ...own, ...headers }, body);
 }
 
 /** Returns body and headers of one request of revision 2026-07-28. */
-export function statelessRequest(method: string, params: Record<string, unknown>): { body: string; headers: Headers } {
+export function modernRequest(method: string, params: Record<string, unknown>): { body: string; headers: Headers } {
   const _meta = {
-    'io.modelcontextprotocol/protocolVersion': STATELESS,
+    'io.modelcontextprotocol/protocolVersion': MODERN,
     'io.modelcontextprotocol/clientCapabilities': {},
     ...(params._meta as object | undefined),
   };
@@ -209,7 +209,7 @@ export function statelessRequest(method: string, params: Record<string, unknown>
   return {
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
     headers: {
-      'mcp-protocol-version': STATELESS,
+      'mcp-protocol-version': MODERN,
       'mcp-method': method,
       ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
     },

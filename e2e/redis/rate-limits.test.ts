@@ -3,7 +3,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { makeKey, sign, startIssuer } from '#runtime/incoming/testdata/fake-issuer';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
-import { sendStateless, type Reply, type Rpc } from '../gateway/session-client.ts';
+import { sendModern, type Reply, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
 import { describeWithRedis } from './redis-programs.ts';
@@ -21,7 +21,7 @@ const RIGHTS =
   'resetkeys ~vmcp:team/* resetchannels &vmcp:team/* -@all +evalsha +eval +get +set +del +exists +incr +pttl +pexpire +pexpireat +hget +hgetall +hset +hmget +hdel +hvals +zadd +zrem +zscore +zcount +zcard +zrange +zrangebyscore +zremrangebyscore +zscan +time +wait +info +select +publish +subscribe +ping';
 
 const call = ({ url }: ServedGateway, headers: Record<string, string> = {}, name = 'one_tool_0') =>
-  sendStateless(url, 'tools/call', { name, arguments: { text: 'x' } }, headers);
+  sendModern(url, 'tools/call', { name, arguments: { text: 'x' } }, headers);
 const told = ({ status, answer }: Reply) => (answer.result ? 'passed' : status);
 const count = (seen: readonly unknown[], wanted: unknown) => seen.filter((one) => one === wanted).length;
 
@@ -125,7 +125,7 @@ describeWithRedis('rate limits of several replicas', () => {
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': { sampling: {} } };
     // The tool list comes before the count, so the call runs before it is counted.
     const params = { name: 'one_tool_0', arguments: { text: 'x' }, _meta };
-    const answered = sendStateless(gateway.url, 'tools/call', params);
+    const answered = sendModern(gateway.url, 'tools/call', params);
     await until('the list', () => held.length === 1);
     await gateway.reconfigure(configTo({ one: backend.url }, { ...after.settings, ...more }));
     held.splice(0).forEach((answer) => answer());

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveFake } from '../fakes/mcp/serve.ts';
-import { sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { sendModern, SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -77,7 +77,7 @@ describe('the tools of several backends', () => {
     );
     const client = await SessionClient.open(gateway.url);
     expect((await client.call('a_x')).answer.error?.code).toBe(-32602);
-    expect((await sendStateless(gateway.url, 'tools/call', { name: 'a_x' })).answer.error?.code).toBe(-32602);
+    expect((await sendModern(gateway.url, 'tools/call', { name: 'a_x' })).answer.error?.code).toBe(-32602);
   });
 });
 
@@ -143,7 +143,7 @@ describe('a backend error with another HTTP status', () => {
       await client.toolNames();
       for (const reply of [
         await client.call('a_tool_0', { text: 'x' }),
-        await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0' }),
+        await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0' }),
       ]) {
         expect([reply.status, reply.headers['www-authenticate']]).toEqual([200, undefined]);
         expect(reply.answer.error).toBeDefined();

@@ -6,7 +6,7 @@ import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { sessionLogId } from '#runtime/mcp/sessions/session-log-id';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
@@ -76,7 +76,7 @@ describe('the audit log of requests', () => {
     const gateway = await start();
     const client = await SessionClient.open(gateway.url);
     expect((await client.request(method, params)).answer).toMatchObject({ result: {} });
-    expect((await sendStateless(gateway.url, method, params)).answer).toMatchObject({ result: {} });
+    expect((await sendModern(gateway.url, method, params)).answer).toMatchObject({ result: {} });
     await until('both events', () => eventsOf(gateway).filter((event) => event.type === type).length === 2);
     const about = { outcome: 'success', target: { endpoint: '/mcp', method, ...target } };
     const revisions = eventsOf(gateway).filter((event) => event.type === type);
@@ -92,7 +92,7 @@ describe('the audit log of requests', () => {
     await client.connect(new SSEClientTransport(new URL(`${gateway.origin}/team/sse`)));
     closing(client);
     await client.listTools();
-    await sendStateless(`${gateway.origin}/team/mcp`, 'prompts/list');
+    await sendModern(`${gateway.origin}/team/mcp`, 'prompts/list');
     const of = (endpoint: string, transport: string) => ({ target: { endpoint }, metadata: { transport } });
     expect(await ofType(gateway, 'mcp_tools_list')).toMatchObject([of('/team/messages', 'sse')]);
     expect(await ofType(gateway, 'mcp_prompts_list')).toMatchObject([of('/team/mcp', 'streamable-http')]);

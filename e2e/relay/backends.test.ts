@@ -4,7 +4,7 @@ import { reserveAbsent, serveMisbehaving } from '../fakes/backend/serve-misbehav
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { type Intercept, serveFake } from '../fakes/mcp/serve.ts';
 import { followTools } from '../gateway/follow-tools.ts';
-import { send, sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { eventually } from '../local/run-vmcp.ts';
@@ -162,13 +162,13 @@ describe('the status', () => {
     ]);
     const session = await SessionClient.open(gateway.url);
     expect(await session.toolNames()).toEqual(['both_tool_0', 'older_tool_0']);
-    const { answer } = await sendStateless(gateway.url, 'tools/list');
+    const { answer } = await sendModern(gateway.url, 'tools/list');
     expect((answer.result?.tools as { name: string }[]).map(({ name }) => name)).toEqual([
       'both_tool_0',
       'newer_tool_0',
     ]);
     expect((await session.call('newer_tool_0', { text: 'x' })).answer.error?.code).toBe(-32602);
-    expect((await sendStateless(gateway.url, 'tools/call', { name: 'older_tool_0' })).answer.error?.code).toBe(-32602);
+    expect((await sendModern(gateway.url, 'tools/call', { name: 'older_tool_0' })).answer.error?.code).toBe(-32602);
   });
 
   it('says why a backend is unavailable', async () => {
@@ -225,7 +225,7 @@ describe('partial_failure_mode', () => {
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, failing);
     const client = await SessionClient.open(gateway.url);
     expect((await client.request('tools/list')).answer.error).toMatchObject({ data: { missing: ['bad'] } });
-    expect((await sendStateless(gateway.url, 'tools/list')).answer.error).toMatchObject({ data: { missing: ['bad'] } });
+    expect((await sendModern(gateway.url, 'tools/list')).answer.error).toMatchObject({ data: { missing: ['bad'] } });
     expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
   });
 
@@ -234,7 +234,7 @@ describe('partial_failure_mode', () => {
     const absent = await reserveAbsent();
     const gateway = await gatewayTo({ good: good.url, away: absent.url }, failing);
     await expect(SessionClient.open(gateway.url)).rejects.toThrow(/backend away cannot be reached/);
-    expect((await sendStateless(gateway.url, 'tools/list')).answer.error).toMatchObject({
+    expect((await sendModern(gateway.url, 'tools/list')).answer.error).toMatchObject({
       data: { missing: ['away'] },
     });
   });

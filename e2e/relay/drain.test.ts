@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { openStream, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { openStream, SessionClient, modernRequest } from '../gateway/session-client.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
@@ -72,7 +72,7 @@ describe('the end of the runtime', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const stream = await client.stream();
-    const { body, headers } = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const { body, headers } = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const subscription = await openStream(gateway.url, headers, body);
     await subscription.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
     const call = client.call('a_tool_0', { text: 'x' });

@@ -8,9 +8,9 @@ import { serveEverything } from '../fakes/everything-server/serve.ts';
 import {
   openStream,
   send,
-  sendStateless,
+  sendModern,
   SessionClient,
-  statelessRequest,
+  modernRequest,
   type OpenStream,
   type Rpc,
 } from '../gateway/session-client.ts';
@@ -74,7 +74,7 @@ describe('a client of 2026-07-28', () => {
   it('sees and reaches the same', async () => {
     const gateway = await gatewayTo({ a: await everything(), b: await everything() });
     const ask = async (method: string, params: Record<string, unknown> = {}) =>
-      (await sendStateless(gateway.url, method, params)).answer.result;
+      (await sendModern(gateway.url, method, params)).answer.result;
     expect(await ask('server/discover')).toMatchObject({
       supportedVersions: expect.arrayContaining(['2026-07-28', '2025-11-25']),
       resultType: 'complete',
@@ -99,22 +99,22 @@ describe('a client of 2026-07-28', () => {
     const name = 'b_test_input_required_result_multi_round';
     let params: Record<string, unknown> = { name, arguments: {}, _meta };
     for (const key of ['step1', 'step2']) {
-      const { answer } = await sendStateless(gateway.url, 'tools/call', params);
+      const { answer } = await sendModern(gateway.url, 'tools/call', params);
       expect(answer.result).toMatchObject({ resultType: 'input_required', inputRequests: { [key]: {} } });
       const inputResponses = { [key]: { action: 'accept', content: { name: 'n', color: 'c' } } };
       params = { name, arguments: {}, _meta, inputResponses, requestState: answer.result?.requestState };
     }
-    const done = await sendStateless(gateway.url, 'tools/call', params);
+    const done = await sendModern(gateway.url, 'tools/call', params);
     expect(JSON.stringify(done.answer.result)).toContain('Both steps are done.');
     // Another backend of the same program has not signed this state.
-    const other = await sendStateless(gateway.url, 'tools/call', { ...params, name: name.replace('b_', 'a_') });
+    const other = await sendModern(gateway.url, 'tools/call', { ...params, name: name.replace('b_', 'a_') });
     expect(JSON.stringify(other.answer)).not.toContain('Both steps are done.');
   });
 
   it('gets progress and logs in the stream of their request', async () => {
     const gateway = await gatewayTo({ a: await everything() });
     const params = { name: 'a_test_tool_with_progress', arguments: {}, _meta: { progressToken: 'p-1' } };
-    const { messages } = await sendStateless(gateway.url, 'tools/call', params);
+    const { messages } = await sendModern(gateway.url, 'tools/call', params);
     const progress = messages.filter(isMethod('notifications/progress'));
     expect(progress.map((message) => message.params?.progress)).toEqual([0, 50, 100]);
     expect(messages.at(-1)?.result).toBeDefined();
@@ -123,8 +123,8 @@ describe('a client of 2026-07-28', () => {
   it("cancels by closing the stream, which closes the backend's stream", async () => {
     const hanging = closing(await serveMisbehaving('hang', { tools: 1 }));
     const gateway = await gatewayTo({ a: hanging.url });
-    await sendStateless(gateway.url, 'tools/list');
-    const { body, headers } = statelessRequest('tools/call', { name: 'a_tool_0' });
+    await sendModern(gateway.url, 'tools/list');
+    const { body, headers } = modernRequest('tools/call', { name: 'a_tool_0' });
     const asked = httpRequest(gateway.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -143,7 +143,7 @@ describe('a client of 2026-07-28', () => {
     const plain = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: await everything(), b: plain.url });
     const uri = 'test://watched-resource';
-    const { body, headers } = statelessRequest('subscriptions/listen', {
+    const { body, headers } = modernRequest('subscriptions/listen', {
       notifications: { toolsListChanged: true, resourceSubscriptions: [uri, 'test://nowhere/else'] },
     });
     const stream = await openStream(gateway.url, headers, body);
@@ -155,7 +155,7 @@ describe('a client of 2026-07-28', () => {
     });
     plain.setTools(2);
     await stream.waitFor(isMethod('notifications/tools/list_changed'));
-    await sendStateless(gateway.url, 'tools/call', {
+    await sendModern(gateway.url, 'tools/call', {
       name: 'a_test_trigger_resource_update',
       arguments: { content: 'x' },
     });
@@ -306,7 +306,7 @@ describe('a session with two backends', () => {
     const gateway = await gatewayTo({ a: closing(await servePlain({ tools: 1 })).url });
     const client = await SessionClient.open(gateway.url);
     expect((await client.request('tools/list', { cursor: 'made-up' })).answer.error?.code).toBe(-32602);
-    expect((await sendStateless(gateway.url, 'tools/list', { cursor: 'x' })).answer.error?.code).toBe(-32602);
+    expect((await sendModern(gateway.url, 'tools/list', { cursor: 'x' })).answer.error?.code).toBe(-32602);
   });
 
   it('lists all pages of a backend', async () => {

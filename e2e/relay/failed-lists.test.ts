@@ -4,7 +4,7 @@ import type { Behaviour } from '../fakes/backend/behaviours.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveTokens } from '../fakes/token-service.ts';
-import { sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { sendModern, SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -35,7 +35,7 @@ async function failing(behaviour: Behaviour, policies?: readonly string[]) {
 describe.each(['with sessions', 'without sessions'])('a caller without a former list, %s', (era) => {
   const call = async ({ at }: Awaited<ReturnType<typeof failing>>, name: string) => {
     const bearer = await at.bearer();
-    if (era === 'without sessions') return (await sendStateless(at.gateway.url, 'tools/call', { name }, bearer)).answer;
+    if (era === 'without sessions') return (await sendModern(at.gateway.url, 'tools/call', { name }, bearer)).answer;
     return (await (await SessionClient.open(at.gateway.url, bearer)).call(name, {})).answer;
   };
 

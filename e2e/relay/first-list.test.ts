@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveGateway } from '../gateway/serve-gateway.ts';
-import { send, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { send, SessionClient, modernRequest } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo } from './gateway-to.ts';
 
@@ -50,7 +50,7 @@ describe('a call of a backend without a first list', () => {
       const params = { name: 'bad_tool_0', arguments: { text: 'x' } };
       const { body, headers } =
         revision === '2026-07-28'
-          ? statelessRequest('tools/call', params)
+          ? modernRequest('tools/call', params)
           : { body: client.message('tools/call', params), headers: client.headers };
       const accept = 'application/json, text/event-stream';
       const left = httpRequest(gateway.url, {
@@ -76,7 +76,7 @@ describe('a call of a backend without a first list', () => {
     const client = await SessionClient.open(gateway.url);
     expect(await client.toolNames()).toContain('good_tool_0');
     const params = { name: 'bad_tool_0', arguments: {} };
-    const { body, headers } = statelessRequest('tools/call', params);
+    const { body, headers } = modernRequest('tools/call', params);
     for (const call of [client.request('tools/call', params), send(gateway.url, 'POST', headers, body)])
       expect((await call).answer.error).toMatchObject({ code: -32602, message: 'Unknown tool' });
   });

@@ -7,14 +7,7 @@ import { encodeEventId } from '#runtime/mcp/sse/event-id';
 import { serve } from '#runtime/serve';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
-import {
-  openStream,
-  send,
-  sendStateless,
-  SessionClient,
-  statelessRequest,
-  type Rpc,
-} from '../gateway/session-client.ts';
+import { openStream, send, sendModern, SessionClient, modernRequest, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
@@ -91,7 +84,7 @@ describe('a client that disconnects during authentication', () => {
     expect(resumed.status).toBe(200);
     resumed.close();
     await until('the end of all requests', () => gateway.runtime.gateway.rooms.running.size === 0);
-    const listen = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const again = await openStream(gateway.url, listen.headers, listen.body);
     expect(again.status).toBe(200);
     again.close();
@@ -123,7 +116,7 @@ describe('the outcome of a call in the audit log', () => {
     await client.toolNames();
     expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.data).toMatchObject({ reason: 'timeout' });
     await until('its outcome', () => outcomes(gateway).at(-1) === 'error');
-    const other = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    const other = await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     expect(other.answer.error).toBeDefined();
     await until('its outcome', () => outcomes(gateway).filter((one) => one === 'error').length === 2);
   });
@@ -164,7 +157,7 @@ describe('the outcome of a call in the audit log', () => {
     const client = await SessionClient.open(gateway.url);
     expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.message).toBe('broken');
     await until('its outcome', () => outcomes(gateway).filter((one) => one === 'failure').length === 1);
-    const other = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    const other = await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     expect(other.answer.error?.message).toBe('broken');
     await until('its outcome', () => outcomes(gateway).filter((one) => one === 'failure').length === 2);
   });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { behave } from '../fakes/backend/behaviours.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
@@ -14,7 +14,7 @@ describe("a client that probes the endpoint's revision", () => {
   it('sends server/discover first, and gets initialize as the answer if a backend needs it', async () => {
     const older = closing(await serveMisbehaving('html', { tools: 1, methods: ['server/discover'] }));
     const gateway = await gatewayTo({ older: older.url });
-    const { answer, status } = await sendStateless(gateway.url, 'server/discover');
+    const { answer, status } = await sendModern(gateway.url, 'server/discover');
     expect(status).toBe(200);
     expect(answer).toMatchObject({
       error: { code: -32601, data: { supported: expect.arrayContaining(['2025-11-25']) } },
@@ -41,7 +41,7 @@ describe("a client that probes the endpoint's revision", () => {
     await until('the first probe', () => phase() === 'ready');
     refuses = true;
     await until('the refusal', () => phase() === 'degraded');
-    expect((await sendStateless(gateway.url, 'server/discover')).answer.error?.code).toBe(-32601);
+    expect((await sendModern(gateway.url, 'server/discover')).answer.error?.code).toBe(-32601);
   });
 
   it('gets an answer at once to GET before it has a session', async () => {

@@ -5,14 +5,7 @@ import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { serveLogging } from '../fakes/backend/serve-logging.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { Intercept } from '../fakes/mcp/serve.ts';
-import {
-  openStream,
-  send,
-  sendStateless,
-  SessionClient,
-  statelessRequest,
-  type Reply,
-} from '../gateway/session-client.ts';
+import { openStream, send, sendModern, SessionClient, modernRequest, type Reply } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
@@ -66,7 +59,7 @@ describe('a call beyond its rate limit', () => {
 
   it('gets the same answer in revision 2026-07-28', async () => {
     const { gateway, calls } = await arrange({ rules: [globally] });
-    const call = () => sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS });
+    const call = () => sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS });
     expect(await times(3, call)).toEqual(['passed', 'passed', 429]);
     const { status, headers, answer } = await call();
     expect([status, headers['retry-after'], calls()]).toEqual([429, String(answer.error?.data?.retryAfter), 2]);
@@ -130,7 +123,7 @@ describe('a limit for each user', () => {
     const fresh = await SessionClient.open(gateway.url, await bearer({ jti: '3' }));
     expect(told(await fresh.call('a_tool_0', ARGS))).toBe(429);
     const call = (headers: Record<string, string>) =>
-      sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS }, headers);
+      sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS }, headers);
     expect(told(await call(await bearer()))).toBe(429);
     expect(told(await call(await bearer({ sub: 'bob' })))).toBe('passed');
   });
@@ -156,7 +149,7 @@ describe('a limit for each user', () => {
   it('does not count subscriptions, whatever URIs they name, and however often policies change', async () => {
     const { gateway, backend, config } = await arrange({ rules: [eachUser] });
     const resourceSubscriptions = Array.from({ length: 50 }, (_, at) => `gone://${at}`);
-    const { body, headers } = statelessRequest('subscriptions/listen', {
+    const { body, headers } = modernRequest('subscriptions/listen', {
       notifications: { toolsListChanged: true, resourceSubscriptions },
     });
     const stream = closing(await openStream(gateway.url, headers, body));
@@ -165,7 +158,7 @@ describe('a limit for each user', () => {
       configTo({ a: backend.url }, { ...config, authz: { policies: ['permit(principal, action, resource);'] } }),
     );
     await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
-    const call = () => sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS });
+    const call = () => sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS });
     expect(await times(3, call)).toEqual(['passed', 'passed', 429]);
   });
 
@@ -217,7 +210,7 @@ describe('a rate limit', () => {
           seen: again ? 429 : 'passed',
         });
     for (const [method, params] of [asked[0]!, asked[1]!, asked[2]!, asked[5]!])
-      expect(told(await sendStateless(gateway.url, method, { ...params }))).toBe(429);
+      expect(told(await sendModern(gateway.url, method, { ...params }))).toBe(429);
   });
 
   it('counts logging/setLevel at a backend, too, which applies nowhere if one of them refuses', async () => {

@@ -6,14 +6,7 @@ import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { followTools } from '../gateway/follow-tools.ts';
-import {
-  openStream,
-  send,
-  sendStateless,
-  SessionClient,
-  statelessRequest,
-  type Rpc,
-} from '../gateway/session-client.ts';
+import { openStream, send, sendModern, SessionClient, modernRequest, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 import { serveHeld } from './serve-held.ts';
@@ -24,7 +17,7 @@ afterEach(closeAll);
 const PATIENCE = 10_000;
 const toolsChanged = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
 const listenTo = (url: string, notifications: object) => {
-  const { body, headers } = statelessRequest('subscriptions/listen', { notifications });
+  const { body, headers } = modernRequest('subscriptions/listen', { notifications });
   return openStream(url, headers, body);
 };
 const statusOf = async (port: number) =>
@@ -164,7 +157,7 @@ describe('a new run configuration', () => {
     const stream = await listenTo(gateway.url, { toolsListChanged: true });
     await stream.waitFor(({ method }) => method === 'notifications/subscriptions/acknowledged');
     const names = async () =>
-      ((await sendStateless(gateway.url, 'tools/list')).answer.result?.tools as { name: string }[]).map(
+      ((await sendModern(gateway.url, 'tools/list')).answer.result?.tools as { name: string }[]).map(
         ({ name }) => name,
       );
     const knows = await followTools(stream, names, PATIENCE);
@@ -184,7 +177,7 @@ describe('a new run configuration', () => {
     const acknowledged = await stream.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
     expect(acknowledged.params?.notifications).toEqual({ resourceSubscriptions: [uri] });
     const update = (content: string) =>
-      sendStateless(gateway.url, 'tools/call', { name: 'a_test_trigger_resource_update', arguments: { content } });
+      sendModern(gateway.url, 'tools/call', { name: 'a_test_trigger_resource_update', arguments: { content } });
     const updates = () => stream.messages().filter(({ method }) => method === 'notifications/resources/updated').length;
     await update('one');
     await stream.waitFor(() => updates() === 1);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving, reserveAbsent } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { followTools } from '../gateway/follow-tools.ts';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import { serveGateway, type ServedGateway, type ServeOptions } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 
@@ -173,6 +173,6 @@ describe('one backend of several', () => {
     expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
     expect((await client.call('good_nothing')).answer.error?.code).toBe(-32602);
     const call = { name: 'good_tool_0', arguments: { text: 'x' } };
-    expect((await sendStateless(gateway.url, 'tools/call', call)).answer.result).toBeDefined();
+    expect((await sendModern(gateway.url, 'tools/call', call)).answer.result).toBeDefined();
   });
 });

@@ -6,7 +6,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { z } from 'zod';
 import { serveWebHandler } from '../fakes/http/serve-web-handler.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
-import { sendStateless, SessionClient, type Reply } from '../gateway/session-client.ts';
+import { sendModern, SessionClient, type Reply } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { sdkServerCommand, startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
@@ -197,7 +197,7 @@ describe('a group without an answering backend', () => {
     hang(bad);
     const gateway = closing(await serveUnprobed({ bad: bad.url }));
     const client = await SessionClient.open(gateway.url);
-    const replies: Reply[] = [await client.request('tools/list'), await sendStateless(gateway.url, 'tools/list')];
+    const replies: Reply[] = [await client.request('tools/list'), await sendModern(gateway.url, 'tools/list')];
     for (const { status, answer } of replies) {
       expect(status).toBe(200);
       expect(answer.error).toMatchObject({ code: -32603, data: { retryAfterMs: 1_000 } });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connect, getCACertificates, rootCertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send, sendStateless, type Rpc } from '../gateway/session-client.ts';
+import { send, sendModern, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
@@ -118,7 +118,7 @@ describe('a backend with a certificate', () => {
     );
     const url = `https://127.0.0.1:${secure.runtime.address.port}/mcp`;
     const trusting = async (ca: string) => gatewayTo({ b: { url, ca_bundle_file: 'ca' } }, {}, { files: { ca } });
-    const tools = async ({ url: of }: { url: string }) => (await sendStateless(of, 'tools/list')).answer.result?.tools;
+    const tools = async ({ url: of }: { url: string }) => (await sendModern(of, 'tools/list')).answer.result?.tools;
     const has = async (gateway: { url: string }) => (await tools(gateway)) !== undefined;
     const [other = ''] = rootCertificates;
     const known = await trusting(cert);

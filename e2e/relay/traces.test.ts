@@ -8,7 +8,7 @@ import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
 import type { Intercept } from '../fakes/mcp/serve.ts';
 import { serveTokens } from '../fakes/token-service.ts';
 import { serveCollector, type CollectedSpan, type Collector } from '../fakes/otlp/serve-collector.ts';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
@@ -145,7 +145,7 @@ describe('a traced request', () => {
       { ...client.headers, ...other },
       client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: { ...CONTEXT, mine: [1] } }),
     );
-    await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: CONTEXT });
+    await sendModern(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: CONTEXT });
     await gateway.runtime.stop();
     expect(named(to, 'tools/call a_tool_0')).toHaveLength(3);
     for (const { traceId, parentId, traceState } of named(to, 'tools/call a_tool_0'))

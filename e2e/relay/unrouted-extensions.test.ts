@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { serveWebHandler } from '../fakes/http/serve-web-handler.ts';
-import { send, sendStateless, SessionClient, type Reply } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient, type Reply } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -83,7 +83,7 @@ describe('the declaration of tasks', () => {
   it('does not reach a backend of 2026-07-28, and other extensions do', async () => {
     const gateway = await gatewayTo({ a: await serveTelling() });
     const _meta = { 'io.modelcontextprotocol/clientCapabilities': capabilities, 'com.example/own': 1 };
-    const reply = await sendStateless(gateway.url, 'tools/call', { name: 'a_declared', arguments: {}, _meta });
+    const reply = await sendModern(gateway.url, 'tools/call', { name: 'a_declared', arguments: {}, _meta });
     expect(textOf(reply)).toContain('com.example/x');
     expect(textOf(reply)).not.toContain('tasks');
   });
@@ -139,7 +139,7 @@ describe('two backends with an app at the same URI', () => {
     const gateway = await gatewayTo({ first, second, third });
     const ask = async (method: string, params = {}) =>
       revision === '2026-07-28'
-        ? sendStateless(gateway.url, method, params)
+        ? sendModern(gateway.url, method, params)
         : (await SessionClient.open(gateway.url)).request(method, params);
     const tools = new Map(toolsOf(await ask('tools/list')).map(({ name, _meta }) => [name, _meta]));
     expect(tools.get('first_show')).toMatchObject({ ui: { resourceUri: URI }, 'ui/resourceUri': URI });

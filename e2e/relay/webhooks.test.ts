@@ -6,7 +6,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { allow, deny, serveWebhook, type Decide } from '../fakes/webhook/serve-webhook.ts';
 import { serveGateway } from '../gateway/serve-gateway.ts';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { makeCertificates } from '../redis/make-certificates.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
@@ -92,9 +92,9 @@ describe('a validating webhook', () => {
     const hook = await webhook();
     const { gateway, calls } = await arrange([{ name: 'dlp', url: hook.url }]);
     const call = { name: 'a_tool_0', arguments: ARGS };
-    expect((await sendStateless(gateway.url, 'tools/call', call)).answer.result).toBeDefined();
+    expect((await sendModern(gateway.url, 'tools/call', call)).answer.result).toBeDefined();
     hook.decide = deny;
-    expect((await sendStateless(gateway.url, 'tools/call', call)).answer.error?.code).toBe(403);
+    expect((await sendModern(gateway.url, 'tools/call', call)).answer.error?.code).toBe(403);
     expect([calls(), hook.asked[0]?.question.client]).toEqual([1, expect.objectContaining({ revision: '2026-07-28' })]);
   });
 

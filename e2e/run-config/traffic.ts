@@ -14,7 +14,7 @@ import { Robot } from '../robot/robot.ts';
 import { serveWhoami } from '../fakes/whoami/serve.ts';
 import { allow, serveWebhook } from '../fakes/webhook/serve-webhook.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
-import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { send, sendModern, SessionClient } from '../gateway/session-client.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { sdkServerCommand } from '../sdk-servers/start-sdk-server.ts';
 import { closing } from '../relay/gateway-to.ts';
@@ -48,11 +48,11 @@ async function exercise(gateway: ServedGateway, tool: string, headers: Record<st
   const session = await SessionClient.open(gateway.url, headers);
   for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
     await session.request(method);
-    await sendStateless(gateway.url, method, {}, headers);
+    await sendModern(gateway.url, method, {}, headers);
   }
   await session.call(tool, {});
   await session.request('prompts/get', { name: 'alpha_hello' });
-  await sendStateless(gateway.url, 'tools/call', { name: tool, arguments: {} }, headers);
+  await sendModern(gateway.url, 'tools/call', { name: tool, arguments: {} }, headers);
   const origin = `http://127.0.0.1:${gateway.runtime.address.privatePort}`;
   for (const path of ['/status', '/metrics', '/readyz']) {
     await send(`${origin}${path}`, 'GET', { authorization: `Bearer ${TOKEN}` });

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { DecodedMessage } from './envelope/decode-request.ts';
-import { SESSION_REVISIONS, type Era } from './era.ts';
+import { LEGACY_REVISIONS, type Era } from './era.ts';
 
 export const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
@@ -9,9 +9,9 @@ export const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
  * revisions begin with initialize or carry a session id.
  */
 export function classifyEra(headers: IncomingHttpHeaders, message: DecodedMessage): Era {
-  if (message.meta.some(({ key }) => key === META_VERSION)) return 'stateless';
+  if (message.meta.some(({ key }) => key === META_VERSION)) return 'modern';
   if (headers['mcp-session-id'] !== undefined || (message.kind === 'request' && message.method === 'initialize'))
-    return 'session';
+    return 'legacy';
   const revision = headers['mcp-protocol-version'];
-  return revision === undefined || SESSION_REVISIONS.includes(String(revision)) ? 'session' : 'stateless';
+  return revision === undefined || LEGACY_REVISIONS.includes(String(revision)) ? 'legacy' : 'modern';
 }

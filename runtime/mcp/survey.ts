@@ -3,12 +3,12 @@ import type { Rooms } from '#runtime/rooms';
 import type { Asker } from './aggregate/asker.ts';
 import { LIST_SPECS, type ListKind } from './aggregate/list-kinds.ts';
 import { ask } from './backends/ask.ts';
-import { ownInitialize, ownMeta, statelessHeaders } from './backends/probe.ts';
-import { LATEST_SESSION_REVISION, type Era } from './era.ts';
+import { ownInitialize, ownMeta, modernHeaders } from './backends/probe.ts';
+import { LATEST_LEGACY_REVISION, type Era } from './era.ts';
 import { endLegs } from './sessions/end-legs.ts';
 import { prepareEntries } from './route/render-entries.ts';
 import { newSession, type Session } from './sessions/session.ts';
-import { sessionAsker } from './session-era/session-request.ts';
+import { sessionAsker } from './legacy/legacy-request.ts';
 
 const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 const GATHER = 100;
@@ -43,8 +43,8 @@ export function createSurvey(rooms: () => Rooms): Survey {
       now.backends.all.some(({ health }) => health.phase === 'ready' && health.eras?.has(era));
     session ??= ownSession(now.version);
     try {
-      if (speak('session')) await list(sessionAsker(session, ANONYMOUS, now));
-      if (speak('stateless')) await list(ownStatelessAsker(now));
+      if (speak('legacy')) await list(sessionAsker(session, ANONYMOUS, now));
+      if (speak('modern')) await list(ownModernAsker(now));
     } catch (error) {
       now.log.debug('the survey failed', { error });
     } finally {
@@ -70,7 +70,7 @@ function ownSession(version: string): Session {
   const profile = {
     paramsText: ownInitialize(version),
     capabilities: '{}',
-    revision: LATEST_SESSION_REVISION,
+    revision: LATEST_LEGACY_REVISION,
     clientName: 'vmcp',
     clientVersion: version,
   };
@@ -79,9 +79,9 @@ function ownSession(version: string): Session {
   return session;
 }
 
-function ownStatelessAsker({ version, config }: Rooms): Asker {
+function ownModernAsker({ version, config }: Rooms): Asker {
   return {
-    era: 'stateless',
+    era: 'modern',
     identity: ANONYMOUS,
     capabilities: '{}',
     ask(backend, kind, cursor) {
@@ -89,10 +89,10 @@ function ownStatelessAsker({ version, config }: Rooms): Asker {
       const at = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)},`;
       return ask(backend, {
         identity: ANONYMOUS,
-        era: 'stateless',
+        era: 'modern',
         method,
         paramsText: `{${at}"_meta":${ownMeta(version)}}`,
-        headers: statelessHeaders(method),
+        headers: modernHeaders(method),
         deadline: config.limits.list_deadline,
       });
     },

@@ -36,7 +36,7 @@ function setUp(...names: string[]) {
     log: createLog('error', new Writable()),
   });
   const asker: Asker = {
-    era: 'session',
+    era: 'legacy',
     identity: ANONYMOUS,
     capabilities: '{}',
     ask: ({ name }) => new Promise((resolve) => waiting.set(name, () => resolve(listing()))),

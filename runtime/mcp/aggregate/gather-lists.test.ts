@@ -38,7 +38,7 @@ function setUp(...names: string[]) {
       }) as unknown as Backend,
   );
   const asker: Asker = {
-    era: 'session',
+    era: 'legacy',
     identity: ANONYMOUS,
     capabilities: '{}',
     ask: ({ name }) => {
@@ -153,7 +153,7 @@ describe('gatherLists', () => {
   it('takes no last list of a backend that now speaks only the other revision', async () => {
     const { gather, after, healthOf } = setUp('a');
     await after(0, gather());
-    Object.assign(healthOf('a'), { phase: 'unavailable', eras: new Set(['stateless']) });
+    Object.assign(healthOf('a'), { phase: 'unavailable', eras: new Set(['modern']) });
     expect(await after(0, gather())).toEqual([]);
   });
 

@@ -26,7 +26,7 @@ function setUp() {
   );
   const script: (Answer | Error)[] = [];
   const askerOf = (key: string): Asker => ({
-    era: 'session',
+    era: 'legacy',
     identity: { ...ANONYMOUS, key },
     capabilities: '{}',
     ask: () => {

@@ -155,7 +155,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const { call } = exchange;
     // Some servers answer 403 instead of 401 to a request without a signature.
     if (status === 401 || (status === 403 && this.#isBare(exchange))) return this.#unauthorized(exchange);
-    if (status === 404 && call.era === 'session') return callFailure(this.name, 'session_lost', false);
+    if (status === 404 && call.era === 'legacy') return callFailure(this.name, 'session_lost', false);
     // Another replica's stream of this session is still open, so the gateway tries again.
     if (status === 409 && call.verb === 'GET') return callFailure(this.name, 'unavailable', false);
     return callFailure(this.name, isPassing(status) ? 'http_error' : 'protocol', true);

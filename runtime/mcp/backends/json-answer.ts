@@ -78,7 +78,7 @@ export class JsonAnswer implements AnswerReader {
       else exchange.fault('protocol');
       return;
     }
-    if (status === 404 && call.era === 'session') {
+    if (status === 404 && call.era === 'legacy') {
       exchange.refuse();
       return;
     }

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-requ
 import { RemoteLoginNeeded } from '#runtime/remote-login/remote-login-needed';
 import { readCapabilities, type ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { Leg } from '#runtime/mcp/sessions/session';
-import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
+import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend } from './backend.ts';
 import { mayBeAway, NotOpened, NotStarted, type CallFailure } from './failures.ts';
@@ -33,12 +33,12 @@ const UNSUPPORTED_VERSION = -32022;
 
 /** Returns `_meta` of the gateway's own requests in the stateless revision. */
 export function ownMeta(version: string, capabilities = '{}'): string {
-  return `{"io.modelcontextprotocol/protocolVersion":"${STATELESS_REVISION}","io.modelcontextprotocol/clientInfo":{"name":"vmcp","version":"${version}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
+  return `{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}","io.modelcontextprotocol/clientInfo":{"name":"vmcp","version":"${version}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
 }
 
 /** Returns the headers that the stateless revision requires for each request. */
-export function statelessHeaders(method: string): string[] {
-  return ['mcp-protocol-version', STATELESS_REVISION, 'mcp-method', method];
+export function modernHeaders(method: string): string[] {
+  return ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
 }
 
 const unreachable = (message: string): Finding => ({
@@ -91,10 +91,10 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
 async function askBoth(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   const modern = backend.sessions ? await discover(backend, settings, last) : undefined;
   const isWhole = modern && !(modern instanceof NoAnswer) && modern.capabilities !== undefined;
-  if (isWhole && modern.eras?.has('session')) return modern;
+  if (isWhole && modern.eras?.has('legacy')) return modern;
   const older = await tryInitialize(backend, settings, last);
   // A missing answer does not change the known newer era.
-  if (modern instanceof NoAnswer) return backend.health.eras?.has('stateless') ? { ...older, eras: undefined } : older;
+  if (modern instanceof NoAnswer) return backend.health.eras?.has('modern') ? { ...older, eras: undefined } : older;
   return modern ? merge(modern, older) : older;
 }
 
@@ -117,24 +117,24 @@ async function discover(
 ): Promise<Finding | NoAnswer | undefined> {
   const answer = await tryAsk(backend, {
     ...settings,
-    era: 'stateless',
+    era: 'modern',
     method: 'server/discover',
     paramsText: `{"_meta":${ownMeta(settings.version)}}`,
-    headers: statelessHeaders('server/discover'),
+    headers: modernHeaders('server/discover'),
     isProbe: true,
   });
   if (answer instanceof NoAnswer) return saysNothing(answer) ? answer : undefined;
   const versions = supportedVersions(answer);
   if (!versions) return undefined;
   const eras = new Set<Era>();
-  if (versions.includes(STATELESS_REVISION)) eras.add('stateless');
-  const older = SESSION_REVISIONS.filter((revision) => versions.includes(revision));
-  if (older.length > 0) eras.add('session');
+  if (versions.includes(MODERN_REVISION)) eras.add('modern');
+  const older = LEGACY_REVISIONS.filter((revision) => versions.includes(revision));
+  if (older.length > 0) eras.add('legacy');
   if (eras.size === 0) return undefined;
   return {
     reachable: true,
     eras,
-    revisions: versions.includes(STATELESS_REVISION) ? [STATELESS_REVISION, ...older] : older,
+    revisions: versions.includes(MODERN_REVISION) ? [MODERN_REVISION, ...older] : older,
     // A server that refuses this revision lists its revisions, but no capabilities.
     capabilities: answer.result && readCapabilities(answer.result, last),
     message: '',
@@ -165,14 +165,14 @@ function supportedVersions(answer: Answer): string[] | undefined {
 
 /** Returns the initialize params of the gateway itself. */
 export function ownInitialize(version: string): string {
-  return `{"protocolVersion":"${LATEST_SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"vmcp","version":"${version}"}}`;
+  return `{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":{},"clientInfo":{"name":"vmcp","version":"${version}"}}`;
 }
 
 async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   const { identity, version } = settings;
   const answer = await tryAsk(backend, {
     ...settings,
-    era: 'session',
+    era: 'legacy',
     method: 'initialize',
     paramsText: ownInitialize(version),
     headers: [],
@@ -187,7 +187,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
   endSession(backend, identity, { sessionId: answer.sessionId, revision: revisionOf(answer.result) });
   return {
     reachable: true,
-    eras: new Set<Era>(['session']),
+    eras: new Set<Era>(['legacy']),
     revisions: [revisionOf(answer.result)],
     capabilities: readCapabilities(answer.result, last),
     message: '',
@@ -197,7 +197,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
 /** Returns the revision in a backend's initialize result. */
 export function revisionOf(result: JsonObject): string {
   const revision = result.protocolVersion;
-  return typeof revision === 'string' && SESSION_REVISIONS.includes(revision) ? revision : LATEST_SESSION_REVISION;
+  return typeof revision === 'string' && LEGACY_REVISIONS.includes(revision) ? revision : LATEST_LEGACY_REVISION;
 }
 
 /** Tells a backend that its session, if any, is over. Ignores the answer. */
@@ -210,7 +210,7 @@ export function endSession(
   const ignore = () => undefined;
   backend.send({
     identity,
-    era: 'session',
+    era: 'legacy',
     method: 'DELETE',
     idText: undefined,
     verb: 'DELETE',

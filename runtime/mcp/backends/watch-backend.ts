@@ -1,6 +1,6 @@
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
-import { LATEST_SESSION_REVISION, STATELESS_REVISION } from '../era.ts';
+import { LATEST_LEGACY_REVISION, MODERN_REVISION } from '../era.ts';
 import type { BackendHealth, BackendPhase } from './health.ts';
 import { probe, type Finding, type ProbeSettings } from './probe.ts';
 
@@ -158,7 +158,7 @@ class Watch implements BackendWatch {
  */
 function describeEras({ eras, revisions }: BackendHealth): string {
   if (eras?.size !== 1) return '';
-  const unseen = eras.has('session') ? STATELESS_REVISION : `${LATEST_SESSION_REVISION} and before`;
+  const unseen = eras.has('legacy') ? MODERN_REVISION : `${LATEST_LEGACY_REVISION} and before`;
   return `speaks ${revisions.join(', ')} only; clients of ${unseen} do not see it`;
 }
 

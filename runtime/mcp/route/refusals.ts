@@ -22,7 +22,7 @@ const nouns: Record<ListKind, string> = {
  */
 export function unknownName(kind: ListKind, era: Era, name: string): RequestError {
   const isResource = kind === 'resources' || kind === 'templates';
-  const code = isResource && era === 'session' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
+  const code = isResource && era === 'legacy' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
   return new RequestError({
     status: 200,
     code: 'unknown_name',
@@ -62,7 +62,7 @@ export function invalidParams(text: string, status = 200): RequestError {
 
 export function methodNotFound(era: Era): RequestError {
   return new RequestError({
-    status: era === 'stateless' ? 404 : 200,
+    status: era === 'modern' ? 404 : 200,
     code: 'method_not_found',
     text: 'Method not found',
     rpc: { code: METHOD_NOT_FOUND },

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { opensUrls, renderElicitation, renderLoginText, type LoginRequest } from './render-login.ts';
 
 const asked = (changes: Partial<LoginRequest> = {}): LoginRequest => ({
-  era: 'session',
+  era: 'legacy',
   revision: '2025-11-25',
   capabilities: '{"elicitation":{"form":{},"url":{}}}',
   method: 'tools/call',
@@ -10,7 +10,7 @@ const asked = (changes: Partial<LoginRequest> = {}): LoginRequest => ({
   params: undefined,
   ...changes,
 });
-const stateless = { era: 'stateless', revision: '2026-07-28' } as const;
+const modern = { era: 'modern', revision: '2026-07-28' } as const;
 
 describe('opensUrls', () => {
   it.each([
@@ -20,9 +20,9 @@ describe('opensUrls', () => {
     ['not where it says nothing', { capabilities: '{}' }, false],
     ['not where what it says is nothing', { capabilities: '{"elicitation":{"url":true}}' }, false],
     ['not in a revision from before', { revision: '2025-06-18' }, false],
-    ['in revision 2026-07-28 for calls', stateless, true],
-    ['in revision 2026-07-28 for resources', { ...stateless, method: 'resources/read' }, true],
-    ['in revision 2026-07-28 for nothing that may not ask', { ...stateless, method: 'completion/complete' }, false],
+    ['in revision 2026-07-28 for calls', modern, true],
+    ['in revision 2026-07-28 for resources', { ...modern, method: 'resources/read' }, true],
+    ['in revision 2026-07-28 for nothing that may not ask', { ...modern, method: 'completion/complete' }, false],
   ])('checks the client’s capability: %s', (_case, changes, expected) => {
     expect(opensUrls(asked(changes))).toBe(expected);
   });
@@ -38,7 +38,7 @@ describe('renderElicitation', () => {
 
   it('returns a state only if the client sent one', () => {
     const result = (params: LoginRequest['params']) =>
-      (JSON.parse(renderElicitation(asked({ ...stateless, params }), place)) as { result: object }).result;
+      (JSON.parse(renderElicitation(asked({ ...modern, params }), place)) as { result: object }).result;
     expect(result({ requestState: 's' })).toHaveProperty('requestState', 's');
     expect(result({ requestState: 1 })).not.toHaveProperty('requestState');
     expect(result(undefined)).not.toHaveProperty('requestState');

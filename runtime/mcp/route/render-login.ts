@@ -30,7 +30,7 @@ const MAY_ASK = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
 /** Returns whether the client opens URLs for its user. */
 export function opensUrls({ era, revision, capabilities, method }: LoginRequest): boolean {
-  if (era === 'session' ? revision < URL_MODE_SINCE : !MAY_ASK.has(method)) return false;
+  if (era === 'legacy' ? revision < URL_MODE_SINCE : !MAY_ASK.has(method)) return false;
   const declared = JSON.parse(capabilities) as JsonObject;
   return isJsonObject(declared.elicitation) && isJsonObject(declared.elicitation.url);
 }
@@ -42,7 +42,7 @@ export function opensUrls({ era, revision, capabilities, method }: LoginRequest)
 export function renderElicitation({ era, idText, params }: LoginRequest, place: LoginPlace): string {
   const { provider, url, elicitationId } = place;
   const message = `This needs your login at ${provider}.`;
-  if (era === 'session') {
+  if (era === 'legacy') {
     const elicitation = { mode: 'url', elicitationId, url, message };
     const error = { code: URL_ELICITATION_REQUIRED, message, data: { elicitations: [elicitation] } };
     return respond(idText, 'error', error);
@@ -85,7 +85,7 @@ export function renderToolText({ era, idText }: LoginRequest, text: string): str
 
 function toolResult(era: Era, text: string, isError: boolean): JsonObject {
   const result = { content: [{ type: 'text', text }], isError };
-  return era === 'stateless' ? { resultType: 'complete', ...result } : result;
+  return era === 'modern' ? { resultType: 'complete', ...result } : result;
 }
 
 function respond(idText: string, member: 'result' | 'error', value: JsonObject): string {

@@ -1,8 +1,8 @@
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { noteForeignProgress, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { LONGEST_KEPT, sentCalls } from '../sessions/in-flight.ts';
-import type { EventSource } from './relayed-event.ts';
-import type { SessionRequest } from './session-request.ts';
+import type { EventSource } from '../legacy/relayed-event.ts';
+import type { LegacyRequest } from '../legacy/legacy-request.ts';
 
 type Source = Pick<EventSource, 'backend' | 'call' | 'rooms' | 'session'>;
 
@@ -22,7 +22,7 @@ function isTokenOf(token: string, { backend, call, session }: Source): boolean {
 }
 
 /** Publishes a request's progress token. The session's own stream may be at another replica, which checks tokens. */
-export function tellProgressToken({ session, message, body, rooms }: SessionRequest, backend: string): void {
+export function tellProgressToken({ session, message, body, rooms }: LegacyRequest, backend: string): void {
   const progressToken = progressTokenOf(message, body);
   if (progressToken === undefined || progressToken.length > LONGEST_KEPT) return;
   rooms.sessions.tellOfCall(session, { type: 'sent', id: message.idText, backend, progressToken });

@@ -26,7 +26,7 @@ export function opensAtUse({ config }: Backend): boolean {
 
 /** Returns the backend session if it is open. Otherwise opens it in the background, unless that starts a process. */
 export function openSoon(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | undefined {
-  if (!backend.sessions || !serves(backend.health, 'session')) return undefined;
+  if (!backend.sessions || !serves(backend.health, 'legacy')) return undefined;
   if (opensAtUse(backend)) return legOf(session, backend.name);
   const leg = ensureLeg(session, backend, identity, rooms);
   if (!(leg instanceof Promise)) return leg;
@@ -84,7 +84,7 @@ async function initializeLeg(session: Session, backend: Backend, identity: Ident
   const { paramsText } = session.profile;
   for (let tries = 1; ; tries += 1) {
     const address = await backend.pickAddress?.();
-    const question = { identity, era: 'session', method: 'initialize', paramsText, deadline } as const;
+    const question = { identity, era: 'legacy', method: 'initialize', paramsText, deadline } as const;
     try {
       return { address, answer: await ask(backend, { ...question, headers: [], address }) };
     } catch (error) {
@@ -190,7 +190,7 @@ export function notify(
     };
     backend.send({
       identity,
-      era: 'session',
+      era: 'legacy',
       method: 'notification',
       idText: undefined,
       verb: 'POST',
@@ -235,7 +235,7 @@ export async function notifyRequest(
     const sink: AnswerSink = { json: done, accepted: done, open: ignore, event: ignore, close: done, fail: done };
     const { address } = leg;
     const headers = legHeaders(leg);
-    backend.send({ ...request, headers, address, era: 'session', verb: 'POST', idempotent: true, sink });
+    backend.send({ ...request, headers, address, era: 'legacy', verb: 'POST', idempotent: true, sink });
   });
 }
 

@@ -10,8 +10,8 @@ import { mentionsTasks, withoutTasks } from '#runtime/mcp/envelope/strip-tasks';
 import type { Identity } from '#runtime/incoming/identity';
 import { decodeRequest, type DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { invalidRequest } from '#runtime/mcp/route/refusals';
-import { openStream } from '#runtime/mcp/session-era/open-stream';
-import { serveSession } from '#runtime/mcp/session-era/serve-session';
+import { openStream } from '#runtime/mcp/legacy/open-stream';
+import { serveLegacy } from '#runtime/mcp/legacy/serve-legacy';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import { countedFor } from '#runtime/mcp/sessions/session-limits';
 import { noteAnswer, noteMessage } from '#runtime/note-trail';
@@ -80,7 +80,7 @@ export class SseEndpoint {
         body = withoutTasks(message, body);
         message = decodeRequest(body);
       }
-      noteMessage(trail, message, 'session');
+      noteMessage(trail, message, 'legacy');
       rooms.begin(trail, message);
       // Other messages may have been accepted while this one was read.
       if (client.isBusy()) throw tooMany();
@@ -127,7 +127,7 @@ async function serveOn(
 ): Promise<void> {
   const answer = client.answerTo(req, message.kind === 'request' ? message.idText : undefined);
   try {
-    await serveSession(answer, body, message, identity, rooms, trail);
+    await serveLegacy(answer, body, message, identity, rooms, trail);
     if (message.kind === 'notification' && message.method === 'notifications/initialized')
       await listen(client, req, rooms);
   } catch (error) {

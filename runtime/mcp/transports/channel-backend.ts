@@ -108,7 +108,7 @@ export class ChannelBackend<Config extends BackendConfig>
       return;
     }
     // Revision 2026-07-28 is served through a bridge in front of the server.
-    if (call.era !== 'session') {
+    if (call.era !== 'legacy') {
       exchange.fail(callFailure(this.name, 'protocol', false));
       return;
     }

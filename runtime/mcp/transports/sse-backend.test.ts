@@ -72,7 +72,7 @@ async function start(
 function request(backend: SseBackend, method: string, params: object, session?: string): Promise<Answer> {
   const headers = session === undefined ? [] : ['mcp-session-id', session];
   const paramsText = JSON.stringify(params);
-  return ask(backend, { identity, era: 'session', method, paramsText, headers, deadline: 1_000 });
+  return ask(backend, { identity, era: 'legacy', method, paramsText, headers, deadline: 1_000 });
 }
 const initialize = (backend: SseBackend) => request(backend, 'initialize', { protocolVersion: '2025-11-25' });
 const call = (backend: SseBackend, name: string, { sessionId }: Answer) =>
@@ -110,7 +110,7 @@ describe('a backend with streams', () => {
     const headers = ['mcp-session-id', first.sessionId!];
     const end = {
       identity,
-      era: 'session',
+      era: 'legacy',
       method: 'DELETE',
       verb: 'DELETE',
       idText: undefined,

@@ -178,7 +178,7 @@ export class SseChannel implements Channel {
       if (this.#isOver || sink.isWanted?.() === false) return;
       http.send({
         identity,
-        era: 'session',
+        era: 'legacy',
         method,
         // The answer comes on the stream, so the body of the response does not count.
         idText: undefined,

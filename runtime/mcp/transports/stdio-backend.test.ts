@@ -45,7 +45,7 @@ function send(backend: StdioBackend, body: object | string | undefined, options:
     let flow: Flow | undefined;
     const running = backend.send({
       identity,
-      era: 'session',
+      era: 'legacy',
       method: method ?? 'notification',
       idText: method !== undefined && id !== undefined ? JSON.stringify(id) : undefined,
       verb: options.verb ?? 'POST',

@@ -1,22 +1,22 @@
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { KindCatalogue } from '../aggregate/catalogue.ts';
-import { statelessHeaders } from '../backends/probe.ts';
+import { modernHeaders } from '../backends/probe.ts';
 import type { Framing, Handler } from '../framing.ts';
 import { answerConnect, withoutOwnResponses } from './answer-login.ts';
 import { discover } from './discover.ts';
 import { encodeHeaderValue } from './header-value.ts';
 import { listen } from './listen.ts';
 import { relayCall } from './relay-call.ts';
-import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
+import { modernAsker, type ModernRequest } from './modern-request.ts';
 
 /** Revision 2026-07-28. */
-export const statelessFraming: Framing<StatelessRequest> = {
-  era: 'stateless',
-  handlers: new Map<string, Handler<StatelessRequest>>([
+export const modernFraming: Framing<ModernRequest> = {
+  era: 'modern',
+  handlers: new Map<string, Handler<ModernRequest>>([
     ['server/discover', discover],
     ['subscriptions/listen', listen],
   ]),
-  asker: statelessAsker,
+  asker: modernAsker,
   catalogue: ({ rooms }, asker) => rooms.catalogues.of(asker),
   renderList: (request, list, entries) =>
     `"resultType":"complete",${entries},"ttlMs":${list.ttlMs},"cacheScope":"${isShared(request, list) ? 'public' : 'private'}"`,
@@ -27,7 +27,7 @@ export const statelessFraming: Framing<StatelessRequest> = {
 };
 
 /** Returns whether caches may share a list. A list that depends on policies or credentials of a caller is private. */
-function isShared({ rooms }: StatelessRequest, list: KindCatalogue): boolean {
+function isShared({ rooms }: ModernRequest, list: KindCatalogue): boolean {
   return (
     list.isPublic &&
     rooms.config.authz === undefined &&
@@ -36,8 +36,8 @@ function isShared({ rooms }: StatelessRequest, list: KindCatalogue): boolean {
 }
 
 /** Returns headers that repeat the body with the backend's own name, and the client's Mcp-Param headers. */
-function headersFor({ message, trail, rooms }: StatelessRequest, name: string | undefined): string[] {
-  const headers = statelessHeaders(message.method);
+function headersFor({ message, trail, rooms }: ModernRequest, name: string | undefined): string[] {
+  const headers = modernHeaders(message.method);
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
   for (const [header, value] of Object.entries(trail.req.headers)) {
     if (header.startsWith('mcp-param-') && typeof value === 'string') headers.push(header, value);

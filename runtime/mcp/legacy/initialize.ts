@@ -7,7 +7,7 @@ import { callFailure } from '../backends/failures.ts';
 import { isAway } from '../backends/health.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
-import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
+import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { ASSUMED, mergeCapabilities } from '../sessions/capabilities.ts';
 import { instructionsOf, mergeInstructions } from '../sessions/instructions.ts';
@@ -42,7 +42,7 @@ export async function initialize(
     throw error;
   }
   trail.session = session.logId;
-  const known = rooms.backends.all.filter(({ health }) => health.eras?.has('session') ?? true);
+  const known = rooms.backends.all.filter(({ health }) => health.eras?.has('legacy') ?? true);
   const result = {
     protocolVersion: profile.revision,
     // A backend that has not answered yet is assumed to have all capabilities, since the client cannot be told later.
@@ -65,8 +65,8 @@ function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
   // The session keeps the params for its lifetime.
   if (span.end - span.start > MAX_PARAMS_BYTES) throw invalidParams('the params of initialize are too large');
   const info = isJsonObject(clientInfo) ? clientInfo : {};
-  const isKnown = SESSION_REVISIONS.includes(protocolVersion);
-  const revision = isKnown ? protocolVersion : LATEST_SESSION_REVISION;
+  const isKnown = LEGACY_REVISIONS.includes(protocolVersion);
+  const revision = isKnown ? protocolVersion : LATEST_LEGACY_REVISION;
   return {
     paramsText: paramsFor(revision, body, message).subarray(span.start).toString('utf8'),
     capabilities: JSON.stringify(capabilities),
@@ -86,6 +86,6 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
 /** Rejects the session if the configuration demands complete lists. @throws RequestError while a backend is down or has never answered */
 function checkWhole({ config, backends }: Rooms): void {
   if (config.operational.failure_handling.partial_failure_mode !== 'fail') return;
-  const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'session'));
+  const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'legacy'));
   if (away) throw callFailure(away.name, 'unavailable', false).error;
 }

@@ -1,7 +1,7 @@
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { subscriptionField } from '../sessions/session-record.ts';
-import type { SessionRequest } from './session-request.ts';
+import type { LegacyRequest } from './legacy-request.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
 /** Maximum characters of all URIs of one session, which may live long. */
@@ -9,7 +9,7 @@ const MAX_SUBSCRIBED = 131_072;
 
 /** Records the start or end of a subscription, to renew it at a backend that loses the session. @throws RequestError */
 export async function rememberSubscription(
-  { session, message, rooms }: SessionRequest,
+  { session, message, rooms }: LegacyRequest,
   { backend, originalName: uri }: PreparedCall,
 ): Promise<void> {
   if (uri === undefined) return;

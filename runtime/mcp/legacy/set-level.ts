@@ -3,7 +3,7 @@ import { invalidParams } from '../route/refusals.ts';
 import { withinLimitsOfAll } from '../route/within-limits.ts';
 import { ensureLeg, notifyRequest, toldSoon } from '../sessions/open-leg.ts';
 import { levelField } from '../sessions/session-record.ts';
-import type { SessionRequest } from './session-request.ts';
+import type { LegacyRequest } from './legacy-request.ts';
 
 /** RFC 5424 §6.2.1, as MCP spells them. */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
@@ -12,7 +12,7 @@ const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
  * Sets the log level at every backend that supports logging. Backend sessions that open later receive the level then.
  * @throws RequestError
  */
-export async function setLevel(request: SessionRequest, answer: () => void): Promise<void> {
+export async function setLevel(request: LegacyRequest, answer: () => void): Promise<void> {
   const { session, rooms, message } = request;
   const level = message.params?.level;
   if (typeof level !== 'string' || !LEVELS.includes(level))
@@ -29,7 +29,7 @@ export async function setLevel(request: SessionRequest, answer: () => void): Pro
   });
 }
 
-async function tellLevel(backend: Backend, request: SessionRequest): Promise<void> {
+async function tellLevel(backend: Backend, request: LegacyRequest): Promise<void> {
   const { session, identity, rooms, message, body } = request;
   const leg = await ensureLeg(session, backend, identity, rooms);
   const deadline = rooms.config.limits.list_deadline;

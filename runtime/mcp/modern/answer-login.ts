@@ -4,7 +4,7 @@ import { noteAnswer } from '#runtime/note-trail';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import type { Edit } from '../envelope/splice.ts';
-import { STATELESS_REVISION } from '../era.ts';
+import { MODERN_REVISION } from '../era.ts';
 import { answerConnect as answerConnectTool, SILENT } from '../route/answer-connect.ts';
 import {
   elicitationKey,
@@ -16,7 +16,7 @@ import {
   type LoginRequest,
 } from '../route/render-login.ts';
 import type { Target } from '../route/resolve-target.ts';
-import type { StatelessRequest } from './stateless-request.ts';
+import type { ModernRequest } from './modern-request.ts';
 
 const NONE: readonly Edit[] = [];
 /** Milliseconds. Clients wait much longer for an answer. */
@@ -41,7 +41,7 @@ export function withoutOwnResponses({ params, spans }: DecodedRequest): readonly
 
 /** Waits for a login whose link the user has opened. Returns false if the link was not opened or the wait is too long for the client. */
 export async function awaitLogin(
-  { message, identity, res }: StatelessRequest,
+  { message, identity, res }: ModernRequest,
   login: ProviderLogin,
   { longest, every } = WAIT,
 ): Promise<boolean> {
@@ -58,7 +58,7 @@ export async function awaitLogin(
  * Answers a request whose backend needs a login of the caller first. Sends the link in the form that the client supports.
  * @throws RequestError if there is no link
  */
-export async function answerLogin(request: StatelessRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
+export async function answerLogin(request: ModernRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
   const { res, message, identity, trail } = request;
   const { provider } = login;
   if (message.method === SILENT) throw error;
@@ -83,7 +83,7 @@ export async function answerLogin(request: StatelessRequest, login: ProviderLogi
  * Answers the request of a login; see `answerConnect` of both revisions. The client's retry may wait for the login. @throws
  * RequestError
  */
-export function answerConnect(request: StatelessRequest, target: Target): Promise<boolean> {
+export function answerConnect(request: ModernRequest, target: Target): Promise<boolean> {
   return answerConnectTool(target, {
     request,
     asked: loginRequest(request),
@@ -92,8 +92,8 @@ export function answerConnect(request: StatelessRequest, target: Target): Promis
   });
 }
 
-function loginRequest({ message, meta }: StatelessRequest): LoginRequest {
+function loginRequest({ message, meta }: ModernRequest): LoginRequest {
   const { method, idText, params } = message;
   const { capabilities } = meta;
-  return { era: 'stateless', revision: STATELESS_REVISION, capabilities, method, idText, params };
+  return { era: 'modern', revision: MODERN_REVISION, capabilities, method, idText, params };
 }

@@ -92,7 +92,7 @@ function resumeCall(
     enterCall(session, position.stream, call);
     const running = backend.send({
       identity,
-      era: 'session',
+      era: 'legacy',
       method: 'GET',
       idText: undefined,
       resumes: position.stream,

@@ -6,11 +6,11 @@ import type { Backend, Flow, RunningCall, StreamEvent } from '../backends/backen
 import { serves } from '../backends/health.ts';
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
-import { statelessHeaders } from '../backends/probe.ts';
+import { modernHeaders } from '../backends/probe.ts';
 import { countedFor } from '../sessions/session-limits.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
 import { assignUris, FLAGS, readFilter, type Filter } from './subscription-filter.ts';
-import type { StatelessRequest } from './stateless-request.ts';
+import type { ModernRequest } from './modern-request.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
@@ -23,7 +23,7 @@ const RETRY = 2_000;
 const SOON = 250;
 
 /** Answers subscriptions/listen: one stream, which merges the streams of all backends and the gateway's own announcements. */
-export async function listen(request: StatelessRequest): Promise<void> {
+export async function listen(request: ModernRequest): Promise<void> {
   const filter = readFilter(request);
   // The client may have left during authentication. Its response then emits no further close event.
   if (hasLeft(request)) return;
@@ -35,7 +35,7 @@ export async function listen(request: StatelessRequest): Promise<void> {
   await new Promise<void>((resolve) => new Subscription(request, filter, byBackend, resolve).start());
 }
 
-function hasLeft({ res }: StatelessRequest): boolean {
+function hasLeft({ res }: ModernRequest): boolean {
   return res.destroyed;
 }
 
@@ -46,7 +46,7 @@ interface Connection {
 }
 
 class Subscription {
-  readonly #request: StatelessRequest;
+  readonly #request: ModernRequest;
   readonly #filter: Filter;
   readonly #resolve: () => void;
   readonly #client: ClientStream;
@@ -63,7 +63,7 @@ class Subscription {
   #unsubscribe: (() => void) | undefined;
 
   constructor(
-    request: StatelessRequest,
+    request: ModernRequest,
     filter: Filter,
     byBackend: ReadonlyMap<string, readonly string[]>,
     resolve: () => void,
@@ -85,7 +85,7 @@ class Subscription {
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),
     });
-    const backends = rooms.backends.all.filter(({ health }) => serves(health, 'stateless'));
+    const backends = rooms.backends.all.filter(({ health }) => serves(health, 'modern'));
     for (const backend of backends) {
       this.#waiting.add(backend.name);
       this.#connect(backend);
@@ -108,7 +108,7 @@ class Subscription {
     const { backends } = this.#request.rooms.latest();
     for (const name of this.#running.keys()) if (!backends.get(name)) this.#drop(name);
     for (const backend of backends.all) {
-      if (this.#running.get(backend.name)?.backend === backend || !serves(backend.health, 'stateless')) continue;
+      if (this.#running.get(backend.name)?.backend === backend || !serves(backend.health, 'modern')) continue;
       this.#drop(backend.name);
       this.#connect(backend);
     }
@@ -143,12 +143,12 @@ class Subscription {
     this.#running.set(backend.name, connection);
     connection.call = backend.send({
       identity,
-      era: 'stateless',
+      era: 'modern',
       method: message.method,
       idText: message.idText,
       verb: 'POST',
       body: Buffer.from(body),
-      headers: statelessHeaders(message.method),
+      headers: modernHeaders(message.method),
       deadline: 0,
       idempotent: true,
       sink: {

@@ -4,13 +4,13 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { DecodedMessage, DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
-import { SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
+import { LEGACY_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { endLegs } from '../sessions/end-legs.ts';
 import type { Session } from '../sessions/session.ts';
 import { handleNotification, handleResponse } from './handle-notification.ts';
 import { serveRequest } from '../serve-call.ts';
-import { sessionFraming } from './framing.ts';
+import { legacyFraming } from './framing.ts';
 import { initialize } from './initialize.ts';
 import { openStream } from './open-stream.ts';
 
@@ -18,7 +18,7 @@ import { openStream } from './open-stream.ts';
  * Serves a POST of a revision with sessions. Returns no promise of its own, as most requests need none before the call. @throws
  * RequestError
  */
-export function serveSession(
+export function serveLegacy(
   res: ServerResponse,
   body: Buffer,
   message: DecodedMessage,
@@ -30,7 +30,7 @@ export function serveSession(
     return initialize(res, body, message, identity, rooms, trail);
   const serveIn = (session: Session): void | Promise<void> => {
     if (message.kind === 'request')
-      return serveRequest({ res, body, message, session, identity, rooms, trail }, sessionFraming);
+      return serveRequest({ res, body, message, session, identity, rooms, trail }, legacyFraming);
     return takeMessage(res, body, message, session, identity, rooms, trail);
   };
   const found = findSession(identity, rooms, trail);
@@ -56,7 +56,7 @@ async function takeMessage(
 /** Serves a GET: the client's stream. @throws RequestError */
 export async function serveGet(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
   const { headers } = trail.req;
-  if (headers['mcp-protocol-version'] === STATELESS_REVISION) throw noStreams();
+  if (headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
   if (!(headers.accept ?? '').includes('text/event-stream')) {
     throw invalidRequest(406, 'not_acceptable', 'The Accept header must list text/event-stream');
   }
@@ -68,7 +68,7 @@ export async function serveGet(res: ServerResponse, identity: Identity, rooms: R
 
 /** Serves a DELETE: the client ends its session. @throws RequestError */
 export async function serveDelete(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
-  if (trail.req.headers['mcp-protocol-version'] === STATELESS_REVISION) throw noStreams();
+  if (trail.req.headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
   trail.method = 'DELETE';
   const session = await findSession(identity, rooms, trail);
   await rooms.sessions.end(session);
@@ -94,7 +94,7 @@ function findSession(identity: Identity, rooms: Rooms, trail: Trail, isUse = tru
   if (typeof id !== 'string')
     throw invalidRequest(400, 'session_missing', 'The Mcp-Session-Id header is missing: initialize first');
   const revision = headers['mcp-protocol-version'];
-  if (revision !== undefined && !SESSION_REVISIONS.includes(String(revision))) {
+  if (revision !== undefined && !LEGACY_REVISIONS.includes(String(revision))) {
     throw invalidRequest(
       400,
       'unsupported_version',

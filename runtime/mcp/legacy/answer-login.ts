@@ -7,7 +7,7 @@ import { answerConnect as answerConnectTool, SILENT } from '../route/answer-conn
 import { loginTexts, opensUrls, renderElicitation, renderLoginText, type LoginRequest } from '../route/render-login.ts';
 import type { Target } from '../route/resolve-target.ts';
 import { loginField } from '../sessions/session-record.ts';
-import type { SessionRequest } from './session-request.ts';
+import type { LegacyRequest } from './legacy-request.ts';
 
 const MAX_ELICITATIONS = 20;
 
@@ -15,7 +15,7 @@ const MAX_ELICITATIONS = 20;
  * Answers a request whose backend needs a login of the caller first. Sends the link in the form that the client supports.
  * @throws RequestError if there is no link
  */
-export async function answerLogin(request: SessionRequest, { credential }: Backend, error: LoginNeeded): Promise<void> {
+export async function answerLogin(request: LegacyRequest, { credential }: Backend, error: LoginNeeded): Promise<void> {
   const { res, message, identity, trail } = request;
   const { login } = credential;
   if (!login || message.method === SILENT) throw error;
@@ -30,7 +30,7 @@ export async function answerLogin(request: SessionRequest, { credential }: Backe
 }
 
 /** Answers the request of a login; see `answerConnect` of both revisions. @throws RequestError */
-export function answerConnect(request: SessionRequest, target: Target): Promise<boolean> {
+export function answerConnect(request: LegacyRequest, target: Target): Promise<boolean> {
   return answerConnectTool(target, {
     request,
     asked: loginRequest(request),
@@ -39,20 +39,20 @@ export function answerConnect(request: SessionRequest, target: Target): Promise<
   });
 }
 
-function loginRequest({ message, session }: SessionRequest): LoginRequest {
+function loginRequest({ message, session }: LegacyRequest): LoginRequest {
   const { revision, capabilities } = session.profile;
   const { method, idText, params } = message;
-  return { era: 'session', revision, capabilities, method, idText, params };
+  return { era: 'legacy', revision, capabilities, method, idText, params };
 }
 
-async function elicit(request: SessionRequest, asked: LoginRequest, provider: string, url: string): Promise<string> {
+async function elicit(request: LegacyRequest, asked: LoginRequest, provider: string, url: string): Promise<string> {
   const elicitationId = randomUUID();
   await rememberElicitation(request, elicitationId, provider);
   return renderElicitation(asked, { provider, url, elicitationId });
 }
 
 /** Records the elicitation, so that the client is told when the login is complete. */
-async function rememberElicitation({ session, rooms }: SessionRequest, id: string, provider: string): Promise<void> {
+async function rememberElicitation({ session, rooms }: LegacyRequest, id: string, provider: string): Promise<void> {
   const asked = (session.elicitations ??= new Map<string, string>());
   const [oldest] = asked.keys();
   if (oldest !== undefined && asked.size >= MAX_ELICITATIONS) {

@@ -10,13 +10,13 @@ import { dropLeg, ensureLeg, legHeaders, opensAtUse } from '../sessions/open-leg
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
 /** A request of a client session. */
-export interface SessionRequest extends ClientRequest {
+export interface LegacyRequest extends ClientRequest {
   readonly session: Session;
 }
 
 /** Fetches lists in the client's own backend sessions, as a stateful backend may list other items to other sessions. */
 class SessionAsker implements Asker {
-  readonly era = 'session';
+  readonly era = 'legacy';
   readonly identity: Identity;
   readonly #session: Session;
   readonly #rooms: Rooms;
@@ -52,7 +52,7 @@ class SessionAsker implements Asker {
   #askOn(leg: Leg, backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
     return ask(backend, {
       identity: this.identity,
-      era: 'session',
+      era: 'legacy',
       method: LIST_SPECS[kind].method,
       paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
       headers: legHeaders(leg),

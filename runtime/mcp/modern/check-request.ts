@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 import { META_VERSION } from '../classify-era.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
-import { ALL_REVISIONS, STATELESS_REVISION } from '../era.ts';
+import { ALL_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { decodeHeaderValue } from './header-value.ts';
 
@@ -34,7 +34,7 @@ function mismatch(text: string): RequestError {
 
 /** Verifies that the requested revision is supported. @throws RequestError 400 -32022 */
 function checkVersion(requested: string): void {
-  if (requested === STATELESS_REVISION) return;
+  if (requested === MODERN_REVISION) return;
   throw new RequestError({
     status: 400,
     code: 'unsupported_version',

@@ -11,15 +11,15 @@ import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.t
 import type { TraceStep } from '#runtime/trail';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
-import type { StatelessRequest } from './stateless-request.ts';
+import type { ModernRequest } from './modern-request.ts';
 
 /** Sends a request to one backend, and streams its answer to the client. `headers`: a flat list. Settles when the answer is sent. */
-export function relayCall(request: StatelessRequest, call: PreparedCall, headers: string[]): Promise<void> {
-  return new Promise((resolve, reject) => new StatelessRelay(request, call, headers, resolve, reject).start());
+export function relayCall(request: ModernRequest, call: PreparedCall, headers: string[]): Promise<void> {
+  return new Promise((resolve, reject) => new ModernRelay(request, call, headers, resolve, reject).start());
 }
 
-class StatelessRelay implements AnswerSink {
-  readonly #request: StatelessRequest;
+class ModernRelay implements AnswerSink {
+  readonly #request: ModernRequest;
   readonly #call: PreparedCall;
   readonly #headers: string[];
   readonly #answer: ClientAnswer;
@@ -31,7 +31,7 @@ class StatelessRelay implements AnswerSink {
   #step: TraceStep | undefined;
 
   constructor(
-    request: StatelessRequest,
+    request: ModernRequest,
     call: PreparedCall,
     headers: string[],
     resolve: () => void,
@@ -62,7 +62,7 @@ class StatelessRelay implements AnswerSink {
     const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
-      era: 'stateless',
+      era: 'modern',
       method: message.method,
       idText: message.idText,
       verb: 'POST',

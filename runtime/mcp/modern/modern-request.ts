@@ -1,13 +1,13 @@
 import type { Asker } from '../aggregate/asker.ts';
 import { LIST_SPECS } from '../aggregate/list-kinds.ts';
 import { ask } from '../backends/ask.ts';
-import { statelessHeaders } from '../backends/probe.ts';
-import { STATELESS_REVISION } from '../era.ts';
+import { modernHeaders } from '../backends/probe.ts';
+import { MODERN_REVISION } from '../era.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { RequestMeta } from './check-request.ts';
 
 /** A request of revision 2026-07-28. */
-export interface StatelessRequest extends ClientRequest {
+export interface ModernRequest extends ClientRequest {
   readonly meta: RequestMeta;
 }
 
@@ -18,12 +18,12 @@ export interface StatelessRequest extends ClientRequest {
  */
 function metaText({ capabilities, clientInfo }: RequestMeta): string {
   const info = clientInfo === undefined ? '' : `"io.modelcontextprotocol/clientInfo":${clientInfo},`;
-  return `{"io.modelcontextprotocol/protocolVersion":"${STATELESS_REVISION}",${info}"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
+  return `{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}",${info}"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
 }
 
-export function statelessAsker({ meta, identity, rooms }: StatelessRequest): Asker {
+export function modernAsker({ meta, identity, rooms }: ModernRequest): Asker {
   return {
-    era: 'stateless',
+    era: 'modern',
     identity,
     capabilities: meta.capabilities,
     ask(backend, kind, cursor) {
@@ -31,10 +31,10 @@ export function statelessAsker({ meta, identity, rooms }: StatelessRequest): Ask
       const at = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)},`;
       return ask(backend, {
         identity,
-        era: 'stateless',
+        era: 'modern',
         method,
         paramsText: `{${at}"_meta":${metaText(meta)}}`,
-        headers: statelessHeaders(method),
+        headers: modernHeaders(method),
         deadline: rooms.config.operational.timeouts.default,
       });
     },

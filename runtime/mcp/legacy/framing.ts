@@ -6,16 +6,16 @@ import { serveUri } from '../serve-call.ts';
 import { underWay } from '../sessions/session.ts';
 import { answerConnect } from './answer-login.ts';
 import { relayCall } from './relay-call.ts';
-import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
+import { sessionAsker, sessionCatalogue, type LegacyRequest } from './legacy-request.ts';
 import { setLevel } from './set-level.ts';
 import { rememberSubscription } from './subscriptions.ts';
 
 const NONE: readonly Edit[] = [];
 
 /** Revisions with sessions, 2024-11-05 to 2025-11-25. */
-export const sessionFraming: Framing<SessionRequest> = {
-  era: 'session',
-  handlers: new Map<string, Handler<SessionRequest>>([
+export const legacyFraming: Framing<LegacyRequest> = {
+  era: 'legacy',
+  handlers: new Map<string, Handler<LegacyRequest>>([
     ['ping', answerEmpty],
     ['resources/subscribe', (request) => serveUri(request, subscribing)],
     ['resources/unsubscribe', (request) => serveUri(request, subscribing)],
@@ -37,14 +37,14 @@ export const sessionFraming: Framing<SessionRequest> = {
 };
 
 /** Records a subscription in the session before the backend receives it. */
-const subscribing: Framing<SessionRequest> = {
-  ...sessionFraming,
+const subscribing: Framing<LegacyRequest> = {
+  ...legacyFraming,
   async relay(request, call) {
     await rememberSubscription(request, call);
-    await sessionFraming.relay(request, call);
+    await legacyFraming.relay(request, call);
   },
 };
 
-function answerEmpty({ res, message }: SessionRequest): void {
+function answerEmpty({ res, message }: LegacyRequest): void {
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{}}`);
 }

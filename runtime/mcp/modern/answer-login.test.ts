@@ -3,7 +3,7 @@ import type { ProviderLogin } from '#runtime/outgoing/credential';
 import { decodeRequest, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { awaitLogin, withoutOwnResponses } from './answer-login.ts';
-import type { StatelessRequest } from './stateless-request.ts';
+import type { ModernRequest } from './modern-request.ts';
 
 function decode(params: object): { body: Buffer; message: DecodedRequest } {
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
@@ -47,7 +47,7 @@ describe('awaitLogin', () => {
         return Promise.resolve(ready());
       },
     } as unknown as ProviderLogin;
-    const request = { message, identity: {}, res: { destroyed } } as unknown as StatelessRequest;
+    const request = { message, identity: {}, res: { destroyed } } as unknown as ModernRequest;
     return awaitLogin(request, login, { longest, every: 5 }).then((isDone) => ({ isDone, looks }));
   }
 

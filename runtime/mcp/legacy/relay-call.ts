@@ -16,21 +16,21 @@ import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/trail';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 import { tellGivenUp } from './cancel-call.ts';
-import { tellProgressToken } from './expected-progress.ts';
-import type { SessionRequest } from './session-request.ts';
+import { tellProgressToken } from '../session-era/expected-progress.ts';
+import type { LegacyRequest } from './legacy-request.ts';
 
 /**
  * Sends a client's request to one backend, and streams the answer to the client. `passthrough`: headers of the client to forward.
  * Settles when the answer is sent.
  */
-export function relayCall(request: SessionRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => new SessionRelay(request, call, passthrough, resolve, reject).start());
+export function relayCall(request: LegacyRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => new LegacyRelay(request, call, passthrough, resolve, reject).start());
 }
 
 type EventFields = Pick<StreamEvent, 'id' | 'retry'>;
 
-class SessionRelay implements AnswerSink, InFlightCall {
-  readonly #request: SessionRequest;
+class LegacyRelay implements AnswerSink, InFlightCall {
+  readonly #request: LegacyRequest;
   readonly #call: PreparedCall;
   readonly #passthrough: readonly string[];
   readonly #answer: ClientAnswer;
@@ -44,7 +44,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
   #step: TraceStep | undefined;
 
   constructor(
-    request: SessionRequest,
+    request: LegacyRequest,
     call: PreparedCall,
     passthrough: readonly string[],
     resolve: () => void,
@@ -202,7 +202,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
     const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
-      era: 'session',
+      era: 'legacy',
       method: message.method,
       idText: message.idText,
       verb: 'POST',

@@ -1,32 +1,32 @@
 import { RequestError } from '#runtime/errors';
 import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
-import { ALL_REVISIONS, SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
+import { ALL_REVISIONS, LEGACY_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { ASSUMED, mergeCapabilities } from '../sessions/capabilities.ts';
 import { instructionsOf, mergeInstructions } from '../sessions/instructions.ts';
-import type { StatelessRequest } from './stateless-request.ts';
+import type { ModernRequest } from './modern-request.ts';
 
 const METHOD_NOT_FOUND = -32601;
 const NOT_OFFERED =
   `server/discover is not offered, as some backends speak older revisions only: send initialize. ` +
-  `Other requests of ${STATELESS_REVISION} reach the backends that speak it.`;
+  `Other requests of ${MODERN_REVISION} reach the backends that speak it.`;
 
 /**
  * Answers server/discover. A client that supports both revisions picks the newer one if offered, and then cannot use backends
  * of older revisions only. While such a backend is reachable, the gateway answers like a server without the method.
  */
-export function discover({ res, message, rooms }: StatelessRequest): void {
+export function discover({ res, message, rooms }: ModernRequest): void {
   if (losesBackends(rooms)) {
     // Every client initializes on -32601 at HTTP 200. On -32022 @ai-sdk/mcp gives up, and some clients hang on HTTP 4xx.
     throw new RequestError({
       status: 200,
       code: 'method_not_found',
       text: NOT_OFFERED,
-      rpc: { code: METHOD_NOT_FOUND, data: { supported: SESSION_REVISIONS, requested: STATELESS_REVISION } },
+      rpc: { code: METHOD_NOT_FOUND, data: { supported: LEGACY_REVISIONS, requested: MODERN_REVISION } },
     });
   }
   // Includes backends that are down now: their last lists are used.
-  const serving = rooms.backends.all.filter(({ health }) => health.eras?.has('stateless') ?? true);
+  const serving = rooms.backends.all.filter(({ health }) => health.eras?.has('modern') ?? true);
   const result = {
     resultType: 'complete',
     supportedVersions: ALL_REVISIONS,
@@ -43,6 +43,6 @@ export function discover({ res, message, rooms }: StatelessRequest): void {
 
 function losesBackends({ backends }: Rooms): boolean {
   return backends.all.some(
-    ({ health }) => health.phase !== 'unavailable' && health.eras !== undefined && !health.eras.has('stateless'),
+    ({ health }) => health.phase !== 'unavailable' && health.eras !== undefined && !health.eras.has('modern'),
   );
 }

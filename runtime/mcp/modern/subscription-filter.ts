@@ -3,7 +3,7 @@ import { isJsonObject } from '../envelope/decode-request.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { resolveUri } from '../route/resolve-target.ts';
 import { TemplateSearch } from '../route/template-search.ts';
-import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
+import { modernAsker, type ModernRequest } from './modern-request.ts';
 
 const MAX_URIS = 1_000;
 /** Maximum bytes of the request, which is kept while its stream is open. */
@@ -24,7 +24,7 @@ export interface Filter {
 }
 
 /** Reads the filter of a subscriptions/listen request. @throws RequestError 400 */
-export function readFilter({ message, body }: Pick<StatelessRequest, 'message' | 'body'>): Filter {
+export function readFilter({ message, body }: Pick<ModernRequest, 'message' | 'body'>): Filter {
   if (body.length > MAX_BYTES) throw invalidParams(`subscriptions/listen has at most ${MAX_BYTES} bytes`, 400);
   const notifications = message.params?.notifications;
   if (!isJsonObject(notifications)) throw invalidParams('subscriptions/listen needs params.notifications', 400);
@@ -40,9 +40,9 @@ export function readFilter({ message, body }: Pick<StatelessRequest, 'message' |
  * Assigns each URI to its backend. Omits URIs that this caller may not see, at no cost: they may become visible with other policies.
  * Also omits the remaining URIs if the client leaves or the limit of examined templates is reached.
  */
-export async function assignUris(uris: readonly string[], request: StatelessRequest): Promise<Map<string, string[]>> {
+export async function assignUris(uris: readonly string[], request: ModernRequest): Promise<Map<string, string[]>> {
   const rooms = { ...request.rooms, rateLimits: undefined };
-  const asker = statelessAsker(request);
+  const asker = modernAsker(request);
   const assigned = new Map<string, string[]>();
   const search = new TemplateSearch(MOST_FOR_ALL);
   for (const uri of uris) {

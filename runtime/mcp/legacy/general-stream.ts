@@ -131,7 +131,7 @@ export class GeneralStream implements SessionStream {
     const resume = upstream.lastId === undefined ? [] : ['last-event-id', upstream.lastId];
     upstream.running = backend.send({
       identity: this.#identity,
-      era: 'session',
+      era: 'legacy',
       method: 'GET',
       idText: undefined,
       verb: 'GET',

@@ -3,14 +3,14 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { DecodedMessage } from '../envelope/decode-request.ts';
-import { STATELESS_REVISION } from '../era.ts';
+import { MODERN_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { checkRequest } from './check-request.ts';
 import { serveRequest } from '../serve-call.ts';
-import { statelessFraming } from './framing.ts';
+import { modernFraming } from './framing.ts';
 
 /** Serves a POST of revision 2026-07-28. @throws RequestError */
-export async function serveStateless(
+export async function serveModern(
   res: ServerResponse,
   body: Buffer,
   message: DecodedMessage,
@@ -18,7 +18,7 @@ export async function serveStateless(
   rooms: Rooms,
   trail: Trail,
 ): Promise<void> {
-  trail.revision = STATELESS_REVISION;
+  trail.revision = MODERN_REVISION;
   if (message.kind === 'response')
     throw invalidRequest(400, 'invalid_request', 'This revision has no responses from clients');
   if (message.kind === 'notification') {
@@ -30,5 +30,5 @@ export async function serveStateless(
   const meta = checkRequest(trail.req.headers, message, body);
   trail.clientName = meta.clientName;
   trail.clientVersion = meta.clientVersion;
-  await serveRequest({ res, body, message, meta, identity, rooms, trail }, statelessFraming);
+  await serveRequest({ res, body, message, meta, identity, rooms, trail }, modernFraming);
 }
