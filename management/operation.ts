@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { explainSome } from '#crds/parts/explain';
 import type { Expected } from './if-match.ts';
 import { Problem, type ProblemCode } from './problem.ts';
-import type { Rooms } from './rooms.ts';
+import type { Services } from './services.ts';
 
 /** Permission that an operation requires, in the terms of Kubernetes RBAC. */
 export interface Touch {
@@ -88,7 +88,7 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   first?: (params: z.output<P>) => Touch;
   /** Type of the audit event of a mutating operation, e.g. `management_workload_deleted`. */
   audit?: `management_${string}`;
-  run: (input: Input<z.output<P>, z.output<Q>, z.output<B>>, rooms: Rooms) => Promise<Answer<z.input<R>>>;
+  run: (input: Input<z.output<P>, z.output<Q>, z.output<B>>, services: Services) => Promise<Answer<z.input<R>>>;
 }
 
 /**
@@ -103,7 +103,7 @@ export interface Operation extends Omit<
   /** Validates the request and checks the permissions of the caller. @throws Problem */
   check(request: RawRequest): Promise<void>;
   /** Checks the request as `check` does, then runs the operation. @throws Problem */
-  call(request: RawRequest, rooms: Rooms): Promise<Answer<unknown>>;
+  call(request: RawRequest, services: Services): Promise<Answer<unknown>>;
 }
 
 /** Operation with the types of its schemas, for callers in this program. */
@@ -137,7 +137,7 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
     async check(request) {
       await admit(request);
     },
-    call: async (request, rooms) => run(await admit(request), rooms),
+    call: async (request, services) => run(await admit(request), services),
   };
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { NoParams, NoQuery, operation } from './operation.ts';
 import { Problem } from './problem.ts';
-import { roomsWith } from './testdata/rooms-with.ts';
+import { servicesWith } from './testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
 
 const MEGABYTES = 1024 * 1024;
@@ -30,7 +30,7 @@ const operations = [
 let served: ServedOperations;
 
 beforeAll(async () => {
-  served = await serveOperations(operations, { rooms: roomsWith({}) });
+  served = await serveOperations(operations, { services: servicesWith({}) });
 });
 afterAll(() => served.close());
 
@@ -118,7 +118,7 @@ describe('readBody', () => {
     const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
       Promise.resolve({ name, in: () => ({ name, check: () => Promise.resolve() }) });
     const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
-    const shared = await serveOperations(operations, { rooms: roomsWith({}), authority });
+    const shared = await serveOperations(operations, { services: servicesWith({}), authority });
     const held = ['ann', 'bob', 'cid', 'dan'].flatMap((name) =>
       Array.from({ length: 4 }, () => announce(4 * MEGABYTES, { url: shared.url, authorization: name })),
     );
@@ -142,7 +142,7 @@ describe('readBody', () => {
     const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
       Promise.resolve({ name, in: () => ({ name, check: check(name) }) });
     const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
-    const shared = await serveOperations(operations, { rooms: roomsWith({}), authority });
+    const shared = await serveOperations(operations, { services: servicesWith({}), authority });
     const as = (authorization: string) => ({ url: shared.url, authorization });
     const held = Array.from({ length: 16 }, (_, at) => announce(4 * MEGABYTES, as(`stranger-${at}`)));
     try {

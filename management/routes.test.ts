@@ -10,7 +10,7 @@ import { NoBody, NoParams, NoQuery, Nothing, operation } from './operation.ts';
 import { aboutOperations } from './operations/about.ts';
 import { isExpected } from './if-match.ts';
 import { Problem } from './problem.ts';
-import { roomsWith } from './testdata/rooms-with.ts';
+import { servicesWith } from './testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
 
 const base = { params: NoParams, query: NoQuery, body: NoBody, problems: {}, touches: () => [], summary: '' };
@@ -97,7 +97,7 @@ const operations = [
 let served: ServedOperations;
 beforeAll(async () => {
   served = await serveOperations(operations, {
-    rooms: roomsWith({ version: '1.2.3', openApi: renderOpenApi(operations, '1.2.3') }),
+    services: servicesWith({ version: '1.2.3', openApi: renderOpenApi(operations, '1.2.3') }),
     deadline: 300,
     burst: 200,
   });

@@ -6,7 +6,7 @@ import type { Expected } from './if-match.ts';
 import { BOUNDS } from './memory-bounds.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
-import type { Rooms } from './rooms.ts';
+import type { Services } from './services.ts';
 import { bodyBytes } from './read-body.ts';
 import { releaseOnAbort } from './release-on-abort.ts';
 import { whileAllowed } from './while-allowed.ts';
@@ -31,7 +31,7 @@ export interface Authority {
 interface ServingOptions {
   authority: Authority;
   /** Returns the services of a namespace; the empty string stands for operations without a namespace. */
-  roomsOf: (namespace: string) => Rooms;
+  servicesOf: (namespace: string) => Services;
   /** Limits the requests of one address. */
   addresses: RateLimit;
   /** Limits the requests of one caller. */
@@ -152,7 +152,7 @@ export class Serving {
     const gone = AbortSignal.any([asked.gone, refused.signal]);
     const raw = { params, query, body, ifMatch };
     const answer = await this.#inTime(gone, (signal) =>
-      operation.call({ ...raw, caller, signal }, this.#options.roomsOf(namespace)),
+      operation.call({ ...raw, caller, signal }, this.#options.servicesOf(namespace)),
     );
     if (!answer.lines) return answer;
     const ask = async () => {

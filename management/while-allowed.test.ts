@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from './operation.ts';
 import { Problem } from './problem.ts';
-import { roomsWith } from './testdata/rooms-with.ts';
+import { servicesWith } from './testdata/services-with.ts';
 import { serveOperations, type ServedOperations } from './testdata/serve-operations.ts';
 import { whileAllowed } from './while-allowed.ts';
 
@@ -37,7 +37,7 @@ beforeEach(async () => {
   [asked, known, allowed] = [0, true, true];
   enough = Promise.withResolvers();
   served = await serveOperations([followLog], {
-    rooms: roomsWith({}),
+    services: servicesWith({}),
     askEvery: 20,
     authority: {
       admit: () => undefined,

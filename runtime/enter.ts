@@ -4,7 +4,7 @@ import { RequestError } from '#runtime/errors';
 import { answerError } from '#runtime/http/answer-error';
 import type { Identity } from '#runtime/incoming/identity';
 import { noteAnswer } from '#runtime/note-trail';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { Trail } from '#runtime/trail';
 
 /**
@@ -14,29 +14,29 @@ import { Trail } from '#runtime/trail';
 export async function enter(
   req: IncomingMessage,
   res: ServerResponse,
-  rooms: Rooms,
+  services: Services,
   act: (identity: Identity, trail: Trail) => Promise<void>,
 ): Promise<void> {
   const trail = new Trail(req, performance.now());
-  rooms.running.add(trail);
+  services.running.add(trail);
   try {
-    const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
+    const cors = services.hostOrigin.check(req.headers.host, req.headers.origin);
     if (cors) for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
-    const known = rooms.authenticator.authenticate(req.rawHeaders, req.socket);
+    const known = services.authenticator.authenticate(req.rawHeaders, req.socket);
     const identity = known instanceof Promise ? await known : known;
     trail.identity = identity;
     await act(identity, trail);
   } catch (error) {
     noteAnswer(trail, answerError(res, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
-    logFailure(error, rooms, trail);
+    logFailure(error, services, trail);
   } finally {
-    rooms.running.delete(trail);
-    rooms.finish(trail);
+    services.running.delete(trail);
+    services.finish(trail);
   }
 }
 
 /** Logs unexpected failures. Metrics and audit report expected ones by their code. */
-export function logFailure(error: unknown, { log }: Rooms, { id: request }: Trail): void {
+export function logFailure(error: unknown, { log }: Services, { id: request }: Trail): void {
   if (!(error instanceof RequestError)) log.error('a request failed unexpectedly', { request, error });
   else if (error.answer.status >= 500) log.debug('a request failed', { request, error });
 }

@@ -25,7 +25,7 @@ import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import { UnderWay } from '#runtime/under-way';
 
@@ -47,7 +47,7 @@ export class Gateway {
   readonly #embedded: EmbeddedAuthServer;
   #isClosed = false;
   #inForce: InForce;
-  #rooms: Rooms;
+  #services: Services;
 
   /** @throws ConfigError */
   static async open(config: RunConfig, options: GatewayOptions): Promise<Gateway> {
@@ -57,7 +57,7 @@ export class Gateway {
     try {
       await (await embedded.prepare(config)).commit();
       const gateway = new Gateway(config, authorizer, options, embedded);
-      embedded.sharedLogins = () => gateway.rooms.backends.all.flatMap((one) => one.credential.sharedLogin ?? []);
+      embedded.sharedLogins = () => gateway.services.backends.all.flatMap((one) => one.credential.sharedLogin ?? []);
       close = () => gateway.close();
       await gateway.apply(config);
       return gateway;
@@ -104,14 +104,14 @@ export class Gateway {
       this.#linksChanged(principal);
       this.#sharing.tell({ type: 'links', principal });
     };
-    this.#survey = createSurvey(() => this.#rooms);
+    this.#survey = createSurvey(() => this.#services);
     const authenticator = buildAuthenticator(config, options, embedded.server);
     this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
-    this.#rooms = this.#furnish();
+    this.#services = this.#furnish();
   }
 
-  get rooms(): Rooms {
-    return this.#rooms;
+  get services(): Services {
+    return this.#services;
   }
 
   /** Settles when every backend has been probed once. */
@@ -147,7 +147,7 @@ export class Gateway {
     dropLegsAt(made.backends.replaced, this.#sessions.all());
     for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
-    this.#rooms = this.#furnish();
+    this.#services = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
     this.#survey.look();
     if (made.authorizer !== before.authorizer) observer.policyReloaded();
@@ -168,7 +168,7 @@ export class Gateway {
     this.#sharing.filesChanged(this.#inForce.config);
     const { authenticator: former, config } = this.#inForce;
     this.#inForce = { ...this.#inForce, authenticator: renewAuthenticator(this.#inForce, this.#options) };
-    this.#rooms = this.#furnish();
+    this.#services = this.#furnish();
     if (this.#inForce.authenticator !== former) former.close();
     if (this.#inForce.backends.isIncomplete) await this.apply(config);
   }
@@ -202,7 +202,7 @@ export class Gateway {
     this.#retired.add([...before.backends.leave(next.backends), ...limits], () => begun.some(isCall));
   }
 
-  #furnish(): Rooms {
+  #furnish(): Services {
     const { log, version, observer, listening } = this.#options;
     const { config, authServer, authenticator, authorizer, backends, rateLimits } = this.#inForce;
     return {
@@ -211,7 +211,7 @@ export class Gateway {
       authenticator,
       authServer,
       authorizer,
-      rateLimits: rateLimits.room,
+      rateLimits: rateLimits.limiter,
       backends,
       catalogues: this.#catalogues,
       sessions: this.#sessions,
@@ -221,7 +221,7 @@ export class Gateway {
       announcer: this.#announcer,
       log,
       version,
-      latest: () => this.#rooms,
+      latest: () => this.#services,
       running: this.#running,
       ...observer.trails,
     };

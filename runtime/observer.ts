@@ -13,7 +13,7 @@ import type { ExchangeOutcome } from '#runtime/outgoing/credential-deps';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { Limit } from '#runtime/rate-limits/limit';
 import type { LimitOutcome } from '#runtime/rate-limits/rate-limits';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { SecretFiles } from '#runtime/secret-files';
 import { followTracing, type FollowedTracing } from '#runtime/telemetry/follow-tracing';
 import type { Log } from '#runtime/telemetry/log';
@@ -24,7 +24,7 @@ import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 /** Receives events for audit and metrics. */
 export interface Observer {
   /** Records each request. */
-  readonly trails: Pick<Rooms, 'begin' | 'finish'>;
+  readonly trails: Pick<Services, 'begin' | 'finish'>;
   /** Records an event other than an MCP request. */
   readonly record: (event: AuditEvent) => void;
   /** Returns the client's address according to the currently trusted proxies. */

@@ -19,7 +19,7 @@ export function openLogins(
   if (!isLoopbackHost(privateHost)) return undefined;
   return new LocalLogins({
     origin: () => `http://127.0.0.1:${port()}`,
-    find: (backend) => gateway.rooms.backends.get(backend)?.credential.sharedLogin,
+    find: (backend) => gateway.services.backends.get(backend)?.credential.sharedLogin,
     log,
   });
 }

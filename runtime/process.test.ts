@@ -140,11 +140,11 @@ describe('key that is renewed before its certificate', () => {
     await writeFile(join(folder, 'key'), await readFile(new URL('loopback-key.pem', testdata), 'utf8'));
     await write({ listen: { port: 0, private_port: 0, tls: { cert_file: 'cert', key_file: 'key' } } });
     const { runtime, check } = await start();
-    const { authenticator } = runtime.gateway.rooms;
+    const { authenticator } = runtime.gateway.services;
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     await writeFile(join(folder, 'key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
     await check();
-    expect(runtime.gateway.rooms.authenticator).not.toBe(authenticator);
+    expect(runtime.gateway.services.authenticator).not.toBe(authenticator);
     const socket = connect({ host: '127.0.0.1', port: runtime.address.port, ca: certificate });
     await once(socket, 'secureConnect');
     expect(socket.authorized).toBe(true);

@@ -113,9 +113,9 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const privatePort = openPrivatePort(options, gateway, metrics, { state, logins, observer });
   const boundPrivate = await privatePort.listen(privateHost, config.listen.private_port);
   opened.push(() => privatePort.close(0));
-  const { authenticator, authServer } = gateway.rooms;
+  const { authenticator, authServer } = gateway.services;
   for (const warning of [...authenticator.warnings, ...(authServer?.warnings ?? [])]) log.warn(warning);
-  const sse = followSseEndpoint(() => gateway.rooms);
+  const sse = followSseEndpoint(() => gateway.services);
   route = createRoutes(gateway, listening, await sse());
   gate.open(route);
   await followed.follow({
@@ -173,33 +173,34 @@ function openPrivatePort(
   { state, logins, observer }: { state: { draining: boolean } } & Pick<Parts, 'logins' | 'observer'>,
 ): PrivatePort {
   const { followed, log, version } = options;
-  const rooms = () => gateway.rooms;
+  const services = () => gateway.services;
   metrics.watch({
-    sessions: () => rooms().sessions.size,
-    streams: () => openStreams(rooms()),
-    buffered: () => bufferedIn(rooms()),
-    running: () => rooms().running.size,
-    backends: () => rooms().backends.all.map(gaugesOf),
-    authRows: async () => (await rooms().authServer?.status())?.sizes,
+    sessions: () => services().sessions.size,
+    streams: () => openStreams(services()),
+    buffered: () => bufferedIn(services()),
+    running: () => services().running.size,
+    backends: () => services().backends.all.map(gaugesOf),
+    authRows: async () => (await services().authServer?.status())?.sizes,
   });
   const status = {
     followed,
-    rooms,
+    services,
     traces: observer.traces,
     auditProblem: observer.auditProblem,
     ready: () => !state.draining,
     draining: () => state.draining,
-    loginUrl: (login: SharedLogin) => loginPage(rooms().config, login) ?? logins?.urlOf(login),
+    loginUrl: (login: SharedLogin) => loginPage(services().config, login) ?? logins?.urlOf(login),
     version,
     now: Date.now,
   };
   return createPrivatePort({
     snapshot: createStatus(status),
-    authServer: async () => authServerSnapshot(await rooms().authServer?.status()),
-    renderMetrics: () => (rooms().config.telemetry_config.enablePrometheusMetricsPath ? metrics.render() : undefined),
+    authServer: async () => authServerSnapshot(await services().authServer?.status()),
+    renderMetrics: () =>
+      services().config.telemetry_config.enablePrometheusMetricsPath ? metrics.render() : undefined,
     login: logins && ((url) => logins.answer(url)),
     readStatusTokens: () => {
-      const { status_token_file: file } = rooms().config;
+      const { status_token_file: file } = services().config;
       return file === undefined ? undefined : followed.files.read(file);
     },
     log,
@@ -252,7 +253,8 @@ async function stop(
     // Reads input that has arrived meanwhile: a connection with a pending request is not idle.
     await turn();
   }
-  if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
+  if (gateway.services.running.size > 0)
+    log.warn('calls were cut off at the end', { calls: gateway.services.running.size });
   server.closeAllConnections();
   await gateway.close();
   // A pending change of the configuration finds the gateway closed.

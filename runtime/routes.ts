@@ -15,7 +15,7 @@ export function createRoutes(
   address: { readonly host: string; readonly port: number },
   sse: SseEndpoint | undefined,
 ): Route {
-  const { config } = gateway.rooms;
+  const { config } = gateway.services;
   const resourceUrl = endpointUrl(config, address);
   const answering =
     (handle: RouteHandler): RouteHandler =>
@@ -25,7 +25,7 @@ export function createRoutes(
       preflight(req, res, gateway);
       return undefined;
     };
-  const serveMcp = answering((req, res) => serve(req, res, gateway.rooms));
+  const serveMcp = answering((req, res) => serve(req, res, gateway.services));
   const routes = metadataRoutes({ resourceUrl, incoming: config.incoming });
   routes.set('/mcp', serveMcp);
   routes.set(`${config.endpoint_prefix ?? ''}/mcp`, serveMcp);
@@ -57,11 +57,11 @@ function addSse(
 
 /** Also checks the host, because cookies of the browser belong to this host. */
 function authServerRoute(path: string, gateway: Gateway): RouteHandler | undefined {
-  const handle = gateway.rooms.authServer?.route(path);
+  const handle = gateway.services.authServer?.route(path);
   if (!handle) return undefined;
   return (req, res) => {
     try {
-      gateway.rooms.hostOrigin.check(req.headers.host, undefined);
+      gateway.services.hostOrigin.check(req.headers.host, undefined);
     } catch (error) {
       answerError(res, error, { requestId: randomUUID() });
       return undefined;
@@ -71,10 +71,10 @@ function authServerRoute(path: string, gateway: Gateway): RouteHandler | undefin
 }
 
 /** Answers a CORS preflight request. */
-function preflight(...[req, res, { rooms }]: [...Parameters<RouteHandler>, Gateway]): void {
+function preflight(...[req, res, { services }]: [...Parameters<RouteHandler>, Gateway]): void {
   try {
-    const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
-    res.writeHead(204, { ...cors, ...rooms.hostOrigin.preflight(req.headers) }).end();
+    const cors = services.hostOrigin.check(req.headers.host, req.headers.origin);
+    res.writeHead(204, { ...cors, ...services.hostOrigin.preflight(req.headers) }).end();
   } catch {
     res.writeHead(403).end();
   }

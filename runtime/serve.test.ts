@@ -8,7 +8,7 @@ describe('request with an unexpected failure', () => {
 
   it('logs the reason under the id in its answer, which does not contain the reason', async () => {
     gateway = await serveGateway({ incoming: { type: 'anonymous' }, backends: [] });
-    gateway.runtime.gateway.rooms.sessions.find = () => {
+    gateway.runtime.gateway.services.sessions.find = () => {
       throw new Error('the reason');
     };
     const answer = await fetch(gateway.url, {

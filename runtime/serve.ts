@@ -8,7 +8,7 @@ import { mentionsTasks, withoutTasks } from '#runtime/mcp/envelope/strip-tasks';
 import type { Era } from '#runtime/mcp/era';
 import { serveGet, serveDelete, serveLegacy } from '#runtime/mcp/legacy/serve-legacy';
 import { serveModern } from '#runtime/mcp/modern/serve-modern';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { checkHeaders, refuseVerb } from '#runtime/http/check-headers';
 import { noteMessage } from '#runtime/note-trail';
 import type { Trail } from '#runtime/trail';
@@ -18,18 +18,18 @@ type Serve = (
   body: Buffer,
   message: DecodedMessage,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
   trail: Trail,
 ) => void | Promise<void>;
 
 const eras: Record<Era, Serve> = { legacy: serveLegacy, modern: serveModern };
 
 /** Handles one request to the MCP endpoint with these services; see the diagram in docs/internals/lifecycle.md. */
-export function serve(req: IncomingMessage, res: ServerResponse, rooms: Rooms): Promise<void> {
-  return enter(req, res, rooms, async (identity, trail) => {
-    if (req.method === 'POST') await servePost(req, res, identity, rooms, trail);
-    else if (req.method === 'GET') await serveGet(res, identity, rooms, trail);
-    else if (req.method === 'DELETE') await serveDelete(res, identity, rooms, trail);
+export function serve(req: IncomingMessage, res: ServerResponse, services: Services): Promise<void> {
+  return enter(req, res, services, async (identity, trail) => {
+    if (req.method === 'POST') await servePost(req, res, identity, services, trail);
+    else if (req.method === 'GET') await serveGet(res, identity, services, trail);
+    else if (req.method === 'DELETE') await serveDelete(res, identity, services, trail);
     else refuseVerb();
   });
 }
@@ -38,11 +38,11 @@ async function servePost(
   req: IncomingMessage,
   res: ServerResponse,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
   trail: Trail,
 ): Promise<void> {
   checkHeaders(req.headers);
-  let body = await readBody(req, rooms.config.limits.max_request_bytes);
+  let body = await readBody(req, services.config.limits.max_request_bytes);
   let message = decodeRequest(body);
   if (mentionsTasks(message)) {
     body = withoutTasks(message, body);
@@ -50,6 +50,6 @@ async function servePost(
   }
   const era = classifyEra(req.headers, message);
   noteMessage(trail, message, era);
-  rooms.begin(trail, message);
-  await eras[era](res, body, message, identity, rooms, trail);
+  services.begin(trail, message);
+  await eras[era](res, body, message, identity, services, trail);
 }

@@ -8,11 +8,11 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import { countCalls, showHealth } from '#runtime/mcp/backends/show-health';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 
 interface StatusSources {
   readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
-  readonly rooms: () => Rooms;
+  readonly services: () => Services;
   readonly traces: { readonly warnings: readonly string[] };
   /** Returns why the configured audit log is not written. */
   readonly auditProblem: () => string | undefined;
@@ -33,7 +33,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
   // Without a shared token as key, the fingerprints only show whether a file has changed.
   const ownKey = randomBytes(32).toString('hex');
   return () => {
-    const rooms = sources.rooms();
+    const services = sources.services();
     const { config, digest } = followed.current;
     const tokenFile = config.status_token_file;
     const key = tokenFile === undefined ? ownKey : firstLine(followed.files.read(tokenFile));
@@ -44,12 +44,12 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       config_refused: refusalOf(followed),
       ready: sources.ready(),
       draining: sources.draining(),
-      warnings: [...sources.traces.warnings, ...listOf(sources.auditProblem()), ...warningsOf(followed, rooms)],
-      tools: rooms.catalogues.toolCount(),
-      backends: rooms.backends.all.map((backend) => backendSnapshot(backend, sources)),
-      sessions: rooms.sessions.size,
-      streams: openStreams(rooms),
-      buffered: bufferedIn(rooms),
+      warnings: [...sources.traces.warnings, ...listOf(sources.auditProblem()), ...warningsOf(followed, services)],
+      tools: services.catalogues.toolCount(),
+      backends: services.backends.all.map((backend) => backendSnapshot(backend, sources)),
+      sessions: services.sessions.size,
+      streams: openStreams(services),
+      buffered: bufferedIn(services),
       uptime_seconds: Math.round((now() - startedAt) / 1000),
       secret_files: followed.files.fingerprints(key),
     };
@@ -72,14 +72,14 @@ export function authServerSnapshot(status: AuthServerStatus | undefined): Runtim
 }
 
 /** Counts the open streams of sessions that are not answers to requests. */
-export function openStreams({ sessions }: Rooms): number {
+export function openStreams({ sessions }: Services): number {
   let open = 0;
   for (const session of sessions.all()) if (session.stream !== undefined) open++;
   return open;
 }
 
 /** Returns the memory for answers that must be buffered. */
-export function bufferedIn({ keptBytes: { used, limit, waiting } }: Rooms): StatusSnapshot['buffered'] {
+export function bufferedIn({ keptBytes: { used, limit, waiting } }: Services): StatusSnapshot['buffered'] {
   return { bytes: used, limit_bytes: limit, waiting };
 }
 
@@ -89,17 +89,17 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
 
 function warningsOf(
   { refused }: StatusSources['followed'],
-  { authServer, authorizer, backends, catalogues, rateLimits, sessions }: Rooms,
+  { authServer, authorizer, backends, catalogues, rateLimits, sessions }: Services,
 ): string[] {
   const stale =
     refused === undefined
       ? []
       : [`a newer run configuration was refused; an older one is in force: ${refused.message}`];
   // Warnings of the authenticator are omitted: they follow from the configuration, whose author and the log already report them.
-  const rooms = [authServer, sessions].flatMap((room) => room?.warnings ?? []);
+  const services = [authServer, sessions].flatMap((part) => part?.warnings ?? []);
   return [
     ...stale,
-    ...rooms,
+    ...services,
     ...backends.warnings,
     ...backends.all.flatMap(({ warnings = [] }) => warnings),
     ...policyWarnings('incomingAuth.authzConfig', authorizer),

@@ -1,13 +1,13 @@
 import type { Caller } from '#management/operation';
 import { type Problem, problemOf } from '#management/problem';
-import type { Rooms } from '#management/rooms';
+import type { Services } from '#management/services';
 import type { CliError } from '../exit-codes.ts';
 import type { ManagementApi } from './management-api.ts';
 import { readResult } from './read-result.ts';
 import { Refusal } from './refusal.ts';
 
 interface InProcessOptions {
-  rooms: Rooms;
+  services: Services;
   place: string;
   running: boolean;
   /** Receives internal failures, because this process has no log. */
@@ -23,7 +23,7 @@ const MYSELF: Caller = { name: 'local', check: () => Promise.resolve() };
 
 /** Returns the operations, run in this process. It is used if no server runs. */
 export function inProcessApi(options: InProcessOptions): ManagementApi {
-  const { rooms, place, running, onFailure, explain, close, stop } = options;
+  const { services, place, running, onFailure, explain, close, stop } = options;
   const refused = (error: unknown): CliError => {
     const problem = problemOf(error);
     const explained = explain?.(problem);
@@ -41,7 +41,7 @@ export function inProcessApi(options: InProcessOptions): ManagementApi {
     try {
       return await operation.call(
         { params, query, body, ifMatch: ifMatch === undefined ? undefined : [ifMatch], caller: MYSELF, signal: stop },
-        rooms,
+        services,
       );
     } catch (error) {
       throw refused(error);

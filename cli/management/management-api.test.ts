@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from '#management/operation';
 import { Problem, type ProblemCode, PROBLEMS } from '#management/problem';
-import { roomsWith } from '#management/testdata/rooms-with';
+import { servicesWith } from '#management/testdata/services-with';
 import { type ServedOperations, serveOperations, TOKEN } from '#management/testdata/serve-operations';
 import { httpApi } from './http-api.ts';
 import { inProcessApi } from './in-process-api.ts';
@@ -86,10 +86,10 @@ async function* linesUntil(signal: AbortSignal): AsyncGenerator<string> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-const rooms = roomsWith({});
+const services = servicesWith({});
 let served: ServedOperations;
 beforeAll(async () => {
-  served = await serveOperations([getThing, editThing, dropThing, refuse, readLines, otherShape], { rooms });
+  served = await serveOperations([getThing, editThing, dropThing, refuse, readLines, otherShape], { services });
 });
 afterAll(() => served.close());
 
@@ -103,7 +103,7 @@ const overHttp = (stop: AbortSignal): ManagementApi =>
   });
 const inProcess = (stop: AbortSignal): ManagementApi =>
   inProcessApi({
-    rooms,
+    services,
     place: 'here',
     running: false,
     onFailure: () => undefined,

@@ -1,5 +1,5 @@
 import { KubeApi } from '#operator/kubernetes/api/api';
-import { clusterRooms } from '#management/cluster/cluster-rooms';
+import { clusterServices } from '#management/cluster/cluster-services';
 import type { Problem } from '#management/problem';
 import { ROOTS_VARIABLE } from '#management/provenance/image-provenance';
 import type { Context } from '../context.ts';
@@ -24,7 +24,7 @@ export async function openClusterApi(
   const kube = new KubeApi(connection);
   const namespace = options.namespace ?? kube.namespace ?? 'default';
   const apiGroup = await groupOf(kube, options, { server: connection.server, namespace });
-  const rooms = clusterRooms({
+  const services = clusterServices({
     api: kube,
     streams: kube,
     apiGroup,
@@ -36,14 +36,14 @@ export async function openClusterApi(
     onFailure: (text) => void err.write(`${text}\n`),
   })(namespace);
   return inProcessApi({
-    rooms,
+    services,
     place: `namespace ${namespace}`,
     running: true,
     onFailure: ({ message }) => void err.write(`${message}\n`),
     explain: (problem) => explain(problem, { server: connection.server, namespace }),
     async close() {
-      await rooms.operations.idle();
-      await rooms.registries.close();
+      await services.operations.idle();
+      await services.registries.close();
       await kube.close();
     },
     stop,

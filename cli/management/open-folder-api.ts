@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { localRooms } from '#management/local/local-rooms';
+import { localServices } from '#management/local/local-services';
 import { LocalSecrets } from '#management/secrets/local-secrets';
 import { shownPath } from '../check-folder.ts';
 import type { Context } from '../context.ts';
@@ -21,7 +21,7 @@ export function openFolderApi(
       EXIT_CODES.notRunning,
       `nothing runs here, and there is no folder ${place}: "${typed("run '<source>'")}" starts a server, and makes one`,
     );
-  const rooms = localRooms({
+  const services = localServices({
     state,
     folder,
     secrets: new LocalSecrets({ state, environment }),
@@ -30,14 +30,14 @@ export function openFolderApi(
     onFailure: (text) => void err.write(`${text}\n`),
   })(namespace);
   return inProcessApi({
-    rooms,
+    services,
     place,
     running: false,
     onFailure: ({ message }) => void err.write(`${message}\n`),
     async close() {
       // Waits for background operations, because no other process would complete them.
-      await rooms.operations.idle();
-      await rooms.registries.close();
+      await services.operations.idle();
+      await services.registries.close();
     },
     stop,
   });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#local/state-folder';
 import { listSecrets, setUpSecrets } from '#management/operations/secrets';
 import { LocalSecrets } from '#management/secrets/local-secrets';
-import { roomsWith } from '#management/testdata/rooms-with';
+import { servicesWith } from '#management/testdata/services-with';
 import { inProcessApi } from '../management/in-process-api.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { storeSecrets } from './store-secrets.ts';
@@ -21,7 +21,7 @@ beforeEach(() => {
   said = '';
   secrets = new LocalSecrets({ state: locateState(join(home, '.vmcp')), environment });
   api = inProcessApi({
-    rooms: roomsWith({ secrets: secrets.in('default') }),
+    services: servicesWith({ secrets: secrets.in('default') }),
     place: 'here',
     running: false,
     onFailure: () => undefined,

@@ -75,7 +75,7 @@ describe('a cancellation', () => {
         await other.notify('notifications/cancelled', { requestId });
     for (const requestId of [String(idOf(call)), idOf(call) + 0.5, null, [idOf(call)], { id: idOf(call) }, true])
       await owner.notify('notifications/cancelled', { requestId });
-    expect(at.gateway.runtime.gateway.rooms.backends.get('a')?.running).toBe(1);
+    expect(at.gateway.runtime.gateway.services.backends.get('a')?.running).toBe(1);
     held.answer();
     expect((await answered).answer.result).toBeDefined();
   });
@@ -110,20 +110,20 @@ describe('a call of 2026-07-28 whose client disconnects during tools/list', () =
     };
     const backend = closing(await servePlain({ tools: 1, intercept: slow }));
     const gateway = closing(await serveGateway(configTo({ a: backend.url }), { probed: false }));
-    await until('the probe', () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase === 'ready');
+    await until('the probe', () => gateway.runtime.gateway.services.backends.get('a')?.health.phase === 'ready');
     const { body, headers } = modernRequest('tools/call', CALL);
     const left = httpRequest(gateway.url, { method: 'POST', headers: { ...JSON_HEADERS, ...headers }, agent: false });
     left.on('error', () => undefined).end(body);
-    await until('the call', () => lists?.length !== 0 && gateway.runtime.gateway.rooms.running.size > 0);
+    await until('the call', () => lists?.length !== 0 && gateway.runtime.gateway.services.running.size > 0);
     left.destroy();
     await until('the client to be gone', () =>
-      gateway.runtime.gateway.rooms.running.all().every(({ req }) => req.socket.destroyed),
+      gateway.runtime.gateway.services.running.all().every(({ req }) => req.socket.destroyed),
     );
     for (const list of lists.splice(0)) list();
     lists = undefined;
     const served = sendModern(gateway.url, 'tools/call', CALL);
     await until('the other call', () => kept.length > 0);
-    await until('the end of the first', () => gateway.runtime.gateway.rooms.running.size === 1);
+    await until('the end of the first', () => gateway.runtime.gateway.services.running.size === 1);
     expect(kept).toHaveLength(1);
     held.answer();
     expect((await served).answer.result).toBeDefined();

@@ -76,7 +76,7 @@ describe('the session store', () => {
     );
     const client = clientOf(gateway.origin);
     const call = (session: string) => client.ask(session, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
-    const { sessions } = gateway.runtime.gateway.rooms;
+    const { sessions } = gateway.runtime.gateway.services;
     const [used, oldest] = [await client.open(), [] as string[]];
     while (oldest.length < EVICTED) oldest.push(await client.open());
     for (const session of oldest) await call(session);

@@ -128,7 +128,7 @@ describe('the limits', () => {
     const streams = [];
     for (let i = 0; i < 20; i++) streams.push(await client.stream());
     await sleep(50);
-    expect(gateway.runtime.gateway.rooms.running.size).toBe(1);
+    expect(gateway.runtime.gateway.services.running.size).toBe(1);
     backend.setTools(2);
     await streams.at(-1)?.waitFor(({ method }) => method === 'notifications/tools/list_changed');
     for (const stream of streams) stream.close();
@@ -142,7 +142,7 @@ describe('the limits', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
     for (let i = 0; i < 40; i++)
       await Promise.all(Array.from({ length: 50 }, () => send(gateway.url, 'POST', {}, body)));
-    expect(gateway.runtime.gateway.rooms.sessions.size).toBe(500);
+    expect(gateway.runtime.gateway.services.sessions.size).toBe(500);
     expect(performance.now() - started).toBeLessThan(60_000);
   });
 

@@ -167,7 +167,7 @@ describe('logging/setLevel', () => {
       const { answer } = await client.request('logging/setLevel', { level });
       expect(answer.error).toMatchObject({ code: -32602, message: expect.stringContaining('emergency') });
     }
-    const session = () => gateway.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '');
+    const session = () => gateway.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '');
     expect(session()?.logLevel).toBeUndefined();
     expect((await client.request('logging/setLevel', { level: 'critical' })).answer.result).toEqual({});
     expect(session()?.logLevel).toBe('critical');

@@ -64,7 +64,7 @@ describe('a backend with AWS signatures', () => {
 
   it('gets unsigned probes, and its 403 counts as a healthy answer', async () => {
     const { setup } = await start();
-    expect(setup.gateway.runtime.gateway.rooms.backends.get('cloud')?.health).toMatchObject({
+    expect(setup.gateway.runtime.gateway.services.backends.get('cloud')?.health).toMatchObject({
       phase: 'ready',
       tools: null,
     });

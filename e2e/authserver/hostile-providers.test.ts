@@ -20,7 +20,7 @@ describeOnEachStorage('a user whose name contains half a character', (place) => 
       expect(claimsOf(tokens.access_token)).toMatchObject({ name: 'A\ufffd', email: 'a\ufffd@example.com' });
       expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
     }
-    const status = await setup.gateway.runtime.gateway.rooms.authServer?.status();
+    const status = await setup.gateway.runtime.gateway.services.authServer?.status();
     expect(Object.values(status?.secretsInUse ?? {})).toEqual([3]);
   });
 });

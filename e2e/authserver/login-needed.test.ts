@@ -291,7 +291,7 @@ describe('a probe of a backend with users’ own credentials', () => {
     const { seen, backendFor } = await serveLocked(3);
     const backends = [backendFor('okta')];
     const setup = closing(await arrange({ providers: [OKTA], backends }));
-    const backend = () => setup.gateway.runtime.gateway.rooms.backends.get('locked')!.health;
+    const backend = () => setup.gateway.runtime.gateway.services.backends.get('locked')!.health;
     expect(backend()).toMatchObject({ phase: 'ready', tools: null });
     expect(seen.length).toBeGreaterThan(0);
     expect(seen.every((one) => one === undefined)).toBe(true);
@@ -306,6 +306,6 @@ describe('a probe of a backend with users’ own credentials', () => {
     const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;
     const backends = [{ name: 'gone', transport: 'streamable-http' as const, url: gone.url, auth }];
     const setup = closing(await arrange({ providers: [OKTA], backends }));
-    expect(setup.gateway.runtime.gateway.rooms.backends.get('gone')?.health.phase).toBe('unavailable');
+    expect(setup.gateway.runtime.gateway.services.backends.get('gone')?.health.phase).toBe('unavailable');
   });
 });

@@ -60,7 +60,7 @@ async function backendStatus(gateway: ServedGateway): Promise<{ phase: string; m
 
 /** Waits until the server has received the call. */
 const untilRunning = (gateway: ServedGateway, count = 1) =>
-  until('the call', () => gateway.runtime.gateway.rooms.backends.get('a')?.running === count);
+  until('the call', () => gateway.runtime.gateway.services.backends.get('a')?.running === count);
 
 /** Starts a program on this port that answers every request with these bytes. */
 async function answerWith(port: number, bytes: string): Promise<void> {

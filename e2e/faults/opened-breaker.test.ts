@@ -42,7 +42,7 @@ describe.each<Transport>(['streamable-http', 'sse', 'stdio'])(
       const gateway = await gatewayBefore(transport, timeouts);
       const client = closing(await connectOldClient(new URL(gateway.url)));
       await client.listTools();
-      const { backends } = gateway.runtime.gateway.rooms;
+      const { backends } = gateway.runtime.gateway.services;
       await until('the end of what was asked first', () => backends.get('a')?.running === 0);
       const options = { timeout: 300_000, onprogress: () => undefined };
       const call = () => client.callTool({ name: tool, arguments: args }, undefined, options);

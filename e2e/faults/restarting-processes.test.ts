@@ -114,7 +114,7 @@ describe('a stdio program that is killed repeatedly', () => {
 
   it('shows as degraded with the reason, and as ready as soon as it serves again', async () => {
     const { gateway, kill } = await serveProgram('server-memory');
-    const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
+    const health = () => gateway.runtime.gateway.services.backends.get('a')?.health;
     const phases: string[] = [];
     const look = setInterval(() => phases.push(`${health()?.phase} ${health()?.message}`), 1);
     await kill();

@@ -49,7 +49,7 @@ async function serveSessions(limits: RunConfigDocument['limits'] = {}, health_ch
   };
   const running = async () => (await readdir(folder)).map(Number).filter(isRunning);
   // The backend starts a separate process for its own lists.
-  const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
+  const health = () => gateway.runtime.gateway.services.backends.get('a')?.health;
   await until('the lists of the gateway itself', () => typeof health()?.resources === 'number');
   const client = closing(await connectOldClient(new URL(gateway.url)));
   return { gateway, client, running };
@@ -98,7 +98,7 @@ describe('the process of a session', () => {
   it('loses nothing if a late stream drops the earlier process a second time', async () => {
     const { gateway, client } = await serveSessions();
     await echoesOf(client);
-    const session = gateway.runtime.gateway.rooms.sessions.get(client.transport?.sessionId ?? '');
+    const session = gateway.runtime.gateway.services.sessions.get(client.transport?.sessionId ?? '');
     const ended = session?.legs[0];
     if (!session || !ended) throw new Error('the session has no process');
     expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
@@ -118,7 +118,7 @@ describe('the process of a session', () => {
 
   it('makes its backend degraded, not unavailable, while it leaves no quota for the process of a probe', async () => {
     const { gateway, client } = await serveSessions({ sessions_per_principal: 2 }, '500ms');
-    const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
+    const health = () => gateway.runtime.gateway.services.backends.get('a')?.health;
     // The first call may come while a probe has the quota.
     await until('its process', async () => (await echoesOf(client)) !== undefined);
     await until('a probe', () => health()?.phase !== 'ready');

@@ -34,7 +34,7 @@ const Listed = z.object({ workloads: z.array(z.object({ name: z.string(), status
 export async function openEntryPlace(): Promise<EntryPlace> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
   const place = workloadsPlace({ 'group.yaml': GROUP }, { VMCP_SIGSTORE_ROOTS: folder });
-  const served = await serveOperations(workloadOperations, { rooms: place.rooms() });
+  const served = await serveOperations(workloadOperations, { services: place.services() });
   const call = async (method: string, path: string, body?: unknown) => {
     const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -46,7 +46,7 @@ export async function openEntryPlace(): Promise<EntryPlace> {
       const file = join(folder, 'registry.txt');
       writeFileSync(file, JSON.stringify({ servers: { [name]: entry } }));
       const settings = { local_path: file, allow_private_ip: isPrivate };
-      await place.rooms().registries.configure('default', settings, undefined);
+      await place.services().registries.configure('default', settings, undefined);
     },
     async create(body) {
       const answer = await call('POST', '/workloads', body);
@@ -67,7 +67,7 @@ export async function openEntryPlace(): Promise<EntryPlace> {
     setRoots: (host, text) => writeFileSync(join(folder, `${host.replace(':', '_')}.json`), text),
     async close() {
       await served.close();
-      await place.rooms().registries.close();
+      await place.services().registries.close();
       place.remove();
       rmSync(folder, { recursive: true });
     },

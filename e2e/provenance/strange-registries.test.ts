@@ -41,7 +41,7 @@ describe('the check of an image in a slow or strange registry', () => {
   });
 
   const check = (signal: AbortSignal = AbortSignal.timeout(60_000)) =>
-    place.place.rooms().provenance.check(NAME, image, { caller: { name: 'somebody' }, signal });
+    place.place.services().provenance.check(NAME, image, { caller: { name: 'somebody' }, signal });
   const sign = async (of = digest): Promise<SignatureLayer> => signSimply(of, await sigstore.certify(SIGNER), sigstore);
   const store = (...layers: SignatureLayer[]) => storeByTag(registry, { repository: REPOSITORY, digest }, layers);
   const refer = (...manifests: object[]): void =>
@@ -194,7 +194,7 @@ describe('the check of an image in a slow or strange registry', () => {
         caller: { name: 'somebody', check: () => Promise.resolve() },
         signal: AbortSignal.abort(),
       },
-      place.place.rooms(),
+      place.place.services(),
     );
     await expect(made).rejects.toThrow('aborted');
     expect(await place.get(NAME)).toMatchObject({ code: 'not_found' });

@@ -70,7 +70,7 @@ describeWithRedis('a call that its client cancels at another replica', () => {
         const counts = await counted();
         return counts?.aborted === 1 && counts.ended === 1;
       });
-      await until('its place', () => here.runtime.gateway.rooms.backends.get('a')?.running === 0);
+      await until('its place', () => here.runtime.gateway.services.backends.get('a')?.running === 0);
       if (kind !== 'http with an event store') return;
       await until('the resumption', () => resumed.length > 0);
       expect(resumed).toEqual([405]);
@@ -101,7 +101,7 @@ describeWithRedis('a call that its client cancels at another replica', () => {
     const params = { name: 'a_patient', arguments: { ms: 600_000 } };
     const call = client.callTool(params, undefined, { signal: cancel.signal });
     call.catch(() => undefined);
-    const runningThere = () => there.runtime.gateway.rooms.backends.get('a')?.running;
+    const runningThere = () => there.runtime.gateway.services.backends.get('a')?.running;
     await until('the resumption', () => isResumed && runningThere() === 1);
     cancel.abort();
     await expect(call).rejects.toThrow();

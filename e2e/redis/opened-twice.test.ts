@@ -71,7 +71,7 @@ describeWithRedis('a backend session that two replicas open at the same time', (
       fetch(typeof init?.body === 'string' && init.body.includes('a_echo') ? there.url : input, init);
     const client = closing(await connectOldClient(new URL(here.url), { fetch: routed }));
     const id = client.transport?.sessionId ?? '';
-    const sessionAt = (gateway: ServedGateway) => gateway.runtime.gateway.rooms.sessions.get(id);
+    const sessionAt = (gateway: ServedGateway) => gateway.runtime.gateway.services.sessions.get(id);
     const legAt = (gateway: ServedGateway) => sessionAt(gateway)?.legs[0]?.sessionId;
     // The client's stream opens the session here.
     await until('the first initialize', () => proxy.seen.isHeld);

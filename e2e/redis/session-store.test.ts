@@ -117,7 +117,7 @@ describeWithRedis('the session store in Redis', () => {
     await until('the subscription at the other', async () => {
       await client.request('ping');
       await requestAt(b, client, 'ping');
-      const session = b.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '');
+      const session = b.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '');
       return session?.subscriptions?.has(WATCHED) === true;
     });
   });
@@ -143,7 +143,7 @@ describeWithRedis('the session store in Redis', () => {
     await client.request('resources/subscribe', { uri: WATCHED });
     await client.request('logging/setLevel', { level: 'warning' });
     const id = client.headers['mcp-session-id'] ?? '';
-    const leg = a.runtime.gateway.rooms.sessions.get(id)?.legs[0]?.sessionId ?? '';
+    const leg = a.runtime.gateway.services.sessions.get(id)?.legs[0]?.sessionId ?? '';
     const all = await readAll(server);
     expect(all).toMatch(/:mcp:[\w-]{43} /);
     for (const secret of [
@@ -242,7 +242,7 @@ describeWithRedis('the session store in Redis', () => {
     const { a, b } = await two({ ...sharing, files: { ...sharing.files, ...files } });
     const client = await SessionClient.open(a.url);
     expect(await statusAt(b, client)).toBe(200);
-    expect(a.runtime.gateway.rooms.sessions.warnings).toEqual([]);
+    expect(a.runtime.gateway.services.sessions.warnings).toEqual([]);
     await server.kill();
     const status = async () => (await fetch(`http://127.0.0.1:${a.runtime.address.privatePort}/status`)).text();
     await until('a warning', async () => (await status()).includes('the Redis of sessions cannot be reached'));
@@ -275,7 +275,7 @@ describeWithRedis('the user in Redis', () => {
     await requestAt(b, client, 'resources/unsubscribe', { uri: WATCHED });
     expect((await deleteAt(a, ended)).status).toBe(204);
     await until('its end', async () => (await statusAt(b, ended)) === 404);
-    expect(a.runtime.gateway.rooms.sessions.warnings).toEqual([]);
+    expect(a.runtime.gateway.services.sessions.warnings).toEqual([]);
     const refused = (await server!.command('ACL', 'LOG')) as unknown[];
     expect(refused).toEqual([]);
     const keys = (await server!.command('KEYS', '*')) as string[];
@@ -291,7 +291,7 @@ describeWithRedis('the user in Redis', () => {
     const { a, b } = await two(sharedAs('deaf', `${PREFIX}deaf:`));
     const client = await SessionClient.open(a.url);
     for (const replica of [a, b, a]) expect(await statusAt(replica, client)).toBe(200);
-    expect(a.runtime.gateway.rooms.sessions.warnings.join()).toContain('hears nothing of the others');
+    expect(a.runtime.gateway.services.sessions.warnings.join()).toContain('hears nothing of the others');
     expect(a.log()).toContain('Redis lets its user not listen');
     expect((await deleteAt(b, client)).status).toBe(204);
     expect(await statusAt(a, client)).toBe(404);

@@ -61,7 +61,7 @@ describeWithRedis('a session that one replica opened', () => {
     const a = await replicaOf(sharing, { one: backend.url });
     const client = await SessionClient.open(a.url);
     await client.call('one_tool_0', { text: 'x' });
-    const leg = a.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
+    const leg = a.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
     await a.runtime.stop();
     const b = await replicaOf(sharing, { one: backend.url });
     const reply = await requestAt(b, client, 'tools/call', { name: 'one_tool_1', arguments: { text: 'x' } });
@@ -89,7 +89,7 @@ describeWithRedis('a session that one replica opened', () => {
     const ask = (replica: typeof a, message: object) =>
       send(replica.url, 'POST', { 'mcp-session-id': id }, JSON.stringify({ jsonrpc: '2.0', ...message }));
     await ask(a, { id: 1, method: 'tools/call', params: { name: 'one_tool_0', arguments: { text: 'x' } } });
-    const leg = a.runtime.gateway.rooms.sessions.get(id)?.legs[0]?.sessionId;
+    const leg = a.runtime.gateway.services.sessions.get(id)?.legs[0]?.sessionId;
     expect(leg).toBeDefined();
     expect(told).not.toContain(leg);
     expect((await ask(b, { method: 'notifications/initialized' })).status).toBe(202);
@@ -107,7 +107,7 @@ describeWithRedis('a session that one replica opened', () => {
     await until('the end at the first', async () => (await requestAt(a, client, 'ping')).status === 404);
     expect((await requestAt(b, client, 'ping')).status).toBe(404);
     expect((await deleteAt(a, client)).status).toBe(404);
-    expect(a.runtime.gateway.rooms.sessions.size).toBe(0);
+    expect(a.runtime.gateway.services.sessions.size).toBe(0);
     stream.close();
   });
 
@@ -125,7 +125,7 @@ describeWithRedis('a session that one replica opened', () => {
     );
     expect(replies.every(({ answer }) => answer.result !== undefined)).toBe(true);
     const idOf = (gateway: typeof a) =>
-      gateway.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
+      gateway.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
     await until('the same leg at both', () => Promise.resolve(idOf(a) !== undefined && idOf(a) === idOf(b)));
     const before = used.length;
     for (const replica of [a, b]) await requestAt(replica, client, 'tools/call', call);
@@ -286,7 +286,7 @@ describeWithRedis('a session that one replica opened', () => {
     );
     const clients = [];
     for (let nr = 0; nr < 4; nr += 1) clients.push(await SessionClient.open(a.url));
-    expect(a.runtime.gateway.rooms.sessions.size).toBe(2);
+    expect(a.runtime.gateway.services.sessions.size).toBe(2);
     for (const client of clients) expect((await client.request('ping')).status).toBe(200);
   });
 
@@ -328,7 +328,7 @@ describeWithRedis('a session that one replica opened', () => {
     const client = await SessionClient.open(a.url);
     await client.stream();
     const second = await openStream(b.url, client.headers);
-    const session = () => a.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '');
+    const session = () => a.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '');
     await until('the end of the first stream', () => Promise.resolve(session()?.stream === undefined));
     await until('the backend’s stream at the second', async () => {
       await requestAt(a, client, 'tools/call', { name: 'one_test_trigger_prompt_change', arguments: {} });
@@ -347,7 +347,7 @@ describeWithRedis('a session that one replica opened', () => {
     await client.stream();
     const second = await openStream(b.url, client.headers);
     const streamAt = ({ runtime }: typeof a) =>
-      runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
+      runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
     await until('the end of the first stream', () => Promise.resolve(streamAt(a) === undefined));
     await until('word of the second', () => Promise.resolve(streamAt(b)?.isTold === true));
     second.close();
@@ -362,7 +362,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect((await requestAt(b, client, 'ping')).answer.result).toEqual({});
     await client.stream();
     const streamAt = ({ runtime }: typeof a) =>
-      runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
+      runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.stream;
     await until('word of the first', () => Promise.resolve(streamAt(a)?.isTold === true));
     const publish = jest.spyOn(RedisRecords.prototype, 'publish').mockRejectedValueOnce(new Error('lost'));
     const second = await openStream(b.url, client.headers);
@@ -417,7 +417,7 @@ describeWithRedis('a session that one replica opened', () => {
     await client.toolNames();
     const message = client.message('tools/call', { name: 'one_tool_0', arguments: { text: 'x' } });
     const call = send(a.url, 'POST', client.headers, message).catch(() => undefined);
-    await until('the call', () => Promise.resolve(a.runtime.gateway.rooms.running.size === 1));
+    await until('the call', () => Promise.resolve(a.runtime.gateway.services.running.size === 1));
     const { id } = JSON.parse(message) as { id: number };
     await notifyAt(b, client, { method: 'notifications/cancelled', params: { requestId: id } });
     await until('the news of it', () => Promise.resolve(cancelled.length === 1));

@@ -252,7 +252,7 @@ describe('a backend before its first probe', () => {
     const gateway = await gatewayTo({ good: good.url }, operational);
     // The promise resolves after the probes of all backends, in a minute.
     void gateway.reconfigure(configTo({ good: good.url, late: late.url }, operational));
-    const phases = () => gateway.runtime.gateway.rooms.backends.all.map(({ health }) => health.phase);
+    const phases = () => gateway.runtime.gateway.services.backends.all.map(({ health }) => health.phase);
     expect(
       await eventually(
         () => Promise.resolve(phases()),
@@ -315,7 +315,7 @@ describe('the load limit', () => {
     const call = (name: string) => client.call(`${name}_tool_0`, { text: 'x' });
     // The session itself has no running request there any more. The request that opens it counts like a call.
     expect((await call('full')).answer.result).toBeDefined();
-    const fullOne = gateway.runtime.gateway.rooms.backends.all.find(({ name }) => name === 'full');
+    const fullOne = gateway.runtime.gateway.services.backends.all.find(({ name }) => name === 'full');
     await until('nothing under way', () => fullOne?.running === 0);
     full.hold();
     const answers: Rpc[] = [];

@@ -70,7 +70,7 @@ async function clientOf(sdk: Sdk, gateway: ServedGateway, options: ClientOptions
   return { client, problems, call, count };
 }
 
-const running = (gateway: ServedGateway) => gateway.runtime.gateway.rooms.backends.get('a')?.running;
+const running = (gateway: ServedGateway) => gateway.runtime.gateway.services.backends.get('a')?.running;
 
 const PYTHON_BACKENDS: [name: string, sdk: Sdk, kind: Kind][] = [
   ['Python over streamable HTTP', 'python', {}],
@@ -107,7 +107,7 @@ describe.each(BACKENDS)('a call that its client cancels, at a backend of the SDK
       const counted = await count('patient');
       return counted?.aborted === 1 && counted.ended === 1;
     });
-    await until('its place', () => running(gateway) === 0 && gateway.runtime.gateway.rooms.running.size <= 1);
+    await until('its place', () => running(gateway) === 0 && gateway.runtime.gateway.services.running.size <= 1);
     if (typeof kind === 'object' && kind.eventStore === true) {
       await until('the resumption', () => seen.some(({ resumes }) => resumes));
       expect(seen.filter(({ resumes }) => resumes).map(({ status }) => status)).toEqual([405]);

@@ -77,7 +77,7 @@ describe('the end of the runtime', () => {
     await subscription.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
     const call = client.call('a_tool_0', { text: 'x' });
     // The call, the stream and the subscription.
-    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 3);
+    await until('the call', () => gateway.runtime.gateway.services.running.size === 3);
     const started = performance.now();
     const stopped = gateway.runtime.stop();
     await until('refusals', () => isRefused(gateway.runtime.address.port));
@@ -114,7 +114,7 @@ describe('the end of the runtime', () => {
       answered = true;
       return reply;
     });
-    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 1);
+    await until('the call', () => gateway.runtime.gateway.services.running.size === 1);
     const first = gateway.runtime.stop();
     await gateway.runtime.stop();
     expect(answered).toBe(true);
@@ -172,7 +172,7 @@ describe('the end of the runtime', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
-    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 1);
+    await until('the call', () => gateway.runtime.gateway.services.running.size === 1);
     const started = performance.now();
     await gateway.runtime.stop();
     // serve-gateway gives 500 ms.

@@ -131,7 +131,7 @@ describe('a client of 2026-07-28', () => {
     });
     asked.on('error', () => undefined);
     asked.end(body);
-    const { running } = gateway.runtime.gateway.rooms;
+    const { running } = gateway.runtime.gateway.services;
     await until('the call', () => running.size > 0);
     expect(running.size).toBe(1);
     asked.destroy();

@@ -41,8 +41,8 @@ describe('a principal at the limit of sessions', () => {
       const client = closing(await (nr % 2 === 0 ? connectOldClient : connectNewClient)(to, { headers }));
       return { call: () => client.callTool({ name: 'a_echo', arguments: { text: 'x' } }) };
     };
-    const { rooms } = at.gateway.runtime.gateway;
-    const streams = () => [...rooms.sessions.all()].filter(({ stream }) => stream !== undefined).length;
+    const { services } = at.gateway.runtime.gateway;
+    const streams = () => [...services.sessions.all()].filter(({ stream }) => stream !== undefined).length;
 
     const first = [];
     for (let nr = 0; nr < 100; nr++) first.push(await connect(nr));
@@ -55,7 +55,7 @@ describe('a principal at the limit of sessions', () => {
     for (const client of [...newcomers, ...used, ...first.slice(50)])
       expect(await client.call()).toMatchObject({ content: [{ type: 'text' }] });
     for (const client of first.slice(10, 50)) await expect(client.call()).rejects.toThrow(/Session not found/);
-    expect(rooms.sessions.size).toBe(100);
+    expect(services.sessions.size).toBe(100);
     const lines = () => auditOf(at.gateway, 'mcp_session_evicted');
     await until('the audit of the evictions', () => lines().length === 40);
     expect(lines()[0]).toMatchObject({
@@ -87,7 +87,7 @@ describe('a principal at the limit of sessions', () => {
     const { retryAfterMs } = refused.answer.error?.data ?? {};
     expect(Number(retryAfterMs)).toBeGreaterThanOrEqual(1_000);
     expect(Number(retryAfterMs)).toBeLessThanOrEqual(60_000);
-    expect(gateway.runtime.gateway.rooms.sessions.size).toBe(2);
+    expect(gateway.runtime.gateway.services.sessions.size).toBe(2);
     expect(backend.counts.get('initialize')).toBe(begun);
     for (const client of clients) expect((await client.request('ping')).status).toBe(200);
     for (const connect of [connectOldClient, connectNewClient])

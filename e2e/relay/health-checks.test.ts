@@ -25,7 +25,7 @@ describe('a health check', () => {
     const gateway = await gatewayTo({ a: hanging.url }, { operational: { failure_handling: handling } });
     // The default of 10 s and the 60 s of a call would end later.
     expect(performance.now() - started).toBeLessThan(8_000);
-    expect(gateway.runtime.gateway.rooms.backends.get('a')?.health.phase).toBe('unavailable');
+    expect(gateway.runtime.gateway.services.backends.get('a')?.health.phase).toBe('unavailable');
     expect(await messageOf(gateway)).toMatch(/time/);
   });
 
@@ -51,7 +51,7 @@ describe('a health check', () => {
     );
     const handling = { health_check_interval: '50ms', unhealthy_threshold: 3 };
     const gateway = await gatewayTo({ a: backend.url }, { operational: { failure_handling: handling } });
-    phase = () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase;
+    phase = () => gateway.runtime.gateway.services.backends.get('a')?.health.phase;
     await until('eight checks', () => phases.length >= 8);
     const [ready, degraded] = ['ready', 'degraded'];
     expect(phases.slice(0, 8)).toEqual([ready, degraded, degraded, ready, degraded, degraded, 'unavailable', ready]);
@@ -76,7 +76,7 @@ describe('a backend that refuses the newer revision', () => {
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
     expect((await client.toolNames()).length).toBeGreaterThan(0);
-    const { capabilities, revisions } = gateway.runtime.gateway.rooms.backends.get('a')?.health ?? {};
+    const { capabilities, revisions } = gateway.runtime.gateway.services.backends.get('a')?.health ?? {};
     expect(capabilities).toMatchObject({ tools: true });
     expect(revisions).toEqual(['2025-11-25', '2025-06-18']);
   });
@@ -97,7 +97,10 @@ describe('a backend at a wrong URL', () => {
       }),
     );
     const gateway = await gatewayTo({ a: backend.url });
-    await until('it is looked at', () => gateway.runtime.gateway.rooms.backends.get('a')?.health.message === message);
+    await until(
+      'it is looked at',
+      () => gateway.runtime.gateway.services.backends.get('a')?.health.message === message,
+    );
   });
 });
 

@@ -19,17 +19,17 @@ async function serveSlowly(gateway: ServedGateway) {
   const server = createServer((req, res: ServerResponse) => {
     const left = new Promise<void>((resolve) => res.once('close', () => setImmediate(resolve)));
     const authenticator = {
-      ...gateway.runtime.gateway.rooms.authenticator,
+      ...gateway.runtime.gateway.services.authenticator,
       authenticate: () => left.then(() => ANONYMOUS),
     };
     // The gateway knows another port as its own.
-    const hostOrigin = { ...gateway.runtime.gateway.rooms.hostOrigin, check: () => undefined };
-    void serve(req, res, { ...gateway.runtime.gateway.rooms, authenticator, hostOrigin }).finally(() => settled++);
+    const hostOrigin = { ...gateway.runtime.gateway.services.hostOrigin, check: () => undefined };
+    void serve(req, res, { ...gateway.runtime.gateway.services, authenticator, hostOrigin }).finally(() => settled++);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   closing({ close: () => new Promise((resolve) => server.close(resolve)) });
-  const { running } = gateway.runtime.gateway.rooms;
+  const { running } = gateway.runtime.gateway.services;
   return {
     /** Sends a request and disconnects during authentication. */
     async leave(headers: Record<string, string>, body?: string) {
@@ -56,7 +56,7 @@ describe('a client that disconnects during authentication', () => {
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
     await (await serveSlowly(gateway)).leave(client.headers);
-    const { sessions } = gateway.runtime.gateway.rooms;
+    const { sessions } = gateway.runtime.gateway.services;
     expect(sessions.get(client.headers['mcp-session-id'] ?? '')?.stream).toBeUndefined();
   });
 
@@ -83,7 +83,7 @@ describe('a client that disconnects during authentication', () => {
     const resumed = await openStream(gateway.url, headers);
     expect(resumed.status).toBe(200);
     resumed.close();
-    await until('the end of all requests', () => gateway.runtime.gateway.rooms.running.size === 0);
+    await until('the end of all requests', () => gateway.runtime.gateway.services.running.size === 0);
     const listen = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const again = await openStream(gateway.url, listen.headers, listen.body);
     expect(again.status).toBe(200);
@@ -318,9 +318,9 @@ describe('a resumed stream', () => {
     await client.call('a_tool_0', { text: 'x' });
     await resume(client);
     const { gateway: served } = gateway.runtime;
-    expect(served.rooms.running.size).toBe(1);
+    expect(served.services.running.size).toBe(1);
     served.endStreams();
-    await until('the end of all requests', () => served.rooms.running.size === 0);
+    await until('the end of all requests', () => served.services.running.size === 0);
   });
 
   it('gets an error status if its backend accepts no connection', async () => {
@@ -337,6 +337,6 @@ describe('a resumed stream', () => {
     const operational = { timeouts: { default: '300ms' } };
     const gateway = await gatewayTo({ a: closing(await silent()).url }, { operational });
     await resume(await SessionClient.open(gateway.url));
-    await until('the end of all requests', () => gateway.runtime.gateway.rooms.running.size === 0);
+    await until('the end of all requests', () => gateway.runtime.gateway.services.running.size === 0);
   });
 });

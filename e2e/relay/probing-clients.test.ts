@@ -37,7 +37,7 @@ describe("a client that probes the endpoint's revision", () => {
     );
     const operational = { failure_handling: { health_check_interval: '50ms' } };
     const gateway = await gatewayTo({ older: older.url }, { operational });
-    const phase = () => gateway.runtime.gateway.rooms.backends.get('older')?.health.phase;
+    const phase = () => gateway.runtime.gateway.services.backends.get('older')?.health.phase;
     await until('the first probe', () => phase() === 'ready');
     refuses = true;
     await until('the refusal', () => phase() === 'degraded');

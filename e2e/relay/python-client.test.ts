@@ -29,6 +29,6 @@ describePython.each<[sdk: Sdk, store: string, eventStore: boolean]>([
     const seen = JSON.parse(stdout) as Record<'tools' | 'echoed' | 'elicited' | 'afterwards', unknown>;
     expect(seen.tools).toEqual(expect.arrayContaining(['a_echo', 'a_patient', 'a_elicit']));
     expect(seen).toMatchObject({ echoed: 'first', elicited: expect.stringContaining('Ada'), afterwards: 'second' });
-    await until('its places', () => gateway.runtime.gateway.rooms.backends.get('a')?.running === 0);
+    await until('its places', () => gateway.runtime.gateway.services.backends.get('a')?.running === 0);
   });
 });

@@ -223,7 +223,7 @@ describe('a rate limit', () => {
     });
     const client = await SessionClient.open(gateway.url);
     (await client.stream()).close();
-    const [session] = gateway.runtime.gateway.rooms.sessions.all();
+    const [session] = gateway.runtime.gateway.services.sessions.all();
     await until('a session at each', () => session?.legs.length === 2);
     const set = (level: string) => client.request('logging/setLevel', { level });
     expect([told(await set('error')), told(await set('debug'))]).toEqual(['passed', 429]);

@@ -117,7 +117,7 @@ describe('a new run configuration', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
-    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 1);
+    await until('the call', () => gateway.runtime.gateway.services.running.size === 1);
     await gateway.reconfigure(configTo({ a: a.url }, { limits: { connect_timeout: '4s' } }));
     const started = performance.now();
     await gateway.runtime.stop();

@@ -109,7 +109,7 @@ describe('a session', () => {
     const gateway = await gatewayTo({ a: backend.url }, { limits: { session_idle: '1s' } });
     const client = await SessionClient.open(gateway.url);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    gateway.runtime.gateway.rooms.sessions.sweep();
+    gateway.runtime.gateway.services.sessions.sweep();
     expect((await client.request('ping')).status).toBe(404);
   });
 });

@@ -59,7 +59,7 @@ describe.each<[name: string, sdk: Sdk, kind: Kind]>([
     const gateway = await gatewayBefore(sdk, kind, { default: '1s' });
     const { call, counted } = await connect(gateway);
     await expect(call('patient', LONG)).rejects.toThrow(DID_NOT_ANSWER);
-    await until('its place', () => gateway.runtime.gateway.rooms.backends.get('a')?.running === 0);
+    await until('its place', () => gateway.runtime.gateway.services.backends.get('a')?.running === 0);
     await until('its end at the backend', async () => (await counted('patient'))?.aborted === 1);
   });
 });
@@ -132,7 +132,10 @@ describe('a call that ends at its deadline without a fault of its backend', () =
     const failure_handling = { circuit_breaker: { enabled: true, failure_threshold: 1 } };
     const operational = { timeouts: { default: '3s' }, failure_handling };
     const gateway = await gatewayTo({ a: server.url }, { operational });
-    return { client: await SessionClient.open(gateway.url), backend: gateway.runtime.gateway.rooms.backends.get('a') };
+    return {
+      client: await SessionClient.open(gateway.url),
+      backend: gateway.runtime.gateway.services.backends.get('a'),
+    };
   }
 
   it('leaves the circuit breaker closed if the client does not read a large answer', async () => {

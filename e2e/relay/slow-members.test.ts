@@ -56,7 +56,7 @@ async function echoTools(url: string, revision: keyof typeof revisions): Promise
 
 /** Expires the backend's list as a list-changed notification does. */
 function expire(gateway: ServedGateway, backend: string): void {
-  gateway.runtime.gateway.rooms.announcer.listChanged(backend, ['tools']);
+  gateway.runtime.gateway.services.announcer.listChanged(backend, ['tools']);
 }
 
 const listOf = async (client: SessionClient) => (await client.request('tools/list')).answer;
@@ -116,7 +116,7 @@ describe('an open session at a hanging backend', () => {
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
     const client = await SessionClient.open(gateway.url);
     const stream = await client.stream();
-    const [session] = gateway.runtime.gateway.rooms.sessions.all();
+    const [session] = gateway.runtime.gateway.services.sessions.all();
     await until('a session at each', () => session?.legs.length === 2);
     hang(bad);
     expect((await client.request('logging/setLevel', { level: 'error' })).answer.result).toEqual({});
@@ -271,7 +271,9 @@ describe('a process of one session', () => {
     for (let session = 0; session < 5; session += 1) {
       const client = await connectOldClient(new URL(gateway.url));
       closing(client);
-      await until('its stream', () => [...gateway.runtime.gateway.rooms.sessions.all()].every(({ stream }) => stream));
+      await until('its stream', () =>
+        [...gateway.runtime.gateway.services.sessions.all()].every(({ stream }) => stream),
+      );
       expire(gateway, 'own');
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('own_echo');
     }
@@ -296,7 +298,7 @@ function serveUnprobed(
 }
 
 function backendOf({ runtime }: ServedGateway, name: string) {
-  const backend = runtime.gateway.rooms.backends.get(name);
+  const backend = runtime.gateway.services.backends.get(name);
   if (!backend) throw new Error(`there is no backend ${name}`);
   return backend;
 }

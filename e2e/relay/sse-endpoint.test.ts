@@ -116,10 +116,10 @@ describe('an endpoint with proxy_mode sse', () => {
     const gateway = await gatewayTo({ a: plain.url }, sse);
     const client = await connect(gateway);
     await client.listTools();
-    expect(gateway.runtime.gateway.rooms.sessions.size).toBe(1);
+    expect(gateway.runtime.gateway.services.sessions.size).toBe(1);
     await client.close();
-    await until('the end', () => gateway.runtime.gateway.rooms.sessions.size === 0);
-    await until('the others', () => gateway.runtime.gateway.rooms.running.size === 0);
+    await until('the end', () => gateway.runtime.gateway.services.sessions.size === 0);
+    await until('the others', () => gateway.runtime.gateway.services.running.size === 0);
   });
 
   it('cancels a call when its stream ends', async () => {
@@ -128,10 +128,10 @@ describe('an endpoint with proxy_mode sse', () => {
     const client = await connect(gateway);
     await client.listTools();
     const call = client.callTool({ name: 'a_tool_0', arguments: { text: 'x' } }).catch(() => 'given up');
-    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 2);
+    await until('the call', () => gateway.runtime.gateway.services.running.size === 2);
     await client.close();
     expect(await call).toBe('given up');
-    await until('its end', () => gateway.runtime.gateway.rooms.running.size === 0);
+    await until('its end', () => gateway.runtime.gateway.services.running.size === 0);
   });
 
   it('lets calls finish at the end, and then ends the stream', async () => {
@@ -140,7 +140,7 @@ describe('an endpoint with proxy_mode sse', () => {
     const client = await connect(gateway);
     await client.listTools();
     const call = client.callTool({ name: 'a_tool_0', arguments: { text: 'x' } });
-    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 2);
+    await until('the call', () => gateway.runtime.gateway.services.running.size === 2);
     const stopped = gateway.runtime.stop();
     expect(JSON.stringify(await call)).toContain('from a misbehaving backend');
     await stopped;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { NoBody, NoQuery, Nothing, operation } from '../operation.ts';
-import { roomsWith } from '../testdata/rooms-with.ts';
+import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
 import { clusterAuthority } from './cluster-authority.ts';
 import { reviewAccess } from './review-access.ts';
@@ -45,7 +45,7 @@ beforeEach(async () => {
   done = 0;
   apiServer = await new ObjectServer().start();
   served = await serveOperations(operations, {
-    rooms: roomsWith({}),
+    services: servicesWith({}),
     authority: clusterAuthority({ api: apiServer.api(), apiGroup: 'vmcp.dev', watched: ['team', 'other'] }),
   });
 });

@@ -4,7 +4,7 @@ import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { configMapRecords } from '../stores/config-map-records.ts';
-import { clusterRooms } from './cluster-rooms.ts';
+import { clusterServices } from './cluster-services.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 const OTHER = 'mcp.example.com';
@@ -32,10 +32,10 @@ describe('resumeClusterWork', () => {
     const failures: string[] = [];
     const onFailure = (text: string) => void failures.push(text);
     const place = { api, streams: api, apiGroup, environment: {}, privateAddresses: true, version: '0', onFailure };
-    const roomsOf = clusterRooms(place);
-    await resumeClusterWork({ api, apiGroup, watched: ['team'], roomsOf, onFailure });
-    await roomsOf('team').operations.idle();
-    await roomsOf('team').registries.close();
+    const servicesOf = clusterServices(place);
+    await resumeClusterWork({ api, apiGroup, watched: ['team'], servicesOf, onFailure });
+    await servicesOf('team').operations.idle();
+    await servicesOf('team').registries.close();
     return failures;
   }
 

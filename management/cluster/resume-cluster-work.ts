@@ -2,7 +2,7 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import { listAll } from '#operator/kubernetes/api/list-all';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 import { problemOf } from '../problem.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { recordSelector } from '../stores/config-map-records.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
 
@@ -12,7 +12,7 @@ interface LeftWork {
   apiGroup: string;
   /** Namespaces that this API serves; empty: all. */
   watched: readonly string[];
-  roomsOf: (namespace: string) => Pick<Rooms, 'operations'>;
+  servicesOf: (namespace: string) => Pick<Services, 'operations'>;
   /** Called when an operation cannot be resumed. The text contains no secret. */
   onFailure: (text: string) => void;
 }
@@ -21,12 +21,12 @@ interface LeftWork {
  * Resumes background operations of a process that has ended. An operation that cannot resume now resumes when a caller
  * requests it.
  */
-export async function resumeClusterWork({ api, apiGroup, watched, roomsOf, onFailure }: LeftWork): Promise<void> {
+export async function resumeClusterWork({ api, apiGroup, watched, servicesOf, onFailure }: LeftWork): Promise<void> {
   const tell = (problem: unknown) =>
     onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);
   try {
     for (const namespace of await namespacesWithWork(api, apiGroup, watched))
-      await roomsOf(namespace).operations.resume().catch(tell);
+      await servicesOf(namespace).operations.resume().catch(tell);
   } catch (problem) {
     tell(problem);
   }

@@ -7,13 +7,13 @@ import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
 import { renderAuditLine } from '../render-audit-line.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
 import { announceAuthority } from './announce-authority.ts';
 import { clusterAuthority } from './cluster-authority.ts';
 import type { ClusterPlace } from './cluster-place.ts';
-import { clusterRooms } from './cluster-rooms.ts';
+import { clusterServices } from './cluster-services.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {
@@ -59,9 +59,9 @@ export interface ClusterManagement {
 export function startClusterManagement(settings: ClusterManagementSettings): ClusterManagement {
   const { api, name, namespace, port, host } = settings;
   const stop = new AbortController();
-  const roomsOf = clusterRooms(settings);
-  const answer = createRoutes(OPERATIONS, servingOf(settings, roomsOf));
-  const resumed = resumeClusterWork({ ...settings, roomsOf });
+  const servicesOf = clusterServices(settings);
+  const answer = createRoutes(OPERATIONS, servingOf(settings, servicesOf));
+  const resumed = resumeClusterWork({ ...settings, servicesOf });
   let listening: Listening | undefined;
   const serve = async (pair: Agreed) => {
     if (listening) {
@@ -101,12 +101,12 @@ export function startClusterManagement(settings: ClusterManagementSettings): Clu
   };
 }
 
-function servingOf(settings: ClusterManagementSettings, roomsOf: (namespace: string) => Rooms): Serving {
+function servingOf(settings: ClusterManagementSettings, servicesOf: (namespace: string) => Services): Serving {
   const { api, apiGroup, usualNamespace, watched, audit, onFailure } = settings;
   const now = () => performance.now();
   return new Serving({
     authority: clusterAuthority({ api, apiGroup, namespace: usualNamespace, watched }),
-    roomsOf,
+    servicesOf,
     addresses: limitRate({ ...ADDRESS_RATE, now }),
     callers: limitRate({ ...CALLER_RATE, now }),
     onChange: (change) => void audit.write(renderAuditLine(change, new Date())),

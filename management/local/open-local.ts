@@ -12,7 +12,7 @@ import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
 import { localAuthority } from './local-authority.ts';
 import type { LocalPlace } from './local-place.ts';
-import { localRooms } from './local-rooms.ts';
+import { localServices } from './local-services.ts';
 import { resumeWork } from './resume-work.ts';
 
 const FIRST_PORT = 4485;
@@ -35,17 +35,17 @@ export async function openLocalManagement(place: LocalPlace): Promise<OpenManage
   const audit = openLogFile(state.managementAudit);
   audit.on('error', (error) => onFailure(`the audit log cannot be written: ${error.message}`));
   const limits = { now: () => performance.now() };
-  const roomsOf = localRooms(place);
+  const servicesOf = localServices(place);
   let port = 0;
   const serving = new Serving({
     authority: localAuthority(token, () => port),
-    roomsOf,
+    servicesOf,
     addresses: limitRate({ burst: 400, perSecond: 100, ...limits }),
     callers: limitRate({ burst: 400, perSecond: 100, ...limits }),
     onChange: (change) => void audit.write(renderAuditLine(change, new Date())),
     onFailure: (request, problem) => onFailure(failureText(request, problem)),
   });
-  await resumeWork({ ...place, roomsOf });
+  await resumeWork({ ...place, servicesOf });
   const listening = await listenOnNext(createRoutes(OPERATIONS, serving));
   port = listening.port;
   const url = `http://127.0.0.1:${port}`;

@@ -1,11 +1,11 @@
 import { ManifestFolder } from '#local/manifest-folder';
 import { problemOf } from '../problem.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 
 interface LeftWork {
   /** Absolute path of the folder with the manifests. */
   folder: string;
-  roomsOf: (namespace: string) => Pick<Rooms, 'operations'>;
+  servicesOf: (namespace: string) => Pick<Services, 'operations'>;
   /** Receives failures to resume; the text holds no secret. */
   onFailure: (text: string) => void;
 }
@@ -14,11 +14,11 @@ interface LeftWork {
  * Resumes the work of a killed process, in each namespace with resources in the folder. In other namespaces, only the end has to be
  * recorded, which the next request does.
  */
-export async function resumeWork({ folder, roomsOf, onFailure }: LeftWork): Promise<void> {
+export async function resumeWork({ folder, servicesOf, onFailure }: LeftWork): Promise<void> {
   try {
     const { manifests } = new ManifestFolder(folder).read();
     for (const namespace of new Set(manifests.map(({ metadata }) => metadata.namespace)))
-      await roomsOf(namespace).operations.resume();
+      await servicesOf(namespace).operations.resume();
   } catch (problem) {
     onFailure(`work that was left undone is not taken up: ${problemOf(problem).message}`);
   }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { type ClientsPlace, clientsPlace, PROD, TOOLS } from '../clients/testdata/clients-place.ts';
 import { ClientList, RegisteredClient } from '../records/client.ts';
-import { roomsWith } from '../testdata/rooms-with.ts';
+import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
 import { clientOperations } from './clients.ts';
 
@@ -10,7 +10,7 @@ let place: ClientsPlace;
 let served: ServedOperations;
 beforeEach(async () => {
   place = clientsPlace();
-  served = await serveOperations(clientOperations, { rooms: roomsWith({ clients: place.clients }) });
+  served = await serveOperations(clientOperations, { services: servicesWith({ clients: place.clients }) });
 });
 afterEach(async () => {
   await served.close();

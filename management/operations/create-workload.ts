@@ -4,7 +4,7 @@ import { tellCheckedImage } from '../provenance/tell-checked-image.ts';
 import { Problem } from '../problem.ts';
 import { NewWorkload, WorkloadForced, WorkloadMade } from '../records/workload.ts';
 import { DEFAULT } from '../registries/registries.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { nameOfEntry, workloadOfEntry } from '../registries/workload-of-entry.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { versionOf } from '../workloads/workload-version.ts';
@@ -34,19 +34,19 @@ export const createWorkload = operation({
     ...(entry === undefined ? [] : [{ verb: 'get', resource: 'registries', name: DEFAULT } as const]),
   ],
   audit: 'management_workload_created',
-  async run({ body: { registry_entry: entry, ...sent }, query: { force }, caller, signal }, rooms) {
+  async run({ body: { registry_entry: entry, ...sent }, query: { force }, caller, signal }, services) {
     const name = nameFor(sent.name, entry);
-    const body = { ...sent, ...(entry !== undefined && (await ofEntry(entry, sent, rooms))), name };
+    const body = { ...sent, ...(entry !== undefined && (await ofEntry(entry, sent, services))), name };
     const checked =
       entry === undefined || body.url !== undefined
         ? undefined
-        : await rooms.provenance.check(entry, body.image, { caller, signal });
+        : await services.provenance.check(entry, body.image, { caller, signal });
     // A disconnected caller does not receive the result and may have created another workload meanwhile.
     signal.throwIfAborted();
-    const check = checkChange({ group: body.group, force: isOn(force) }, caller, rooms);
-    const made = await rooms.workloads.create({ ...body, checked }, check);
+    const check = checkChange({ group: body.group, force: isOn(force) }, caller, services);
+    const made = await services.workloads.create({ ...body, checked }, check);
     const told = tellCheckedImage(made.resource);
-    const about = { ...(told && { image_context: told }), ...rooms.workloads.warningsOf(made) };
+    const about = { ...(told && { image_context: told }), ...services.workloads.warningsOf(made) };
     return { body: { ...renderChanged(made.resource), ...about }, etag: versionOf(made) };
   },
 });
@@ -61,7 +61,7 @@ function nameFor(name: string | undefined, entry: string | undefined): string {
   );
 }
 
-async function ofEntry(entry: string, sent: Omit<NewWorkload, 'name'>, { registries }: Pick<Rooms, 'registries'>) {
+async function ofEntry(entry: string, sent: Omit<NewWorkload, 'name'>, { registries }: Pick<Services, 'registries'>) {
   const { registry } = await registries.get(DEFAULT);
   return workloadOfEntry(entry, sent, registry.registry);
 }

@@ -8,7 +8,7 @@ import { Problem } from '../problem.ts';
 import { SecretDone, SecretKeys, SecretsSetUp } from '../records/secret.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
 import { secretsPlace, type SecretsPlace } from '../secrets/testdata/secrets-place.ts';
-import { roomsWith } from '../testdata/rooms-with.ts';
+import { servicesWith } from '../testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
 import { secretOperations } from './secrets.ts';
 
@@ -19,7 +19,7 @@ let served: ServedOperations;
 
 async function serve(environment?: NodeJS.ProcessEnv): Promise<void> {
   const local = environment === undefined ? place.withPassword() : place.open(environment);
-  served = await serveOperations(secretOperations, { rooms: roomsWith({ secrets: local.in('default') }) });
+  served = await serveOperations(secretOperations, { services: servicesWith({ secrets: local.in('default') }) });
 }
 
 beforeEach(async () => {
@@ -241,7 +241,9 @@ describe('createSecret in a cluster', () => {
     const check = ({ verb, resource }: Touch) =>
       may.includes(`${verb} ${resource}`) ? Promise.resolve() : Promise.reject(new Problem('forbidden', verb));
     inCluster = await serveOperations(secretOperations, {
-      rooms: roomsWith({ secrets: kubernetesSecrets({ api: server.api(), namespace: 'team', apiGroup: 'vmcp.dev' }) }),
+      services: servicesWith({
+        secrets: kubernetesSecrets({ api: server.api(), namespace: 'team', apiGroup: 'vmcp.dev' }),
+      }),
       authority: {
         admit: () => undefined,
         authenticate: () => Promise.resolve({ name: 'ann', in: () => ({ name: 'ann', check }) }),

@@ -9,7 +9,7 @@ beforeEach(() => {
   place = workloadsPlace();
 });
 afterEach(async () => {
-  await place.rooms().operations.idle();
+  await place.services().operations.idle();
   place.remove();
 });
 
@@ -26,7 +26,7 @@ const everybody: Caller = { name: 'everybody', check: () => Promise.resolve() };
 const does = (operation: Operation, caller: Caller, body?: object) =>
   operation.call(
     { params: body ? {} : { name: 'search' }, query: {}, body, caller, signal: AbortSignal.timeout(60_000) },
-    place.rooms(),
+    place.services(),
   );
 const MANY = { names: ['search'] };
 const isStopped = () => place.read('search.yaml').includes('suspend: true');
@@ -42,7 +42,7 @@ describe('a workload that refers to a Secret', () => {
     await expect(does(operation, keyless, body)).rejects.toMatchObject(forbidden);
     expect(isStopped()).toBe(true);
     await does(operation, everybody, body);
-    await place.rooms().operations.idle();
+    await place.services().operations.idle();
     expect(isStopped()).toBe(false);
   });
 
@@ -74,7 +74,7 @@ it.each([
       await expect(does(operation, ofSearch, body)).rejects.toMatchObject({ code: 'forbidden' });
     expect([place.read('search.yaml'), place.read('other.yaml')]).toEqual([SEARCH, other]);
     await does(operation, ofSearch, MANY);
-    await place.rooms().operations.idle();
+    await place.services().operations.idle();
     expect([place.read('search.yaml') === SEARCH, place.read('other.yaml')]).toEqual([false, other]);
   },
 );

@@ -7,7 +7,7 @@ import { clientsPlace } from '../clients/testdata/clients-place.ts';
 import type { Operation } from '../operation.ts';
 import { openRegistries } from '../registries/testdata/open-registries.ts';
 import { serveRegistry } from '../registries/testdata/serve-registry.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { PASSWORD, secretsPlace, type SecretsPlace } from '../secrets/testdata/secrets-place.ts';
 import { LocalSkills } from '../skills/local-skills.ts';
 import { tgzOf } from '../skills/testdata/archives.ts';
@@ -40,16 +40,16 @@ afterEach(async () => {
   for (const close of closers.reverse()) await close();
 });
 
-async function serve(rooms: Rooms, options: { burst?: number; deadline?: number } = {}): Promise<void> {
-  served = await serveOperations(OPERATIONS, { rooms, deadline: 30_000, ...options });
+async function serve(services: Services, options: { burst?: number; deadline?: number } = {}): Promise<void> {
+  served = await serveOperations(OPERATIONS, { services, deadline: 30_000, ...options });
   closers.push(() => served.close());
 }
 
 /** Returns the services of this machine, with replacements for some. */
-const roomsWith = (some: Partial<Rooms> = {}): Rooms => {
+const servicesWith = (some: Partial<Services> = {}): Services => {
   const ours = { secrets: secrets.withPassword().in('default'), ...some };
-  return new Proxy(place.rooms(), {
-    get: (rooms, name) => (name in ours ? ours[name as keyof typeof ours] : rooms[name as keyof Rooms]),
+  return new Proxy(place.services(), {
+    get: (services, name) => (name in ours ? ours[name as keyof typeof ours] : services[name as keyof Services]),
   });
 };
 
@@ -91,9 +91,9 @@ async function first(id: string): Promise<void> {
 
 /** Sets up the secrets provider with one secret. */
 async function setUpSecrets(): Promise<void> {
-  const room = secrets.withPassword().in('default');
-  await room.setUp('encrypted', PASSWORD);
-  await room.create('THERE', 'hunter2');
+  const store = secrets.withPassword().in('default');
+  await store.setUp('encrypted', PASSWORD);
+  await store.create('THERE', 'hunter2');
 }
 
 const recordOf = (kind: string, name: string): string => {
@@ -105,23 +105,23 @@ const skillsFolder = (): string => join(place.home, '.local/state/vmcp/skills');
 const installedFile = (): string => join(place.home, '.claude/skills/notes/SKILL.md');
 
 /** Returns the skills of this machine, with no wait for the lock. */
-const impatientSkills = (): Rooms['skills'] => {
+const impatientSkills = (): Services['skills'] => {
   const rules = { localPaths: true, privateAddresses: true, proxy: undefined, searchPath: '', deadline: 10_000 };
   const home = homeOf({ HOME: place.home });
   const skills = new LocalSkills({ folder: skillsFolder(), home, rules, now: Date.now, patience: 0 });
   return skills.for({ list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() });
 };
 
-async function openImpatientRegistries(): Promise<Rooms['registries']> {
+async function openImpatientRegistries(): Promise<Services['registries']> {
   const opened = await openRegistries({ readDeadline: 100 });
   closers.push(() => opened.close());
   return opened.registries;
 }
 
 const SCENARIOS: Scenarios = {
-  ...usualScenarios({ rooms: () => roomsWith(), serve, ask }),
+  ...usualScenarios({ services: () => servicesWith(), serve, ask }),
   async not_found(row) {
-    await serve(roomsWith());
+    await serve(servicesWith());
     const isOfProvider = row.id === 'listSecrets' || row.id === 'createSecret';
     if (!isOfProvider && row.id.endsWith('Secret')) await setUpSecrets();
     const { params = {} } = usual(row);
@@ -129,18 +129,18 @@ const SCENARIOS: Scenarios = {
     return ask(row, { params: none });
   },
   async already_exists(row) {
-    await serve(roomsWith());
+    await serve(servicesWith());
     if (row.id === 'installSkill') await first('installSkill');
     else await setUpSecrets();
     return ask(row, row.id === 'createSecret' ? { body: { key: 'THERE', value: 'hunter2' } } : {});
   },
   async unsupported_provider(row) {
-    await serve(roomsWith());
+    await serve(servicesWith());
     return ask(row, { body: { provider_type: 'kubernetes' } });
   },
   async provider_read_only(row) {
     await secrets.open().in('default').setUp('environment', undefined);
-    await serve(roomsWith());
+    await serve(servicesWith());
     return ask(row);
   },
   async secrets_locked(row) {
@@ -149,13 +149,13 @@ const SCENARIOS: Scenarios = {
       row.id === 'setUpSecrets'
         ? secrets.open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'none') })
         : secrets.withPassword('another horse');
-    await serve(roomsWith({ secrets: locked.in('default') }));
+    await serve(servicesWith({ secrets: locked.in('default') }));
     return ask(row);
   },
   async conflict(row) {
     const clients = clientsPlace();
     closers.push(() => clients.remove());
-    await serve(roomsWith({ clients: clients.clients }));
+    await serve(servicesWith({ clients: clients.clients }));
     if (row.id === 'deleteClient') await first('registerClient');
     if (row.path.startsWith('/clients')) {
       clients.write('cursor', '{');
@@ -167,12 +167,12 @@ const SCENARIOS: Scenarios = {
     return ask(row);
   },
   async busy(row) {
-    await serve(roomsWith());
+    await serve(servicesWith());
     if (row.id === 'uninstallSkill') await first('installSkill');
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const held = new FileLock(join(skillsFolder(), '.lock')).run(() => promise);
     await new Promise((done) => setImmediate(done));
-    await serve(roomsWith({ skills: impatientSkills() }));
+    await serve(servicesWith({ skills: impatientSkills() }));
     const told = await ask(row);
     resolve(undefined);
     await held;
@@ -180,7 +180,7 @@ const SCENARIOS: Scenarios = {
   },
   async stale(row) {
     if (row.id === 'updateRegistry') {
-      await serve(roomsWith());
+      await serve(servicesWith());
       return ask(row, { headers: { 'if-match': '"of-another-time"' } });
     }
     const { stop } = await writeAnew(
@@ -189,7 +189,7 @@ const SCENARIOS: Scenarios = {
       '","value":{"name":"cursor","groups":[]}}',
     );
     closers.push(stop);
-    await serve(roomsWith());
+    await serve(servicesWith());
     return untilDisturbed(412, () => ask(row));
   },
   async store_damaged(row) {
@@ -199,21 +199,21 @@ const SCENARIOS: Scenarios = {
     writeFileSync(recordOf('registries', 'default'), '{"half');
     mkdirSync(join(skillsFolder(), 'records/user/skills'), { recursive: true });
     writeFileSync(join(skillsFolder(), 'records/user/skills/notes.json'), '{"half');
-    await serve(roomsWith());
+    await serve(servicesWith());
     return ask(row);
   },
   async source_failed(row) {
-    await serve(roomsWith());
+    await serve(servicesWith());
     return ask(row, { body: { name: '127.0.0.1:1/a/b', allow_private_ip: true } });
   },
   async upstream_failed(row) {
-    await serve(roomsWith());
+    await serve(servicesWith());
     return ask(row, { body: { url: 'http://127.0.0.1:1/r', allow_private_ip: true } });
   },
   async upstream_timeout(row) {
     const silent = await serveRegistry(() => undefined);
     closers.push(() => silent.close());
-    await serve(roomsWith({ registries: await openImpatientRegistries() }));
+    await serve(servicesWith({ registries: await openImpatientRegistries() }));
     return ask(row, { body: { url: `${silent.url}/r`, allow_private_ip: true } });
   },
 };
@@ -225,7 +225,7 @@ describe('each problem of an operation', () => {
 describe('each operation', () => {
   it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('succeeds: $name', async ({ row }) => {
     await setUpSecrets();
-    await serve(roomsWith());
+    await serve(servicesWith());
     if (row.id === 'deleteClient') await first('registerClient');
     if (row.id === 'getRegistry') await first('updateRegistry');
     if (row.id === 'getSkill' || row.id === 'uninstallSkill') await first('installSkill');

@@ -1,7 +1,7 @@
 import type { Caller, Touch } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { referenceTouches } from '../workloads/find-references.ts';
 import { checkIsolation } from '../workloads/without-effect.ts';
@@ -45,7 +45,7 @@ interface WantedChange {
  * Returns a check of a change: the caller may use its references, something is left to run, isolation is enforced, and
  * the group exists.
  */
-export function checkChange({ group, force }: WantedChange, caller: Caller, { workloads }: Rooms): Check {
+export function checkChange({ group, force }: WantedChange, caller: Caller, { workloads }: Services): Check {
   return async (edited, before, place) => {
     await checkReferences([edited.spec], caller);
     if (runsSomething(before.spec) && !runsSomething(edited.spec))
@@ -60,7 +60,7 @@ export async function beginWork(
   type: 'delete' | 'restart',
   { names, group }: WorkloadSelection,
   caller: Caller,
-  { workloads, operations }: Rooms,
+  { workloads, operations }: Services,
 ): Promise<OperationAccepted> {
   if (group !== undefined) await workloads.checkGroup(group, 'bad_request');
   const wanted = new Set(names);

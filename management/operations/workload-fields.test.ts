@@ -10,7 +10,7 @@ let place: WorkloadsPlace;
 let served: ServedOperations;
 beforeEach(async () => {
   place = workloadsPlace();
-  served = await serveOperations(OPERATIONS, { rooms: place.rooms() });
+  served = await serveOperations(OPERATIONS, { services: place.services() });
 });
 afterEach(async () => {
   await served.close();

@@ -13,7 +13,7 @@ let place: WorkloadsPlace;
 let served: ServedOperations;
 beforeEach(async () => {
   place = workloadsPlace({});
-  served = await serveOperations([getWorkload, editWorkload], { rooms: place.rooms() });
+  served = await serveOperations([getWorkload, editWorkload], { services: place.services() });
 });
 afterEach(async () => {
   await served.close();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { keyOf } from '../stores/record-store.ts';
 import type { Operation } from '../operation.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
 import { meetProblem, problemCases } from '../testdata/problem-cases.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
@@ -25,12 +25,12 @@ beforeEach(() => {
 afterEach(async () => {
   for (const close of closers.reverse()) await close();
   closers = [];
-  await place.rooms().operations.idle();
+  await place.services().operations.idle();
   place.remove();
 });
 
-async function serve(rooms: Rooms, options: { burst?: number; deadline?: number } = {}): Promise<void> {
-  served = await serveOperations(ROWS, { rooms, deadline: 30_000, ...options });
+async function serve(services: Services, options: { burst?: number; deadline?: number } = {}): Promise<void> {
+  served = await serveOperations(ROWS, { services, deadline: 30_000, ...options });
   closers.push(() => served.close());
 }
 
@@ -92,41 +92,41 @@ const OWNED: Record<string, Record<string, string>> = {
 };
 
 const SCENARIOS: Scenarios = {
-  ...usualScenarios({ rooms: () => place.rooms(), serve, ask }),
+  ...usualScenarios({ services: () => place.services(), serve, ask }),
   async not_found(row) {
-    await serve(place.rooms());
+    await serve(place.services());
     return row.id === 'listWorkloads'
       ? ask(row, { query: { group: 'none' } })
       : ask(row, { params: row.id === 'getOperation' ? { id: 'none' } : { name: 'none' } });
   },
   async stale(row) {
     place.write('empty.yaml', GROUP.replace('tools', 'empty'));
-    await serve(place.rooms());
+    await serve(place.services());
     return ask(row, { headers: { 'if-match': '"of-another-time"' } });
   },
   async inline_secret(row) {
-    await serve(place.rooms());
+    await serve(place.services());
     const secrets = [{ name: 'hunter2', target: 'TOKEN' }];
     return ask(row, { body: { ...(usual(row).body as object), secrets } });
   },
   async already_exists(row) {
-    await serve(place.rooms());
+    await serve(place.services());
     const name = row.id === 'createGroup' ? 'tools' : 'search';
     return ask(row, { body: { ...(usual(row).body as object), name } });
   },
   async in_use(row) {
-    await serve(place.rooms());
+    await serve(place.services());
     return ask(row, { params: { name: 'tools' } });
   },
   async conflict(row) {
-    await serve(place.rooms());
+    await serve(place.services());
     for (const [file, text] of Object.entries(OWNED[row.id] ?? {})) place.write(file, text);
     const profile = row.id === 'createWorkload' ? { permission_profile: { read: ['/x'] } } : {};
     const { body } = usual(row);
     return ask(row, body === undefined ? {} : { body: { ...(body as object), ...profile } });
   },
   async busy(row) {
-    await serve(place.rooms());
+    await serve(place.services());
     if (row.id === 'createWorkload' || row.id === 'createGroup') {
       const kind = row.id === 'createWorkload' ? 'mcpserver' : 'mcpgroup';
       for (let n = 1; n < 1000; n += 1) place.write(`${kind}-made${n === 1 ? '' : `-${n}`}.yaml`, '');
@@ -147,7 +147,7 @@ const SCENARIOS: Scenarios = {
     const folder = join(place.state.path, 'records/default/operations');
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${keyOf('broken')}.json`), '{"half');
-    await serve(place.rooms());
+    await serve(place.services());
     return ask(row, { params: { id: 'broken' } });
   },
 };
@@ -161,8 +161,9 @@ describe('each operation', () => {
     place.write('empty.yaml', GROUP.replace('tools', 'empty'));
     mkdirSync(place.state.logs, { recursive: true });
     writeFileSync(join(place.state.logs, 'mcp-search.log'), 'one\ntwo\n');
-    await serve(place.rooms());
-    const params = row.id === 'getOperation' ? { id: await place.rooms().operations.begin('restart', []) } : undefined;
+    await serve(place.services());
+    const params =
+      row.id === 'getOperation' ? { id: await place.services().operations.begin('restart', []) } : undefined;
     const told = await ask(row, params && { params });
     expect(told.status).toBe(row.success);
     if (row.media === undefined) row.result.parse(told.body === '' ? undefined : told.body);

@@ -15,10 +15,10 @@ let place: WorkloadsPlace;
 let served: ServedOperations;
 beforeEach(async () => {
   place = workloadsPlace();
-  served = await serveOperations(OPERATIONS, { rooms: place.rooms() });
+  served = await serveOperations(OPERATIONS, { services: place.services() });
 });
 afterEach(async () => {
-  await place.rooms().operations.idle();
+  await place.services().operations.idle();
   await served.close();
   place.remove();
 });
@@ -48,7 +48,7 @@ const refused = (status: number, code: string, detail = '') =>
   expect.objectContaining({ status, body: expect.objectContaining({ code, detail: expect.stringContaining(detail) }) });
 
 const end = async (id: string): Promise<WorkloadOperation> => {
-  await place.rooms().operations.idle();
+  await place.services().operations.idle();
   return WorkloadOperation.parse((await ask('GET', `/operations/${id}`)).body);
 };
 

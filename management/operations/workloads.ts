@@ -16,7 +16,7 @@ import {
   WorkloadReport,
   WorkloadsWanted,
 } from '../records/workload.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import type { Edited } from '../workloads/detail.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
@@ -84,11 +84,11 @@ export const editWorkload = operation({
   first: ({ name }) => workload('update', name),
   touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_edited',
-  async run({ params: { name }, query: { force }, body, ifMatch, caller }, rooms) {
-    const check = checkChange({ group: body.group, force: isOn(force) }, caller, rooms);
-    const edited = await rooms.workloads.edit(name, body, check, { expected: ifMatch, force: isOn(force) });
+  async run({ params: { name }, query: { force }, body, ifMatch, caller }, services) {
+    const check = checkChange({ group: body.group, force: isOn(force) }, caller, services);
+    const edited = await services.workloads.edit(name, body, check, { expected: ifMatch, force: isOn(force) });
     return {
-      body: { ...renderChanged(edited.resource), ...rooms.workloads.warningsOf(edited) },
+      body: { ...renderChanged(edited.resource), ...services.workloads.warningsOf(edited) },
       etag: versionOf(edited),
     };
   },
@@ -136,7 +136,7 @@ interface Move {
 
 async function move(
   { params: { name }, query: { force }, ifMatch }: Move,
-  { workloads }: Pick<Rooms, 'workloads'>,
+  { workloads }: Pick<Services, 'workloads'>,
   how: (resource: StoredResource) => Edited | Promise<Edited>,
 ) {
   const options = { expected: ifMatch, force: isOn(force) };
@@ -147,10 +147,10 @@ async function move(
 /** Does the same as `move` for a workload that runs afterwards, with a permission check of its references. */
 const start = (
   input: Move & { caller: Caller },
-  rooms: Pick<Rooms, 'workloads'>,
+  services: Pick<Services, 'workloads'>,
   how: (resource: StoredResource) => Edited,
 ) =>
-  move(input, rooms, async (resource) => {
+  move(input, services, async (resource) => {
     await checkStart([resource], input.caller);
     return how(resource);
   });
@@ -161,7 +161,7 @@ export const stopWorkload = operation({
   path: '/workloads/{name}/stop',
   summary: 'Stop a workload, and keep everything else of it',
   audit: 'management_workload_stopped',
-  run: (input, rooms) => move(input, rooms, stopped),
+  run: (input, services) => move(input, services, stopped),
 });
 
 export const startWorkload = operation({
@@ -170,7 +170,7 @@ export const startWorkload = operation({
   path: '/workloads/{name}/start',
   summary: 'Start a workload that was stopped',
   audit: 'management_workload_started',
-  run: (input, rooms) => start(input, rooms, started),
+  run: (input, services) => start(input, services, started),
 });
 
 export const restartWorkload = operation({
@@ -179,9 +179,9 @@ export const restartWorkload = operation({
   path: '/workloads/{name}/restart',
   summary: 'Start a workload anew; one that is stopped is started',
   audit: 'management_workload_restarted',
-  run(input, rooms) {
-    const at = new Date(rooms.now()).toISOString();
-    return start(input, rooms, (resource) => restarted(resource, at, rooms.workloads.apiGroup));
+  run(input, services) {
+    const at = new Date(services.now()).toISOString();
+    return start(input, services, (resource) => restarted(resource, at, services.workloads.apiGroup));
   },
 });
 
@@ -205,7 +205,7 @@ export const deleteWorkloads = operation({
   path: '/workloads/delete',
   summary: 'Delete workloads in the background',
   audit: 'management_workloads_deleted',
-  run: async ({ body, caller }, rooms) => ({ body: await beginWork('delete', body, caller, rooms) }),
+  run: async ({ body, caller }, services) => ({ body: await beginWork('delete', body, caller, services) }),
 });
 
 export const restartWorkloads = operation({
@@ -215,7 +215,7 @@ export const restartWorkloads = operation({
   path: '/workloads/restart',
   summary: 'Start workloads anew, in the background',
   audit: 'management_workloads_restarted',
-  run: async ({ body, caller }, rooms) => ({ body: await beginWork('restart', body, caller, rooms) }),
+  run: async ({ body, caller }, services) => ({ body: await beginWork('restart', body, caller, services) }),
 });
 
 const getWorkloadStatus = operation({

@@ -119,11 +119,11 @@ const incoming = {
   middleware_configs: z
     .array(
       z.strictObject({
-        type: z.string().describe('Which room.'),
+        type: z.string().describe('Type of the middleware.'),
         parameters: z.record(z.string(), z.unknown()).describe('Its settings, without secrets.'),
       }),
     )
-    .describe('The rooms that a request goes through, in order.'),
+    .describe('The middleware that a request passes, in order.'),
 };
 
 const outgoing = {

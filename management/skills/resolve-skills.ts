@@ -84,7 +84,7 @@ class Resolution {
     if (this.#above.includes(text))
       throw unusable(`requires: ${[...this.#above, text].join(' needs ')}, which is a circle`);
     this.#above.push(text);
-    const into = await this.#room();
+    const into = await this.#makeFolder();
     const { rules, space, signal } = this.#with;
     const { from, allowPrivateAddress } = origin;
     const fetched = await fetchSkill(from, { rules, allowPrivateAddress, into, space, signal });
@@ -94,13 +94,13 @@ class Resolution {
   }
 
   async #unpack(archive: Buffer): Promise<string> {
-    const into = await this.#room();
+    const into = await this.#makeFolder();
     const { signal, space } = this.#with;
     await extractArchive(archive, into, { signal, space });
     return into;
   }
 
-  async #room(): Promise<string> {
+  async #makeFolder(): Promise<string> {
     this.#count += 1;
     if (this.#count > MOST_SKILLS) throw unusable(`requires: the skill needs more than ${MOST_SKILLS - 1} others`);
     const into = join(this.#with.staging, String(this.#count));

@@ -88,14 +88,14 @@ it('writes skill records while all can be listed; beyond that, reads, shortens a
   };
   for (let n = 1; n < 19; n += 1) put(`s${n}`);
   const { version } = (await store.get('s1'))!;
-  const noRoom = { code: 'too_large', message: expect.stringContaining('take some away first') };
-  await expect(store.create('more', long)).rejects.toMatchObject(noRoom);
+  const quotaExceeded = { code: 'too_large', message: expect.stringContaining('take some away first') };
+  await expect(store.create('more', long)).rejects.toMatchObject(quotaExceeded);
   await expect(store.create('s2', long)).rejects.toMatchObject({ code: 'already_exists' });
   const grown = await store.replace('s1', long + 'x'.repeat(90_000), version);
   expect(await store.list()).toHaveLength(19);
   for (const name of ['s19', 's20', 's21']) put(name);
   await expect(store.list()).rejects.toMatchObject({ code: 'unavailable' });
-  await expect(store.replace('s2', `${long}x`, (await store.get('s2'))!.version)).rejects.toMatchObject(noRoom);
+  await expect(store.replace('s2', `${long}x`, (await store.get('s2'))!.version)).rejects.toMatchObject(quotaExceeded);
   await store.replace('s1', 'short', grown);
   expect([(await store.names()).length, await store.delete('s21'), await store.delete('s20')]).toEqual([
     22,

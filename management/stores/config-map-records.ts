@@ -89,11 +89,11 @@ class ConfigMapRecords implements RecordStore {
   }
 
   /** @throws Problem `too_large`: the records could no longer be read together. A record that does not grow is always written */
-  async #checkRoom(object: KubeObject, former?: KubeObject): Promise<void> {
+  async #checkQuota(object: KubeObject, former?: KubeObject): Promise<void> {
     if (!BOUNDED.has(this.#kind)) return;
     const added = sizeOf(object) - (former ? sizeOf(former) : 0);
     if (added <= 0) return;
-    await this.#all(() => undefined, { longest: LONGEST_WRITTEN - added, refusal: noRoom });
+    await this.#all(() => undefined, { longest: LONGEST_WRITTEN - added, refusal: quotaExceeded });
   }
 
   async get(name: string): Promise<StoredRecord | undefined> {
@@ -107,7 +107,7 @@ class ConfigMapRecords implements RecordStore {
     // The API server reports a record that exists already.
     if (!names.includes(name)) {
       if (names.length >= MOST_RECORDS) throw tooMany();
-      await this.#checkRoom(object);
+      await this.#checkQuota(object);
     }
     try {
       return versionOf(await this.#in.api.create(CONFIG_MAPS, object, MANAGER));
@@ -119,7 +119,7 @@ class ConfigMapRecords implements RecordStore {
   async replace(name: string, value: unknown, version: string): Promise<string> {
     const object = this.#objectOf(name, value, version);
     const live = BOUNDED.has(this.#kind) ? await this.#live(name) : undefined;
-    if (live) await this.#checkRoom(object, live);
+    if (live) await this.#checkQuota(object, live);
     try {
       return versionOf(await this.#in.api.replace(CONFIG_MAPS, object, MANAGER));
     } catch (problem) {
@@ -184,7 +184,7 @@ function notListed(kind: RecordKind, namespace: string): Problem {
   return new Problem('unavailable', `${what}, and are not listed: take some away`);
 }
 
-function noRoom(kind: RecordKind, namespace: string): Problem {
+function quotaExceeded(kind: RecordKind, namespace: string): Problem {
   const what = `the records of ${kind} in namespace "${namespace}" would be longer than ${LONGEST_WRITTEN} bytes together`;
   return new Problem('too_large', `${what}: take some away first, or send a shorter one`);
 }

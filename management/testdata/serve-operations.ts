@@ -3,7 +3,7 @@ import { limitRate } from '../limit-rate.ts';
 import { listen } from '../listen.ts';
 import type { Operation } from '../operation.ts';
 import type { Problem } from '../problem.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { createRoutes } from '../routes.ts';
 import { type Authority, type ChangeEvent, Serving } from '../serving.ts';
 
@@ -21,7 +21,7 @@ export interface ServedOperations {
 }
 
 interface ServeOptions {
-  rooms: Rooms;
+  services: Services;
   deadline?: number;
   askEvery?: number;
   burst?: number;
@@ -32,7 +32,7 @@ interface ServeOptions {
 /** Serves operations over HTTP, by default as on one machine. */
 export async function serveOperations(
   operations: readonly Operation[],
-  { rooms, deadline = 60_000, askEvery = 60_000, burst = 1000, authority }: ServeOptions,
+  { services, deadline = 60_000, askEvery = 60_000, burst = 1000, authority }: ServeOptions,
 ): Promise<ServedOperations> {
   const changes: ChangeEvent[] = [];
   const failures: Problem[] = [];
@@ -40,7 +40,7 @@ export async function serveOperations(
   let port = 0;
   const serving = new Serving({
     authority: authority ?? localAuthority(TOKEN, () => port),
-    roomsOf: () => rooms,
+    servicesOf: () => services,
     addresses: limitRate({ burst: 10 * burst, perSecond: 1, now: () => clock.now }),
     callers: limitRate({ burst, perSecond: 1, now: () => clock.now }),
     onChange: (change) => void changes.push(change),

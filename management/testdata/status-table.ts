@@ -75,7 +75,7 @@ const REACH: Record<ProblemCode, Reach> = {
     cluster:
       'e2e/cluster/management-logs.test.ts: limits the logs of a caller, blocks no other request, and leaves no connection to the API server',
   },
-  internal: onAMachine('a fault of the program: rooms that fail bring it about, and an operator has no other rooms'),
+  internal: onAMachine('a fault of the program: services that fail cause it, and an operator has no other services'),
   // Also on a real cluster: e2e/cluster/management-records.test.ts runs it there.
   store_damaged: {
     machine: 'each',

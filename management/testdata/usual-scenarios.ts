@@ -1,6 +1,6 @@
 import type { Operation } from '../operation.ts';
 import type { ProblemCode } from '../problem.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import type { Asked, Told } from './ask-operation.ts';
 
 /** Causes a problem, and returns the answer. */
@@ -8,48 +8,48 @@ type Scenario = (row: Operation) => Promise<Told>;
 export type Scenarios = Partial<Record<ProblemCode, Scenario>>;
 
 interface Place {
-  rooms: () => Rooms;
-  serve: (rooms: Rooms, options?: { burst?: number; deadline?: number }) => Promise<void>;
+  services: () => Services;
+  serve: (services: Services, options?: { burst?: number; deadline?: number }) => Promise<void>;
   /** Sends a valid request with some changes. */
   ask: (row: Operation, more?: Asked) => Promise<Told>;
 }
 
 /** Returns services whose methods all run `act`. */
-const roomsThat = (act: () => unknown): Rooms =>
-  new Proxy({} as Rooms, {
-    get: (_, room) => (room === 'now' ? Date.now : new Proxy({}, { get: () => act })),
+const servicesThat = (act: () => unknown): Services =>
+  new Proxy({} as Services, {
+    get: (_, service) => (service === 'now' ? Date.now : new Proxy({}, { get: () => act })),
   });
 
 /** Returns scenarios for problems that any operation may answer. */
-export const usualScenarios = ({ rooms, serve, ask }: Place): Scenarios => ({
+export const usualScenarios = ({ services, serve, ask }: Place): Scenarios => ({
   async bad_request(row) {
-    await serve(rooms());
+    await serve(services());
     return ask(row, { query: { unknown: '1' } });
   },
   async unauthenticated(row) {
-    await serve(rooms());
+    await serve(services());
     return ask(row, { headers: { authorization: 'Bearer other' } });
   },
   async foreign_host(row) {
-    await serve(rooms());
+    await serve(services());
     return ask(row, { headers: { origin: 'https://evil.example' } });
   },
   async too_large(row) {
-    await serve(rooms());
+    await serve(services());
     return ask(row, { raw: Buffer.alloc(4 * 1024 * 1024 + 1, ' ') });
   },
   async unsupported_media_type(row) {
-    await serve(rooms());
+    await serve(services());
     return ask(row, { raw: Buffer.from('{}'), headers: { 'content-type': 'text/plain' } });
   },
   async too_many_requests(row) {
-    await serve(rooms(), { burst: 1 });
+    await serve(services(), { burst: 1 });
     await ask(row);
     return ask(row);
   },
   async internal(row) {
     await serve(
-      roomsThat(() => {
+      servicesThat(() => {
         throw new Error('hunter2 is not told');
       }),
     );
@@ -57,7 +57,7 @@ export const usualScenarios = ({ rooms, serve, ask }: Place): Scenarios => ({
   },
   async unavailable(row) {
     await serve(
-      roomsThat(() => new Promise(() => undefined)),
+      servicesThat(() => new Promise(() => undefined)),
       { deadline: 20 },
     );
     return ask(row);

@@ -24,12 +24,12 @@ afterEach(() => place.remove());
 const open = (more: Partial<ConstructorParameters<typeof BackgroundWork>[0]> = {}): BackgroundWork =>
   new BackgroundWork({
     records,
-    workloads: place.rooms().workloads,
+    workloads: place.services().workloads,
     now: () => now,
     onFailure: (text) => void place.failures.push(text),
     ...more,
   });
-const all = () => place.rooms().workloads.all();
+const all = () => place.services().workloads.all();
 const names = async () => (await all()).map(({ name }) => name);
 
 /** Creates work whose process ended before its first step. */
@@ -127,7 +127,7 @@ describe('BackgroundWork', () => {
 
   it('removes the remains of a workload whose deletion was recorded in part', async () => {
     const profile = join(place.folder, 'configmap-a-permissions.yaml');
-    const { workloads } = place.rooms();
+    const { workloads } = place.services();
     await workloads.edit('a', { permission_profile: { read: ['/a'] } }, () => Promise.resolve(), {});
     expect(place.files()).toContain('configmap-a-permissions.yaml');
     const id = await left('delete');
@@ -204,7 +204,7 @@ describe('BackgroundWork', () => {
   });
 
   it('continues on its own when its store or the workload status becomes available', async () => {
-    const workloads = place.rooms().workloads;
+    const workloads = place.services().workloads;
     let failures = 3;
     const unlessAway = <T>(answer: () => Promise<T>): Promise<T> =>
       failures-- > 0 ? Promise.reject(new Problem('unavailable', 'it is away')) : answer();
@@ -213,7 +213,7 @@ describe('BackgroundWork', () => {
       get: (name) => unlessAway(() => records.get(name)),
     };
     const look = workloads.look.bind(workloads);
-    const looks = Object.assign(place.rooms().workloads, { look: () => unlessAway(look) });
+    const looks = Object.assign(place.services().workloads, { look: () => unlessAway(look) });
     const rests: number[] = [];
     const pause = (milliseconds: number) => Promise.resolve(void rests.push(milliseconds));
     const ids = [];

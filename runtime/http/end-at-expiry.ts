@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { RequestError } from '#runtime/errors';
 import type { Authenticator, Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 
 const MAX_TIMER = 2_147_483_647;
 /** Milliseconds. A stream outlives its caller's authorization by at most 5 s, as a check may see a state that is one second old. */
@@ -22,7 +22,7 @@ interface StreamClock {
 }
 
 /** Returns the clock of a stream that these services opened. */
-export function streamClock({ authenticator, latest }: Pick<Rooms, 'authenticator' | 'latest'>): StreamClock {
+export function streamClock({ authenticator, latest }: Pick<Services, 'authenticator' | 'latest'>): StreamClock {
   return { now: Date.now, admittedBy: authenticator, authenticator: () => latest().authenticator };
 }
 

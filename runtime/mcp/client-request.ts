@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import type { DecodedRequest } from './envelope/decode-request.ts';
 
@@ -10,6 +10,6 @@ export interface ClientRequest {
   readonly body: Buffer;
   readonly message: DecodedRequest;
   readonly identity: Identity;
-  readonly rooms: Rooms;
+  readonly services: Services;
   readonly trail: Trail;
 }

@@ -28,11 +28,11 @@ const METHODS: ReadonlyMap<string, Serve> = new Map<string, Serve>([
 
 /** Answers one request. The revisions differ only in `framing`. @throws RequestError */
 export function serveRequest<R extends ClientRequest>(request: R, framing: Framing<R>): void | Promise<void> {
-  const { message, rooms, identity } = request;
+  const { message, services, identity } = request;
   const own: Handler<R> | undefined = framing.handlers.get(message.method);
   const serve = METHODS.get(message.method);
   if (!own && !serve) throw methodNotFound(framing.era);
-  checkLimits(message.method, rooms, identity);
+  checkLimits(message.method, services, identity);
   return own ? own(request) : serve?.(request, framing);
 }
 
@@ -42,11 +42,11 @@ function serveNamed<R extends ClientRequest>(
   request: R,
   framing: Framing<R>,
 ): Promise<void> {
-  const { message, rooms } = request;
+  const { message, services } = request;
   const name = message.params?.name;
   if (typeof name !== 'string') throw invalidParams(`${message.method} needs params.name`);
   const asker = framing.asker(request);
-  const target = resolveName(kind, name, framing.catalogue(request, asker), asker, rooms);
+  const target = resolveName(kind, name, framing.catalogue(request, asker), asker, services);
   // Most names are known at once, and one more promise per call costs CPU.
   if (!(target instanceof Promise)) return sendNamed(kind, target, asker, request, framing);
   return framing.keepAlive(request, async () => sendNamed(kind, await target, asker, request, framing));
@@ -80,7 +80,7 @@ async function connect<R extends ClientRequest>(
 ): Promise<void> {
   if (await framing.answerConnect(request, { entry, ...target })) return;
   const asker = framing.asker(request);
-  const now = await resolveName(kind, entry.name, framing.catalogue(request, asker), asker, request.rooms);
+  const now = await resolveName(kind, entry.name, framing.catalogue(request, asker), asker, request.services);
   if (now.entry.connects !== undefined) throw unknownName(kind, framing.era, entry.name);
   await sendNamed(kind, now, asker, request, framing);
 }
@@ -88,12 +88,12 @@ async function connect<R extends ClientRequest>(
 /** Serves a request that names a resource by its URI: resolve, authorize, limit, relay. @throws RequestError */
 export function serveUri<R extends ClientRequest>(request: R, framing: Framing<R>): Promise<void> {
   return framing.keepAlive(request, async () => {
-    const { message, rooms, trail, body } = request;
+    const { message, services, trail, body } = request;
     const uri = message.params?.uri;
     if (typeof uri !== 'string') throw invalidParams(`${message.method} needs params.uri`);
     const asker = framing.asker(request);
-    const target = await resolveUri(uri, framing.catalogue(request, asker), asker, rooms);
-    authorizeCall('resources', target, undefined, asker, rooms, trail);
+    const target = await resolveUri(uri, framing.catalogue(request, asker), asker, services);
+    authorizeCall('resources', target, undefined, asker, services, trail);
     const own = splice(body, framing.edits(message));
     const call = { backend: target.backend, originalName: uri, body: own, idempotent: true };
     await withinLimits(target.backend, undefined, request, () => framing.relay(request, call));
@@ -111,10 +111,10 @@ function serveCompletion<R extends ClientRequest>(request: R, framing: Framing<R
 /** Answers a list with all entries that the caller may see, on one page. */
 function serveList<R extends ClientRequest>(kind: ListKind, request: R, framing: Framing<R>): Promise<void> {
   return framing.keepAlive(request, async () => {
-    const { res, message, rooms } = request;
+    const { res, message, services } = request;
     const asker = framing.asker(request);
-    const list = await listPage(kind, message, framing.catalogue(request, asker), asker, rooms);
-    const result = framing.renderList(request, list, renderEntries(kind, list, asker, rooms));
+    const list = await listPage(kind, message, framing.catalogue(request, asker), asker, services);
+    const result = framing.renderList(request, list, renderEntries(kind, list, asker, services));
     answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{${result}}}`);
   });
 }

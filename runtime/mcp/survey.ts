@@ -1,5 +1,5 @@
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Asker } from './aggregate/asker.ts';
 import { LIST_SPECS, type ListKind } from './aggregate/list-kinds.ts';
 import { ask } from './backends/ask.ts';
@@ -20,13 +20,13 @@ export interface Survey {
   close(): void;
 }
 
-export function createSurvey(rooms: () => Rooms): Survey {
+export function createSurvey(services: () => Services): Survey {
   let timer: NodeJS.Timeout | undefined;
   let session: Session | undefined;
   let running = false;
 
   const list = async (asker: Asker): Promise<void> => {
-    const now = rooms();
+    const now = services();
     for (const kind of KINDS) {
       prepareEntries(kind, await now.catalogues.list(now.catalogues.of(asker), kind, asker), now);
     }
@@ -38,7 +38,7 @@ export function createSurvey(rooms: () => Rooms): Survey {
       return;
     }
     running = true;
-    const now = rooms();
+    const now = services();
     const speak = (era: Era) =>
       now.backends.all.some(({ health }) => health.phase === 'ready' && health.eras?.has(era));
     session ??= ownSession(now.version);
@@ -60,7 +60,7 @@ export function createSurvey(rooms: () => Rooms): Survey {
       clearTimeout(timer);
       if (!session) return;
       session.isOver = true;
-      endLegs(session, ANONYMOUS, rooms().backends);
+      endLegs(session, ANONYMOUS, services().backends);
     },
   };
 }
@@ -79,7 +79,7 @@ function ownSession(version: string): Session {
   return session;
 }
 
-function ownModernAsker({ version, config }: Rooms): Asker {
+function ownModernAsker({ version, config }: Services): Asker {
   return {
     era: 'modern',
     identity: ANONYMOUS,

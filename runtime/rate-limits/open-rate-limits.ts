@@ -8,7 +8,7 @@ import { RateLimits, type RateLimitsDeps } from './rate-limits.ts';
 /** The limits of a configuration and their counters. The next configuration reuses the counters if possible. */
 export interface OpenRateLimits {
   /** Undefined: no limits. */
-  readonly room: RateLimits | undefined;
+  readonly limiter: RateLimits | undefined;
   readonly counters: Counters | undefined;
   /** Settings of the counters. */
   readonly made: string | undefined;
@@ -29,7 +29,7 @@ type LimitsConfig = Pick<RunConfig, 'rate_limiting' | 'backends' | 'session_stor
 
 /** No limits. */
 export const NO_LIMITS: OpenRateLimits = {
-  room: undefined,
+  limiter: undefined,
   counters: undefined,
   made: undefined,
   takeOver: () => undefined,
@@ -53,7 +53,7 @@ export async function openRateLimits(
   const made = JSON.stringify(storage.type === 'redis' ? storage.redis : null);
   const counters = before.counters && before.made === made ? before.counters : await openCounters(storage, deps);
   return {
-    room: new RateLimits({ ...deps, table, counters }),
+    limiter: new RateLimits({ ...deps, table, counters }),
     counters,
     made,
     takeOver: () => counters.retain(table.all),

@@ -5,7 +5,7 @@ import type { Registry, RegistryInfo } from '../../records/registry.ts';
 import type { ImageServer, RemoteServer } from '../../records/registry-entry.ts';
 import { registryOperations } from '../../operations/registries.ts';
 import { fileRecords } from '../../stores/file-records.ts';
-import { roomsWith } from '../../testdata/rooms-with.ts';
+import { servicesWith } from '../../testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { Registries } from '../registries.ts';
 import type { PendingLogin } from '../registry-login.ts';
@@ -86,7 +86,7 @@ export async function openRegistries(more: Partial<Options> | (() => Partial<Opt
     async restart() {
       await opened.registries.close();
       opened.registries = make();
-      rooms.registries = opened.registries;
+      services.registries = opened.registries;
     },
     async close() {
       await opened.served.close();
@@ -94,7 +94,7 @@ export async function openRegistries(more: Partial<Options> | (() => Partial<Opt
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  const rooms = { registries: opened.registries };
-  opened.served = await serveOperations(registryOperations, { rooms: roomsWith(rooms) });
+  const services = { registries: opened.registries };
+  opened.served = await serveOperations(registryOperations, { services: servicesWith(services) });
   return opened;
 }

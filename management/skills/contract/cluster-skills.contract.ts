@@ -5,7 +5,7 @@ import { skillOperations } from '../../operations/skills.ts';
 import type { InstalledSkill } from '../../records/skill.ts';
 import { ListSemaphore } from '../../stores/list-semaphore.ts';
 import type { Records, RecordStore } from '../../stores/record-store.ts';
-import { roomsWith } from '../../testdata/rooms-with.ts';
+import { servicesWith } from '../../testdata/services-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { unboundStore } from '../../testdata/unbound-store.ts';
 import { clusterSkills } from '../cluster-skills.ts';
@@ -59,7 +59,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         now: Date.now,
       };
       const skills = clusterSkills(options, new StagingSemaphore(tmpdir()));
-      return serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
+      return serveOperations(skillOperations, { services: servicesWith({ skills }), deadline: 60_000 });
     }
 
     const ask = async (method: string, path: string, body?: unknown) => {

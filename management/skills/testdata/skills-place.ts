@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { locateState } from '#local/state-folder';
-import { localRooms } from '../../local/local-rooms.ts';
+import { localServices } from '../../local/local-services.ts';
 import { OPERATIONS } from '../../operations/table.ts';
 import type { InstalledSkill, SkillMetadata } from '../../records/skill.ts';
 import { LocalSecrets } from '../../secrets/local-secrets.ts';
@@ -57,12 +57,12 @@ export async function openSkillsPlace(
   writeFileSync(join(folder, 'group.yaml'), group);
   const state = locateState(join(base, '.vmcp'));
   const whole = { HOME: home, PATH: '/usr/local/bin:/usr/bin:/bin', ...environment };
-  const rooms = localRooms({
+  const services = localServices({
     ...{ state, folder, environment: whole, version: '1.2.3' },
     secrets: new LocalSecrets({ state, environment: whole }),
     onFailure: () => undefined,
   });
-  const served = await serveOperations(OPERATIONS, { rooms: rooms('default'), deadline: 60_000, ...options });
+  const served = await serveOperations(OPERATIONS, { services: services('default'), deadline: 60_000, ...options });
   const ask: SkillsPlace['ask'] = async (method, path, body) => {
     const answer = await fetch(served.url + path, {
       method,

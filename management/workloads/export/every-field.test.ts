@@ -247,7 +247,7 @@ beforeAll(() => {
 });
 afterAll(() => place.remove());
 const of = async (name: string): Promise<RunConfiguration> =>
-  RunConfiguration.parse(await place.rooms().runConfigurations.render(name));
+  RunConfiguration.parse(await place.services().runConfigurations.render(name));
 
 it('renders every setting of a token exchange', async () => {
   expect((await of('exchanging')).token_exchange_config).toEqual({
@@ -274,8 +274,8 @@ it('renders every setting of AWS roles', async () => {
 });
 
 it('includes audit in the middleware only if it is enabled', async () => {
-  const roomsOf = async (name: string) => (await of(name)).middleware_configs.map(({ type }) => type);
-  expect([(await roomsOf('signed')).includes('audit'), (await roomsOf('rest')).includes('audit')]).toEqual([
+  const servicesOf = async (name: string) => (await of(name)).middleware_configs.map(({ type }) => type);
+  expect([(await servicesOf('signed')).includes('audit'), (await servicesOf('rest')).includes('audit')]).toEqual([
     false,
     true,
   ]);
@@ -451,7 +451,7 @@ function* fieldsOf(schema: unknown, path: string, values?: readonly unknown[]): 
 }
 
 it('renders every field of the record in some workload, except fields without a value in vmcp', async () => {
-  const names = (await place.rooms().workloads.all()).map(({ name }) => name);
+  const names = (await place.services().workloads.all()).map(({ name }) => name);
   const exports = await Promise.all(names.map(of));
   const met = new Set(fieldsOf(RECORD, '', exports));
   expect([...fieldsOf(RECORD, '')].filter((field) => !met.has(field)).sort()).toEqual([...NEVER].sort());

@@ -8,7 +8,7 @@ afterEach(() => place.remove());
 
 const of = async (name: string, manifests: Record<string, string>): Promise<RunConfiguration> => {
   place = workloadsPlace(manifests);
-  return RunConfiguration.parse(await place.rooms().runConfigurations.render(name));
+  return RunConfiguration.parse(await place.services().runConfigurations.render(name));
 };
 
 describe('RunConfigurations', () => {
@@ -199,7 +199,7 @@ describe('RunConfigurations', () => {
       session_duration: 900,
     });
     const { remote_auth_config, middleware_configs } = RunConfiguration.parse(
-      await place.rooms().runConfigurations.render('remote'),
+      await place.services().runConfigurations.render('remote'),
     );
     expect(remote_auth_config).toEqual({
       issuer: 'https://id.example',

@@ -12,7 +12,7 @@ import { readSpec, type Spec } from '../spec.ts';
 import type { PermissionProfiles } from '../permission-profiles.ts';
 import type { WorkloadRuntime } from '../runtime.ts';
 import type { Workloads } from '../workloads.ts';
-import { listRooms } from './list-rooms.ts';
+import { listMiddleware } from './list-middleware.ts';
 import { type Issuer, renderIncoming, resourceUrlOf } from './render-incoming.ts';
 import { type Credential, renderOutgoing } from './render-outgoing.ts';
 import { renderProgram } from './render-program.ts';
@@ -51,7 +51,7 @@ export class RunConfigurations {
       ...renderOutgoing(spec, credential, { skipBrowser, audience }),
     };
     const outgoing = spec.remoteAuth ? 'remoteAuth' : credential?.type;
-    return { schema_version: 'v0.1.0', name, ...config, middleware_configs: listRooms(spec, config, outgoing) };
+    return { schema_version: 'v0.1.0', name, ...config, middleware_configs: listMiddleware(spec, config, outgoing) };
   }
 
   async #credential({ externalAuthConfigRef: reference }: Spec): Promise<Credential | undefined> {

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { locateState, type StateFolder } from '#local/state-folder';
-import { localRooms } from '../../local/local-rooms.ts';
-import type { Rooms } from '../../rooms.ts';
+import { localServices } from '../../local/local-services.ts';
+import type { Services } from '../../services.ts';
 import { LocalSecrets } from '../../secrets/local-secrets.ts';
 
 export const GROUP = `apiVersion: vmcp.dev/v1alpha1
@@ -33,7 +33,7 @@ export interface WorkloadsPlace {
   /** Empty home of the user. */
   home: string;
   state: StateFolder;
-  rooms: (namespace?: string) => Rooms;
+  services: (namespace?: string) => Services;
   /** Recorded internal failures. */
   failures: string[];
   write(file: string, text: string): void;
@@ -56,7 +56,7 @@ export function workloadsPlace(
   const home = join(path, 'home');
   mkdirSync(home);
   const environment = { HOME: home, ...more };
-  const rooms = localRooms({
+  const services = localServices({
     state,
     folder,
     secrets: new LocalSecrets({ state, environment }),
@@ -68,7 +68,7 @@ export function workloadsPlace(
     folder,
     home,
     state,
-    rooms: (namespace = 'default') => rooms(namespace),
+    services: (namespace = 'default') => services(namespace),
     failures,
     write: (file, text) => writeFileSync(join(folder, file), text),
     read: (file) => (existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : ''),

@@ -69,10 +69,10 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
   });
   const { now } = settings;
   const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
-  const room = createRoom(now);
+  const quota = createQuota(now);
 
   async function fetchClient(url: string, asker: string | undefined): Promise<Client> {
-    const leave = room.enter(asker);
+    const leave = quota.enter(asker);
     try {
       return parseDocument(url, await http.get(url), settings);
     } catch (cause) {
@@ -86,7 +86,7 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
     async read(url, asker) {
       const known = remembered.get(url);
       if (known && known.until > now()) return known.client;
-      room.check(asker);
+      quota.check(asker);
       const entry: Remembered = { client: fetchClient(url, asker), until: now() + GOOD_FOR };
       entry.client.catch(() => (entry.until = now() + BAD_FOR));
       remembered.set(url, entry);
@@ -104,7 +104,7 @@ interface Asked {
 }
 
 /** Creates the quota of concurrent reads. */
-function createRoom(now: () => number) {
+function createQuota(now: () => number) {
   const askers = new BoundedMap<string, Asked>(MAX_ASKERS);
   let all = 0;
   const of = (asker: string): Asked => {

@@ -57,7 +57,7 @@ export class ExpiringRows<Row> {
   }
 
   /** Removes the oldest rows until this one fits. */
-  makeRoom(id: string, capacity: number, drop: (oldest: string) => void = (oldest) => this.delete(oldest)): void {
+  evictFor(id: string, capacity: number, drop: (oldest: string) => void = (oldest) => this.delete(oldest)): void {
     while (!this.fits(id, capacity)) {
       const oldest = this.#entries.keys().next().value;
       if (oldest === undefined) return;

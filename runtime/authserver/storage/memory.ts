@@ -68,7 +68,7 @@ class MemoryStorage implements AuthStorage {
   ): Promise<boolean> {
     const rows = this.#plain[kind];
     if (kind === 'client' && !rows.fits(id, capacity)) return Promise.resolve(false);
-    rows.makeRoom(id, capacity);
+    rows.evictFor(id, capacity);
     rows.set(id, row, this.#now() + lifespan);
     return Promise.resolve(true);
   }
@@ -102,7 +102,7 @@ class MemoryStorage implements AuthStorage {
       stored.set(name, { ...link, version: (stored.get(name)?.version ?? 0) + 1 });
     if (stored.size > 0) this.#storeLinks(sub, stored, this.#now() + lifespan);
     if (code) {
-      this.#codes.makeRoom(code.id, this.#bounds.codes, (id) => this.#dropCode(id));
+      this.#codes.evictFor(code.id, this.#bounds.codes, (id) => this.#dropCode(id));
       this.#codes.set(code.id, { row: code.row, sub, session: undefined }, this.#now() + code.lifespan);
       this.#hold(sub, waiting(code.id));
     }
@@ -125,7 +125,7 @@ class MemoryStorage implements AuthStorage {
     const { key, row, lifespan } = session;
     const now = this.#now();
     this.#codes.replace(id, { ...code, session: key });
-    this.#sessions.makeRoom(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
+    this.#sessions.evictFor(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
     this.#held.remove(code.sub, waiting(id));
     this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
     return Promise.resolve({ outcome: 'redeemed' });
@@ -211,7 +211,7 @@ class MemoryStorage implements AuthStorage {
     const counted = (this.#counts.get(bucket) ?? 0) + 1;
     if (counted > 1) this.#counts.replace(bucket, counted);
     else {
-      this.#counts.makeRoom(bucket, this.#bounds.buckets);
+      this.#counts.evictFor(bucket, this.#bounds.buckets);
       this.#counts.set(bucket, counted, this.#now() + window);
     }
     return Promise.resolve(counted);
@@ -242,7 +242,7 @@ class MemoryStorage implements AuthStorage {
   }
 
   #storeLinks(sub: string, links: Links, endsAt: number): void {
-    this.#links.makeRoom(sub, this.#bounds.users);
+    this.#links.evictFor(sub, this.#bounds.users);
     this.#links.set(sub, links, Math.max(endsAt, this.#links.endOf(sub) ?? 0));
   }
 

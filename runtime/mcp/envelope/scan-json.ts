@@ -73,7 +73,7 @@ export function valueEnd(text: string, at: number, depth: number): number {
     return end < 0 ? end : end + 1;
   }
   if ((first | 0x20) !== BRACE) return scalarEnd(text, at);
-  const room = MAX_DEPTH - depth;
+  const remaining = MAX_DEPTH - depth;
   let open = 0;
   for (; at < text.length; at++) {
     const c = text.charCodeAt(at);
@@ -82,7 +82,7 @@ export function valueEnd(text: string, at: number, depth: number): number {
       if (at < 0) return MALFORMED;
     } else if ((c | 0x20) === BRACE) {
       // `{` and `[` differ in one bit, and so do `}` and `]`.
-      if (++open > room) return TOO_DEEP;
+      if (++open > remaining) return TOO_DEEP;
     } else if ((c | 0x20) === CLOSE_BRACE && --open === 0) return at + 1;
   }
   return MALFORMED;

@@ -52,13 +52,13 @@ async function elicit(request: LegacyRequest, asked: LoginRequest, provider: str
 }
 
 /** Records the elicitation, so that the client is told when the login is complete. */
-async function rememberElicitation({ session, rooms }: LegacyRequest, id: string, provider: string): Promise<void> {
+async function rememberElicitation({ session, services }: LegacyRequest, id: string, provider: string): Promise<void> {
   const asked = (session.elicitations ??= new Map<string, string>());
   const [oldest] = asked.keys();
   if (oldest !== undefined && asked.size >= MAX_ELICITATIONS) {
     asked.delete(oldest);
-    await rooms.sessions.remember(session, loginField(oldest, undefined));
+    await services.sessions.remember(session, loginField(oldest, undefined));
   }
   asked.set(id, provider);
-  await rooms.sessions.remember(session, loginField(id, provider));
+  await services.sessions.remember(session, loginField(id, provider));
 }

@@ -1,5 +1,5 @@
 import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { DecodedNotification } from '../envelope/decode-request.ts';
 import { idTextOf } from '../envelope/message-id.ts';
 import { cancelInFlight, expectCancelled } from '../sessions/in-flight.ts';
@@ -12,12 +12,12 @@ export function cancelCall(
   body: Buffer,
   session: Session,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
 ): void {
   const id = message.params?.requestId;
   const idText = idTextOf(id, String(id));
   if (idText === undefined) return;
-  const tell = (leg: Leg) => void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
+  const tell = (leg: Leg) => void notify(leg, leg.at, identity, services.config.limits.list_deadline, body);
   const call = session.inFlight?.get(idText);
   if (call) {
     const leg = legOf(session, call.backend);
@@ -25,30 +25,30 @@ export function cancelCall(
     if (leg) tell(leg);
     cancelInFlight(session, idText);
     // Another replica may have resumed its stream.
-    if (call.isResumable) rooms.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
+    if (call.isResumable) services.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
     return;
   }
-  if (stopBefore(session, idText, rooms)) return;
+  if (stopBefore(session, idText, services)) return;
   expectCancelled(session, idText, session.lastUsed);
-  if (!rooms.sessions.isShared) return;
+  if (!services.sessions.isShared) return;
   // Another replica may have sent the request, to any backend.
   session.legs.forEach(tell);
-  rooms.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
+  services.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
 }
 
 /** Tells the backend that the gateway has given up a request. */
 export function tellGivenUp(
   leg: Leg,
-  { identity, rooms, message }: { identity: Identity; rooms: Rooms; message: { readonly idText: string } },
+  { identity, services, message }: { identity: Identity; services: Services; message: { readonly idText: string } },
 ): void {
   const params = `{"requestId":${message.idText},"reason":"timeout"}`;
   const body = Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`);
-  void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
+  void notify(leg, leg.at, identity, services.config.limits.list_deadline, body);
 }
 
 /** Cancels a request that has not been sent to its backend yet. */
-function stopBefore(session: Session, idText: string, rooms: Rooms): boolean {
-  for (const trail of rooms.running.all()) {
+function stopBefore(session: Session, idText: string, services: Services): boolean {
+  for (const trail of services.running.all()) {
     if (trail.session !== session.logId || trail.rpcId !== idText) continue;
     trail.isCancelled = true;
     return true;

@@ -27,13 +27,13 @@ export const legacyFraming: Framing<LegacyRequest> = {
         }),
     ],
   ]),
-  asker: ({ session, identity, rooms }) => sessionAsker(session, identity, rooms),
-  catalogue: ({ session, rooms }, asker) => sessionCatalogue(session, asker, rooms),
+  asker: ({ session, identity, services }) => sessionAsker(session, identity, services),
+  catalogue: ({ session, services }, asker) => sessionCatalogue(session, asker, services),
   renderList: (_request, _list, entries) => entries,
   edits: () => NONE,
   keepAlive: ({ session }, work) => underWay(session, work),
   answerConnect,
-  relay: (request, call) => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms)),
+  relay: (request, call) => relayCall(request, call, passthroughHeaders(request.trail.req, request.services)),
 };
 
 /** Records a subscription in the session before the backend receives it. */

@@ -5,7 +5,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { GENERAL } from '#runtime/mcp/sse/event-id';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { dropLeg, legHeaders, openSoon } from '../sessions/open-leg.ts';
@@ -34,17 +34,17 @@ export class GeneralStream implements SessionStream {
   isTold = false;
   readonly #session: Session;
   readonly #identity: Identity;
-  readonly #latest: () => Rooms;
+  readonly #latest: () => Services;
   readonly #client: ClientStream;
   readonly #upstreams = new Map<string, Upstream>();
   /** Backends whose sessions were opened again, until their streams open. */
   readonly #reopened = new Set<string>();
   readonly #keepAlive: NodeJS.Timeout;
 
-  constructor(session: Session, identity: Identity, rooms: Rooms, client: ClientStream) {
+  constructor(session: Session, identity: Identity, services: Services, client: ClientStream) {
     this.#session = session;
     this.#identity = identity;
-    this.#latest = rooms.latest;
+    this.#latest = services.latest;
     this.#client = client;
     this.#keepAlive = setInterval(() => this.#client.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
   }
@@ -104,9 +104,9 @@ export class GeneralStream implements SessionStream {
    * back, or waited for a login.
    */
   #reach(): void {
-    const rooms = this.#latest();
-    for (const backend of rooms.backends.all) {
-      const leg = openSoon(this.#session, backend, this.#identity, rooms);
+    const services = this.#latest();
+    for (const backend of services.backends.all) {
+      const leg = openSoon(this.#session, backend, this.#identity, services);
       if (leg) this.join(leg);
     }
   }
@@ -164,7 +164,7 @@ export class GeneralStream implements SessionStream {
           call: undefined,
           session: this.#session,
           identity: this.#identity,
-          rooms: this.#latest(),
+          services: this.#latest(),
         };
         const text = relayedEvent(event, source);
         if (text !== undefined) this.#client.write(text, flow);

@@ -1,6 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { readMintedId } from '#runtime/mcp/envelope/mint-request-id';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Backend } from '../backends/backend.ts';
 import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
@@ -17,27 +17,27 @@ export async function handleNotification(
   body: Buffer,
   session: Session,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
 ): Promise<void> {
-  const deadline = rooms.config.limits.list_deadline;
+  const deadline = services.config.limits.list_deadline;
   const toAll = async (send: (leg: Leg) => Promise<unknown>): Promise<void> => {
     await toldSoon(session.legs.map(send));
   };
   if (message.method === 'notifications/initialized') {
     session.initialized = true;
-    await rooms.sessions.remember(session, INITIALIZED);
+    await services.sessions.remember(session, INITIALIZED);
     await toAll(async (leg) => {
-      const backend = rooms.backends.get(leg.backend);
+      const backend = services.backends.get(leg.backend);
       if (backend) await sendInitialized(leg, backend, identity, deadline);
     });
     return;
   }
   if (message.method === 'notifications/cancelled') {
-    cancelCall(message, body, session, identity, rooms);
+    cancelCall(message, body, session, identity, services);
     return;
   }
   await toAll(async (leg) => {
-    const backend = rooms.backends.get(leg.backend);
+    const backend = services.backends.get(leg.backend);
     if (backend) await notify(leg, backend, identity, deadline, body);
   });
 }
@@ -48,24 +48,24 @@ export async function handleResponse(
   body: Buffer,
   session: Session,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
 ): Promise<void> {
   const minted = readMintedId(message.id);
-  const backend = minted && rooms.backends.get(minted.backend);
+  const backend = minted && services.backends.get(minted.backend);
   const leg = minted && legOf(session, minted.backend);
   const span = message.spans.id;
-  const mayBeOfOther = backend !== undefined && mayAskElsewhere(backend, rooms);
+  const mayBeOfOther = backend !== undefined && mayAskElsewhere(backend, services);
   if (!minted || !backend || !span || !(leg || mayBeOfOther))
     throw invalidRequest(400, 'unknown_request', 'No backend asked this');
   const answer = splice(body, [{ ...span, text: minted.idText }]);
-  const isTaken = leg ? await notify(leg, backend, identity, rooms.config.limits.list_deadline, answer) : false;
+  const isTaken = leg ? await notify(leg, backend, identity, services.config.limits.list_deadline, answer) : false;
   const id = String(message.id);
   endQuestion(session, id);
   const passed = !isTaken && mayBeOfOther && { body: answer.toString('utf8') };
-  rooms.sessions.tellOfCall(session, { type: 'answered', id, ...passed });
+  services.sessions.tellOfCall(session, { type: 'answered', id, ...passed });
 }
 
 /** Returns whether another replica may hold the request. The channel of a process or an event stream belongs to one replica. */
-function mayAskElsewhere({ config }: Backend, { sessions }: Rooms): boolean {
+function mayAskElsewhere({ config }: Backend, { sessions }: Services): boolean {
   return sessions.isShared && config.transport !== 'streamable-http';
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import { answerJson } from '#runtime/http/answer-json';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import { callFailure } from '../backends/failures.ts';
 import { isAway } from '../backends/health.ts';
@@ -25,29 +25,29 @@ export async function initialize(
   body: Buffer,
   message: DecodedRequest,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
   trail: Trail,
 ): Promise<void> {
   const profile = readProfile(body, message);
   trail.clientName = profile.clientName;
   trail.clientVersion = profile.clientVersion;
   trail.revision = profile.revision;
-  checkWhole(rooms);
-  const owner = { principal: identity.key, countedFor: countedFor(identity, trail.req, rooms) };
-  const session = rooms.sessions.create(owner, profile);
+  checkWhole(services);
+  const owner = { principal: identity.key, countedFor: countedFor(identity, trail.req, services) };
+  const session = services.sessions.create(owner, profile);
   try {
-    await rooms.sessions.opened(session, identity);
+    await services.sessions.opened(session, identity);
   } catch (error) {
-    rooms.sessions.forget(session);
+    services.sessions.forget(session);
     throw error;
   }
   trail.session = session.logId;
-  const known = rooms.backends.all.filter(({ health }) => health.eras?.has('legacy') ?? true);
+  const known = services.backends.all.filter(({ health }) => health.eras?.has('legacy') ?? true);
   const result = {
     protocolVersion: profile.revision,
     // A backend that has not answered yet is assumed to have all capabilities, since the client cannot be told later.
     capabilities: mergeCapabilities(known.map(({ health }) => health.capabilities ?? ASSUMED)),
-    serverInfo: { name: rooms.config.server.name, version: rooms.version },
+    serverInfo: { name: services.config.server.name, version: services.version },
     instructions: mergeInstructions(known.map(instructionsOf)),
   };
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":${JSON.stringify(result)}}`, {
@@ -84,7 +84,7 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
 }
 
 /** Rejects the session if the configuration demands complete lists. @throws RequestError while a backend is down or has never answered */
-function checkWhole({ config, backends }: Rooms): void {
+function checkWhole({ config, backends }: Services): void {
   if (config.operational.failure_handling.partial_failure_mode !== 'fail') return;
   const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'legacy'));
   if (away) throw callFailure(away.name, 'unavailable', false).error;

@@ -1,5 +1,5 @@
 import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
@@ -19,12 +19,12 @@ class SessionAsker implements Asker {
   readonly era = 'legacy';
   readonly identity: Identity;
   readonly #session: Session;
-  readonly #rooms: Rooms;
+  readonly #services: Services;
 
-  constructor(session: Session, identity: Identity, rooms: Rooms) {
+  constructor(session: Session, identity: Identity, services: Services) {
     this.#session = session;
     this.identity = identity;
-    this.#rooms = rooms;
+    this.#services = services;
   }
 
   get capabilities(): string {
@@ -37,14 +37,14 @@ class SessionAsker implements Asker {
   }
 
   async ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
-    const leg = await ensureLeg(this.#session, backend, this.identity, this.#rooms);
+    const leg = await ensureLeg(this.#session, backend, this.identity, this.#services);
     try {
       return await this.#askOn(leg, backend, kind, cursor);
     } catch (error) {
       // The pages of a list belong together: only a list from its first page can be read in another session.
       if (!(error instanceof NoAnswer) || error.failure.reason !== 'session_lost' || cursor !== undefined) throw error;
       dropLeg(this.#session, leg);
-      const again = await ensureLeg(this.#session, backend, this.identity, this.#rooms);
+      const again = await ensureLeg(this.#session, backend, this.identity, this.#services);
       return this.#askOn(again, backend, kind, cursor);
     }
   }
@@ -57,18 +57,18 @@ class SessionAsker implements Asker {
       paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
       headers: legHeaders(leg),
       address: leg.address,
-      deadline: this.#rooms.config.operational.timeouts.default,
+      deadline: this.#services.config.operational.timeouts.default,
     });
   }
 }
 
-export function sessionAsker(session: Session, identity: Identity, rooms: Rooms): Asker {
-  return new SessionAsker(session, identity, rooms);
+export function sessionAsker(session: Session, identity: Identity, services: Services): Asker {
+  return new SessionAsker(session, identity, services);
 }
 
 /** Returns the catalogue of this session. It is cached until a reload. */
-export function sessionCatalogue(session: Session, asker: Asker, rooms: Rooms): Catalogue {
+export function sessionCatalogue(session: Session, asker: Asker, services: Services): Catalogue {
   if (session.catalogue && !session.catalogue.retired) return session.catalogue;
-  session.catalogue = rooms.catalogues.of(asker);
+  session.catalogue = services.catalogues.of(asker);
   return session.catalogue;
 }

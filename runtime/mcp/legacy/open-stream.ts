@@ -7,7 +7,7 @@ import { renderRpcError } from '#runtime/http/answer-error';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { isIdText } from '#runtime/mcp/envelope/message-id';
 import { decodeEventId, GENERAL, type EventPosition } from '#runtime/mcp/sse/event-id';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { RequestError } from '#runtime/errors';
 import type { AnswerSink, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
@@ -29,22 +29,22 @@ export function openStream(
   session: Session,
   identity: Identity,
   lastEventId: string | undefined,
-  rooms: Rooms,
+  services: Services,
 ): Promise<void> {
   const position = lastEventId === undefined ? undefined : readPosition(lastEventId);
   // The client may have left during authentication. Its response then emits no further close event.
   if (res.destroyed) return Promise.resolve();
   if (position && position.stream !== GENERAL)
-    return underWay(session, () => resumeCall(res, session, identity, position, rooms));
+    return underWay(session, () => resumeCall(res, session, identity, position, services));
   return new Promise((resolve) => {
     const lastIds = session.stream?.lastIds() ?? new Map<string, string>();
     if (position) lastIds.set(position.backend, position.original);
     // A message is sent on one stream only: the newest.
     session.stream?.close();
-    const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
+    const stream = new GeneralStream(session, identity, services, new ClientStream(res));
     session.stream = stream;
-    rooms.sessions.tellStream(session);
-    endAtExpiry(res, identity, streamClock(rooms));
+    services.sessions.tellStream(session);
+    endAtExpiry(res, identity, streamClock(services));
     res.once('close', () => {
       stream.close();
       resolve();
@@ -69,14 +69,14 @@ function resumeCall(
   session: Session,
   identity: Identity,
   position: EventPosition,
-  rooms: Rooms,
+  services: Services,
 ): Promise<void> {
-  const backend = rooms.backends.get(position.backend);
+  const backend = services.backends.get(position.backend);
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
   if (session.cancelled?.has(position.stream)) throw notResumed();
-  res.once('close', rooms.streams.take(countedFor(identity, res.req, rooms)));
-  endAtExpiry(res, identity, streamClock(rooms));
+  res.once('close', services.streams.take(countedFor(identity, res.req, services)));
+  endAtExpiry(res, identity, streamClock(services));
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
     const call: InFlightCall = {
@@ -88,7 +88,7 @@ function resumeCall(
         else reject(notResumed());
       },
     };
-    const source = { backend, session, rooms, stream: position.stream, call, leg, identity };
+    const source = { backend, session, services, stream: position.stream, call, leg, identity };
     enterCall(session, position.stream, call);
     const running = backend.send({
       identity,
@@ -100,12 +100,12 @@ function resumeCall(
       body: undefined,
       headers: legHeaders(leg).concat(['last-event-id', position.original]),
       address: leg.address,
-      deadline: callDeadline(rooms, backend.name),
-      maximum: rooms.config.operational.timeouts.maximum,
+      deadline: callDeadline(services, backend.name),
+      maximum: services.config.operational.timeouts.maximum,
       idempotent: true,
       sink: resumedSink(client, source, resolve, reject),
     });
-    const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
+    const unsubscribe = services.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
     res.once('close', () => {
       unsubscribe();
       keepCall(session, position.stream, call);

@@ -59,7 +59,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   start(): void {
-    const { session, message, res, rooms, trail } = this.#request;
+    const { session, message, res, services, trail } = this.#request;
     session.calls++;
     const isWanted = enterCall(session, message.idText, this) && !trail.isCancelled;
     // The listener stays after the end of the call: removing it costs more than one call without effect.
@@ -68,7 +68,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     if (!isWanted) this.cancel();
     // The client left while the call waited for a list.
     else if (res.destroyed) this.#clientLeft();
-    else if (session.lostAt && rooms.sessions.takeLoss(session, name))
+    else if (session.lostAt && services.sessions.takeLoss(session, name))
       this.fail(callFailure(name, 'state_lost', false));
     else this.#withLeg();
   }
@@ -127,8 +127,8 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   event(event: StreamEvent): void {
-    const { session, rooms } = this.#request;
-    rooms.sessions.touch(session);
+    const { session, services } = this.#request;
+    services.sessions.touch(session);
     if (event.id !== undefined) this.#resumable = true;
     if (event.message) this.#answer.noteEvent(event.message, event.data);
     const text = relayedEvent(event, this.#eventSource());
@@ -136,8 +136,8 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   #eventSource(): EventSource {
-    const { session, identity, rooms, message } = this.#request;
-    return { backend: this.#call.backend, stream: message.idText, call: this, identity, rooms, session };
+    const { session, identity, services, message } = this.#request;
+    return { backend: this.#call.backend, stream: message.idText, call: this, identity, services, session };
   }
 
   close(complete: boolean, isBroken = false): void {
@@ -165,7 +165,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       return;
     }
     if (failure.reason === 'ended') this.#forgetProcess();
-    if (mayBeAway(failure)) this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
+    if (mayBeAway(failure)) this.#request.services.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
     if (this.#answer.fail(failure)) this.#resolve();
     else this.#refused(failure.error);
@@ -173,14 +173,14 @@ class LegacyRelay implements AnswerSink, InFlightCall {
 
   /** Clears the loss of a process that the client was told of now. The next call opens another process. */
   #forgetProcess(): void {
-    const { session, rooms } = this.#request;
+    const { session, services } = this.#request;
     if (this.#leg) dropLeg(session, this.#leg);
-    rooms.sessions.takeLoss(session, this.#call.backend.name);
+    services.sessions.takeLoss(session, this.#call.backend.name);
   }
 
   #withLeg(): void {
-    const { session, identity, rooms } = this.#request;
-    const leg = ensureLeg(session, this.#call.backend, identity, rooms);
+    const { session, identity, services } = this.#request;
+    const leg = ensureLeg(session, this.#call.backend, identity, services);
     if (leg instanceof Promise) {
       leg.then(
         (opened) => this.#send(opened),
@@ -195,10 +195,10 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     // The client has left during the opening of the backend session.
     if (this.#isOver) return;
     this.#leg = leg;
-    const { message, identity, rooms, trail } = this.#request;
+    const { message, identity, services, trail } = this.#request;
     const { backend, body, idempotent } = this.#call;
-    if (backend.losesState) rooms.sessions.noteState(this.#request.session, backend.name);
-    if (rooms.sessions.isShared) tellProgressToken(this.#request, backend.name);
+    if (backend.losesState) services.sessions.noteState(this.#request.session, backend.name);
+    if (services.sessions.isShared) tellProgressToken(this.#request, backend.name);
     const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
@@ -209,8 +209,8 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       body: step ? step.inMeta(body) : body,
       headers: this.#headers(leg, step),
       address: leg.address,
-      deadline: callDeadline(rooms, backend.name),
-      maximum: rooms.config.operational.timeouts.maximum,
+      deadline: callDeadline(services, backend.name),
+      maximum: services.config.operational.timeouts.maximum,
       idempotent,
       trace: trail.trace,
       sink: this,
@@ -226,10 +226,10 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   #reopen(): void {
     this.#reopened = true;
     // Another call may have opened a new session meanwhile.
-    const { session, rooms } = this.#request;
+    const { session, services } = this.#request;
     const { name } = this.#call.backend;
     if (this.#leg) dropLeg(session, this.#leg);
-    if (rooms.sessions.takeLoss(session, name)) this.fail(callFailure(name, 'state_lost', false));
+    if (services.sessions.takeLoss(session, name)) this.fail(callFailure(name, 'state_lost', false));
     else this.#withLeg();
   }
 
@@ -265,9 +265,9 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#step?.end();
-    const { session, message, rooms } = this.#request;
+    const { session, message, services } = this.#request;
     session.calls--;
-    rooms.sessions.touch(session);
+    services.sessions.touch(session);
     if (answered) {
       leaveCall(session, message.idText, this);
       endQuestionsOf(session, this.#call.backend.name, message.idText);

@@ -6,7 +6,7 @@ import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { spliceText } from '#runtime/mcp/envelope/splice';
 import { encodeEventId, GENERAL } from '#runtime/mcp/sse/event-id';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { Backend, StreamEvent } from '../backends/backend.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
@@ -25,7 +25,7 @@ export interface EventSource {
   readonly call: SentCall | undefined;
   readonly session: Session;
   readonly identity: Identity;
-  readonly rooms: Rooms;
+  readonly services: Services;
 }
 
 /**
@@ -65,22 +65,22 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
 }
 
 /** Records a request of a backend. A request on the streams of a channel names no call. */
-function noteAsked(id: string, { backend, session, stream, identity, rooms }: EventSource): void {
+function noteAsked(id: string, { backend, session, stream, identity, services }: EventSource): void {
   const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
   const answer = (body: Buffer) => {
     const leg = legOf(session, backend.name);
-    if (leg) void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
+    if (leg) void notify(leg, leg.at, identity, services.config.limits.list_deadline, body);
   };
   noteQuestion(session, id, { backend: backend.name, call: isOfCall ? stream : undefined, answer });
-  if (!isOfCall) rooms.sessions.tellOfCall(session, { type: 'asked', id, backend: backend.name });
+  if (!isOfCall) services.sessions.tellOfCall(session, { type: 'asked', id, backend: backend.name });
 }
 
 function relayedNotification(data: string, message: BackendMessage, source: EventSource): string | undefined {
-  const { backend, rooms, session, stream } = source;
+  const { backend, services, session, stream } = source;
   const kinds = kindsOfNotification(message.method ?? '');
   if (kinds.length > 0) {
     // The list changes for all clients. This client is told on the call's stream, all others on their own streams.
-    rooms.announcer.heardChange(backend.name, kinds, stream === GENERAL ? undefined : session);
+    services.announcer.heardChange(backend.name, kinds, stream === GENERAL ? undefined : session);
     return stream === GENERAL ? undefined : data;
   }
   const span = message.spans['params.requestId'];
@@ -89,7 +89,7 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
     if (idText === undefined) return undefined;
     const id = mintRequestId(backend.name, idText);
     endQuestion(session, id);
-    rooms.sessions.tellOfCall(session, { type: 'answered', id });
+    services.sessions.tellOfCall(session, { type: 'answered', id });
     return spliceText(data, [{ ...span, text: `"${id}"` }]);
   }
   if (message.method === RESOURCE_UPDATED && !isSubscribed(uriOf(data, message), source)) return undefined;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import type { DecodedMessage, DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION } from '../era.ts';
@@ -23,17 +23,17 @@ export function serveLegacy(
   body: Buffer,
   message: DecodedMessage,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
   trail: Trail,
 ): void | Promise<void> {
   if (message.kind === 'request' && message.method === 'initialize')
-    return initialize(res, body, message, identity, rooms, trail);
+    return initialize(res, body, message, identity, services, trail);
   const serveIn = (session: Session): void | Promise<void> => {
     if (message.kind === 'request')
-      return serveRequest({ res, body, message, session, identity, rooms, trail }, legacyFraming);
-    return takeMessage(res, body, message, session, identity, rooms, trail);
+      return serveRequest({ res, body, message, session, identity, services, trail }, legacyFraming);
+    return takeMessage(res, body, message, session, identity, services, trail);
   };
-  const found = findSession(identity, rooms, trail);
+  const found = findSession(identity, services, trail);
   return found instanceof Promise ? found.then(serveIn) : serveIn(found);
 }
 
@@ -44,17 +44,22 @@ async function takeMessage(
   message: DecodedNotification | DecodedResponse,
   session: Session,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
   trail: Trail,
 ): Promise<void> {
-  if (message.kind === 'notification') await handleNotification(message, body, session, identity, rooms);
-  else await handleResponse(message, body, session, identity, rooms);
+  if (message.kind === 'notification') await handleNotification(message, body, session, identity, services);
+  else await handleResponse(message, body, session, identity, services);
   trail.status = 202;
   res.writeHead(202, { 'content-length': 0 }).end();
 }
 
 /** Serves a GET: the client's stream. @throws RequestError */
-export async function serveGet(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
+export async function serveGet(
+  res: ServerResponse,
+  identity: Identity,
+  services: Services,
+  trail: Trail,
+): Promise<void> {
   const { headers } = trail.req;
   if (headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
   if (!(headers.accept ?? '').includes('text/event-stream')) {
@@ -62,17 +67,22 @@ export async function serveGet(res: ServerResponse, identity: Identity, rooms: R
   }
   trail.method = 'GET';
   const lastEventId = headers['last-event-id'];
-  const session = await findSession(identity, rooms, trail, false);
-  await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, rooms);
+  const session = await findSession(identity, services, trail, false);
+  await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, services);
 }
 
 /** Serves a DELETE: the client ends its session. @throws RequestError */
-export async function serveDelete(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
+export async function serveDelete(
+  res: ServerResponse,
+  identity: Identity,
+  services: Services,
+  trail: Trail,
+): Promise<void> {
   if (trail.req.headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
   trail.method = 'DELETE';
-  const session = await findSession(identity, rooms, trail);
-  await rooms.sessions.end(session);
-  endLegs(session, identity, rooms.backends);
+  const session = await findSession(identity, services, trail);
+  await services.sessions.end(session);
+  endLegs(session, identity, services.backends);
   trail.status = 204;
   res.writeHead(204).end();
 }
@@ -88,7 +98,7 @@ function noStreams(): RequestError {
 }
 
 /** Finds the caller's session. Sessions of other principals count as unknown. @throws RequestError 400, 404, 503 */
-function findSession(identity: Identity, rooms: Rooms, trail: Trail, isUse = true): Session | Promise<Session> {
+function findSession(identity: Identity, services: Services, trail: Trail, isUse = true): Session | Promise<Session> {
   const { headers } = trail.req;
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string')
@@ -101,7 +111,7 @@ function findSession(identity: Identity, rooms: Rooms, trail: Trail, isUse = tru
       'The MCP-Protocol-Version header names no revision of this server',
     );
   }
-  const found = rooms.sessions.find(id, identity.key, isUse);
+  const found = services.sessions.find(id, identity.key, isUse);
   return found instanceof Promise ? found.then((session) => noteSession(session, trail)) : noteSession(found, trail);
 }
 

@@ -13,25 +13,25 @@ const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
  * @throws RequestError
  */
 export async function setLevel(request: LegacyRequest, answer: () => void): Promise<void> {
-  const { session, rooms, message } = request;
+  const { session, services, message } = request;
   const level = message.params?.level;
   if (typeof level !== 'string' || !LEVELS.includes(level))
     throw invalidParams(`logging/setLevel needs params.level: ${LEVELS.join(', ')}`);
   const logging = session.legs.flatMap(({ backend: name }) => {
-    const backend = rooms.backends.get(name);
+    const backend = services.backends.get(name);
     return backend?.health.capabilities?.logging ? [backend] : [];
   });
   await withinLimitsOfAll(logging, request, async () => {
     session.logLevel = level;
-    await rooms.sessions.remember(session, levelField(level));
+    await services.sessions.remember(session, levelField(level));
     await toldSoon(logging.map((backend) => tellLevel(backend, request)));
     answer();
   });
 }
 
 async function tellLevel(backend: Backend, request: LegacyRequest): Promise<void> {
-  const { session, identity, rooms, message, body } = request;
-  const leg = await ensureLeg(session, backend, identity, rooms);
-  const deadline = rooms.config.limits.list_deadline;
+  const { session, identity, services, message, body } = request;
+  const leg = await ensureLeg(session, backend, identity, services);
+  const deadline = services.config.limits.list_deadline;
   await notifyRequest(backend, leg, { identity, method: message.method, idText: message.idText, body, deadline });
 }

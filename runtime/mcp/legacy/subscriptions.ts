@@ -9,7 +9,7 @@ const MAX_SUBSCRIBED = 131_072;
 
 /** Records the start or end of a subscription, to renew it at a backend that loses the session. @throws RequestError */
 export async function rememberSubscription(
-  { session, message, rooms }: LegacyRequest,
+  { session, message, services }: LegacyRequest,
   { backend, originalName: uri }: PreparedCall,
 ): Promise<void> {
   if (uri === undefined) return;
@@ -21,7 +21,7 @@ export async function rememberSubscription(
   } else if (session.subscriptions?.delete(uri) !== true) {
     return;
   }
-  await rooms.sessions.remember(session, subscriptionField(uri, isWanted ? backend.name : undefined));
+  await services.sessions.remember(session, subscriptionField(uri, isWanted ? backend.name : undefined));
 }
 
 /** @throws RequestError */

@@ -1,6 +1,6 @@
 import { RequestError } from '#runtime/errors';
 import { answerJson } from '#runtime/http/answer-json';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { ALL_REVISIONS, LEGACY_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { ASSUMED, mergeCapabilities } from '../sessions/capabilities.ts';
 import { instructionsOf, mergeInstructions } from '../sessions/instructions.ts';
@@ -15,8 +15,8 @@ const NOT_OFFERED =
  * Answers server/discover. A client that supports both revisions picks the newer one if offered, and then cannot use backends
  * of older revisions only. While such a backend is reachable, the gateway answers like a server without the method.
  */
-export function discover({ res, message, rooms }: ModernRequest): void {
-  if (losesBackends(rooms)) {
+export function discover({ res, message, services }: ModernRequest): void {
+  if (losesBackends(services)) {
     // Every client initializes on -32601 at HTTP 200. On -32022 @ai-sdk/mcp gives up, and some clients hang on HTTP 4xx.
     throw new RequestError({
       status: 200,
@@ -26,7 +26,7 @@ export function discover({ res, message, rooms }: ModernRequest): void {
     });
   }
   // Includes backends that are down now: their last lists are used.
-  const serving = rooms.backends.all.filter(({ health }) => health.eras?.has('modern') ?? true);
+  const serving = services.backends.all.filter(({ health }) => health.eras?.has('modern') ?? true);
   const result = {
     resultType: 'complete',
     supportedVersions: ALL_REVISIONS,
@@ -36,12 +36,12 @@ export function discover({ res, message, rooms }: ModernRequest): void {
     instructions: mergeInstructions(serving.map(instructionsOf)),
     ttlMs: 0,
     cacheScope: 'private',
-    _meta: { 'io.modelcontextprotocol/serverInfo': { name: rooms.config.server.name, version: rooms.version } },
+    _meta: { 'io.modelcontextprotocol/serverInfo': { name: services.config.server.name, version: services.version } },
   };
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":${JSON.stringify(result)}}`);
 }
 
-function losesBackends({ backends }: Rooms): boolean {
+function losesBackends({ backends }: Services): boolean {
   return backends.all.some(
     ({ health }) => health.phase !== 'unavailable' && health.eras !== undefined && !health.eras.has('modern'),
   );

@@ -17,7 +17,7 @@ export const modernFraming: Framing<ModernRequest> = {
     ['subscriptions/listen', listen],
   ]),
   asker: modernAsker,
-  catalogue: ({ rooms }, asker) => rooms.catalogues.of(asker),
+  catalogue: ({ services }, asker) => services.catalogues.of(asker),
   renderList: (request, list, entries) =>
     `"resultType":"complete",${entries},"ttlMs":${list.ttlMs},"cacheScope":"${isShared(request, list) ? 'public' : 'private'}"`,
   edits: withoutOwnResponses,
@@ -27,21 +27,21 @@ export const modernFraming: Framing<ModernRequest> = {
 };
 
 /** Returns whether caches may share a list. A list that depends on policies or credentials of a caller is private. */
-function isShared({ rooms }: ModernRequest, list: KindCatalogue): boolean {
+function isShared({ services }: ModernRequest, list: KindCatalogue): boolean {
   return (
     list.isPublic &&
-    rooms.config.authz === undefined &&
-    rooms.backends.all.every(({ authorizer, credential }) => authorizer === undefined && !credential.perUser)
+    services.config.authz === undefined &&
+    services.backends.all.every(({ authorizer, credential }) => authorizer === undefined && !credential.perUser)
   );
 }
 
 /** Returns headers that repeat the body with the backend's own name, and the client's Mcp-Param headers. */
-function headersFor({ message, trail, rooms }: ModernRequest, name: string | undefined): string[] {
+function headersFor({ message, trail, services }: ModernRequest, name: string | undefined): string[] {
   const headers = modernHeaders(message.method);
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
   for (const [header, value] of Object.entries(trail.req.headers)) {
     if (header.startsWith('mcp-param-') && typeof value === 'string') headers.push(header, value);
   }
-  headers.push(...passthroughHeaders(trail.req, rooms));
+  headers.push(...passthroughHeaders(trail.req, services));
   return headers;
 }

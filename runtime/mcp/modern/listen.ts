@@ -27,8 +27,8 @@ export async function listen(request: ModernRequest): Promise<void> {
   const filter = readFilter(request);
   // The client may have left during authentication. Its response then emits no further close event.
   if (hasLeft(request)) return;
-  const { identity, rooms, trail } = request;
-  const leave = rooms.streams.take(countedFor(identity, trail.req, rooms));
+  const { identity, services, trail } = request;
+  const leave = services.streams.take(countedFor(identity, trail.req, services));
   request.res.once('close', leave);
   const byBackend = await assignUris(filter.uris, request);
   if (hasLeft(request)) return;
@@ -71,41 +71,41 @@ class Subscription {
     this.#request = request;
     this.#filter = filter;
     this.#byBackend = byBackend;
-    this.#policies = request.rooms.authorizer.id;
+    this.#policies = request.services.authorizer.id;
     this.#resolve = resolve;
     this.#client = new ClientStream(request.res);
   }
 
   start(): void {
-    const { rooms, res, identity } = this.#request;
+    const { services, res, identity } = this.#request;
     res.once('close', () => this.#end());
-    endAtExpiry(res, identity, streamClock(rooms));
-    this.#unsubscribe = rooms.announcer.subscribe({
+    endAtExpiry(res, identity, streamClock(services));
+    this.#unsubscribe = services.announcer.subscribe({
       principal: identity.key,
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),
     });
-    const backends = rooms.backends.all.filter(({ health }) => serves(health, 'modern'));
+    const backends = services.backends.all.filter(({ health }) => serves(health, 'modern'));
     for (const backend of backends) {
       this.#waiting.add(backend.name);
       this.#connect(backend);
     }
     // Clients wait for the acknowledgement first. Only the backend of a resource can confirm its subscription.
     const isNeeded = backends.some(({ name }) => this.#byBackend.has(name));
-    this.#after(isNeeded ? rooms.config.limits.list_deadline : SOON, () => this.#acknowledge());
+    this.#after(isNeeded ? services.config.limits.list_deadline : SOON, () => this.#acknowledge());
     if (backends.length === 0) this.#acknowledge();
   }
 
   #changed(kinds: ReadonlySet<ListKind>): void {
     this.#announce(kinds);
-    const rooms = this.#request.rooms.latest();
-    if (rooms.authorizer.id === this.#policies) this.#follow();
+    const services = this.#request.services.latest();
+    if (services.authorizer.id === this.#policies) this.#follow();
     else void this.#assignAgain();
   }
 
   /** Subscribes to backends that are new, back or replaced. Stops for removed backends. */
   #follow(): void {
-    const { backends } = this.#request.rooms.latest();
+    const { backends } = this.#request.services.latest();
     for (const name of this.#running.keys()) if (!backends.get(name)) this.#drop(name);
     for (const backend of backends.all) {
       if (this.#running.get(backend.name)?.backend === backend || !serves(backend.health, 'modern')) continue;
@@ -116,10 +116,10 @@ class Subscription {
 
   /** Assigns the URIs again. Changed policies may hide a subscribed resource, or show a hidden one. */
   async #assignAgain(): Promise<void> {
-    const rooms = this.#request.rooms.latest();
-    this.#policies = rooms.authorizer.id;
+    const services = this.#request.services.latest();
+    this.#policies = services.authorizer.id;
     const before = this.#byBackend;
-    this.#byBackend = await assignUris(this.#filter.uris, { ...this.#request, rooms });
+    this.#byBackend = await assignUris(this.#filter.uris, { ...this.#request, services });
     if (this.#isOver) return;
     const urisOf = (assigned: typeof before, name: string) => JSON.stringify(assigned.get(name) ?? []);
     for (const name of this.#running.keys())
@@ -177,7 +177,7 @@ class Subscription {
   #onEvent(backend: Backend, { data, message }: StreamEvent, flow: Flow | undefined): void {
     if (message?.kind !== 'notification') return;
     const kinds = kindsOfNotification(message.method ?? '');
-    if (kinds.length > 0) this.#request.rooms.announcer.listChanged(backend.name, kinds);
+    if (kinds.length > 0) this.#request.services.announcer.listChanged(backend.name, kinds);
     else if (message.method === ACKNOWLEDGED) this.#onAcknowledged(backend.name, data);
     else if (message.method === UPDATED) this.#onUpdated(backend.name, data, flow);
   }
@@ -260,11 +260,11 @@ class Subscription {
   #finish(): void {
     if (this.#isOver) return;
     this.#acknowledge();
-    const { message, rooms } = this.#request;
+    const { message, services } = this.#request;
     const result = {
       resultType: 'complete',
       _meta: {
-        'io.modelcontextprotocol/serverInfo': { name: rooms.config.server.name, version: rooms.version },
+        'io.modelcontextprotocol/serverInfo': { name: services.config.server.name, version: services.version },
         [SUBSCRIPTION_ID]: message.id,
       },
     };

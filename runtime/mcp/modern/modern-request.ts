@@ -21,7 +21,7 @@ function metaText({ capabilities, clientInfo }: RequestMeta): string {
   return `{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}",${info}"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
 }
 
-export function modernAsker({ meta, identity, rooms }: ModernRequest): Asker {
+export function modernAsker({ meta, identity, services }: ModernRequest): Asker {
   return {
     era: 'modern',
     identity,
@@ -35,7 +35,7 @@ export function modernAsker({ meta, identity, rooms }: ModernRequest): Asker {
         method,
         paramsText: `{${at}"_meta":${metaText(meta)}}`,
         headers: modernHeaders(method),
-        deadline: rooms.config.operational.timeouts.default,
+        deadline: services.config.operational.timeouts.default,
       });
     },
   };

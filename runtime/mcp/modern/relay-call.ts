@@ -52,7 +52,7 @@ class ModernRelay implements AnswerSink {
   }
 
   #send(): void {
-    const { res, message, identity, rooms, trail } = this.#request;
+    const { res, message, identity, services, trail } = this.#request;
     // The client left, and so cancelled the call, while the call waited for a list or a login.
     if (res.destroyed) {
       this.#over();
@@ -68,8 +68,8 @@ class ModernRelay implements AnswerSink {
       verb: 'POST',
       body: step ? step.inMeta(body) : body,
       headers: step ? tracedHeaders(this.#headers, step) : this.#headers,
-      deadline: callDeadline(rooms, backend.name),
-      maximum: rooms.config.operational.timeouts.maximum,
+      deadline: callDeadline(services, backend.name),
+      maximum: services.config.operational.timeouts.maximum,
       idempotent,
       trace: trail.trace,
       sink: this,
@@ -103,10 +103,10 @@ class ModernRelay implements AnswerSink {
   event({ data, message }: StreamEvent): void {
     // This revision has no requests from the server, and event ids have no meaning.
     if (!message || message.kind === 'request') return;
-    const { rooms } = this.#request;
+    const { services } = this.#request;
     const kinds = message.kind === 'notification' ? kindsOfNotification(message.method ?? '') : [];
     if (kinds.length > 0) {
-      rooms.announcer.listChanged(this.#call.backend.name, kinds);
+      services.announcer.listChanged(this.#call.backend.name, kinds);
       return;
     }
     if (message.method === PROGRESS && !this.#wantsProgress(message, data)) return;
@@ -116,10 +116,10 @@ class ModernRelay implements AnswerSink {
 
   /** A backend reports the progress of its own call: it cannot speak for another's. */
   #wantsProgress(progress: BackendMessage, data: string): boolean {
-    const { message, body, rooms } = this.#request;
+    const { message, body, services } = this.#request;
     const token = reportedToken(progress, data);
     if (token !== undefined && token === progressTokenOf(message, body)) return true;
-    noteForeignProgress(rooms.log, this.#call.backend.name);
+    noteForeignProgress(services.log, this.#call.backend.name);
     return false;
   }
 
@@ -134,7 +134,7 @@ class ModernRelay implements AnswerSink {
 
   fail(failure: CallFailure): void {
     this.#step?.end(failure.reason);
-    if (mayBeAway(failure)) this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
+    if (mayBeAway(failure)) this.#request.services.backends.watch(this.#call.backend.name)?.nudge();
     if (this.#answer.fail(failure)) this.#resolve();
     else this.#refused(failure.error);
   }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import type { DecodedMessage } from '../envelope/decode-request.ts';
 import { MODERN_REVISION } from '../era.ts';
@@ -15,7 +15,7 @@ export async function serveModern(
   body: Buffer,
   message: DecodedMessage,
   identity: Identity,
-  rooms: Rooms,
+  services: Services,
   trail: Trail,
 ): Promise<void> {
   trail.revision = MODERN_REVISION;
@@ -30,5 +30,5 @@ export async function serveModern(
   const meta = checkRequest(trail.req.headers, message, body);
   trail.clientName = meta.clientName;
   trail.clientVersion = meta.clientVersion;
-  await serveRequest({ res, body, message, meta, identity, rooms, trail }, modernFraming);
+  await serveRequest({ res, body, message, meta, identity, services, trail }, modernFraming);
 }

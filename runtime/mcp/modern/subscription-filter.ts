@@ -41,14 +41,14 @@ export function readFilter({ message, body }: Pick<ModernRequest, 'message' | 'b
  * Also omits the remaining URIs if the client leaves or the limit of examined templates is reached.
  */
 export async function assignUris(uris: readonly string[], request: ModernRequest): Promise<Map<string, string[]>> {
-  const rooms = { ...request.rooms, rateLimits: undefined };
+  const services = { ...request.services, rateLimits: undefined };
   const asker = modernAsker(request);
   const assigned = new Map<string, string[]>();
   const search = new TemplateSearch(MOST_FOR_ALL);
   for (const uri of uris) {
     if (request.res.destroyed) break;
     try {
-      const { backend } = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms, search);
+      const { backend } = await resolveUri(uri, services.catalogues.of(asker), asker, services, search);
       assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
     } catch {
       // Unknown or hidden. The client only sees that it is missing from the acknowledgement.

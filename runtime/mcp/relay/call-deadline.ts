@@ -1,10 +1,10 @@
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 
 /** The required part of the configuration. */
 interface Deadlines {
   readonly config: {
     readonly operational: {
-      readonly timeouts: Pick<Rooms['config']['operational']['timeouts'], 'default' | 'per_workload'>;
+      readonly timeouts: Pick<Services['config']['operational']['timeouts'], 'default' | 'per_workload'>;
     };
   };
 }

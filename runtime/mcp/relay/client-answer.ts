@@ -109,6 +109,6 @@ export class ClientAnswer {
   }
 
   #isKept(): boolean {
-    return this.#request.rooms.config.audit_config.includeResponseData;
+    return this.#request.services.config.audit_config.includeResponseData;
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { TraceStep } from '#runtime/trail';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 
 /**
  * Never forwarded, in any configuration: the client's credential, hop-by-hop and forwarding headers, and headers that
@@ -35,7 +35,7 @@ const NEVER = new Set([
 const NONE: readonly string[] = [];
 
 /** Returns the client's headers that the configuration forwards, as a flat list. */
-export function passthroughHeaders(req: IncomingMessage, { config }: Rooms): readonly string[] {
+export function passthroughHeaders(req: IncomingMessage, { config }: Services): readonly string[] {
   const { passthrough_headers: names } = config;
   if (names.length === 0) return NONE;
   const passed: string[] = [];

@@ -70,7 +70,7 @@ describe('authorizeCall with policies of a server and of a backend', () => {
     fc.assert(
       fc.property(pairs, questions, renamings, ([ofServer, ofBackend], asked, renaming) => {
         const [authorizer, own] = [load(ofServer, {}), load(ofBackend, { name: 'backend/x' })];
-        const rooms = {
+        const services = {
           authorizer,
           config: {},
           rateLimits: undefined,
@@ -81,7 +81,7 @@ describe('authorizeCall with policies of a server and of a backend', () => {
           const asker = { identity: identityOf(each) };
           const target = { entry, backend: { name: entry.backend, authorizer: own } };
           const trail = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
-          const allowed = isAllowed(() => authorizeCall(kind, target, each.args, asker, rooms, trail));
+          const allowed = isAllowed(() => authorizeCall(kind, target, each.args, asker, services, trail));
           const expected =
             plainly(ofServer, { ...each, resource: entry }) && plainly(ofBackend, { ...each, resource: atOwn });
           expect({ ofServer, ofBackend, each, entry, allowed }).toEqual({
@@ -91,7 +91,7 @@ describe('authorizeCall with policies of a server and of a backend', () => {
             entry,
             allowed: expected,
           });
-          if (allowed) expect(isVisible(kind, entry, asker, rooms)).toBe(true);
+          if (allowed) expect(isVisible(kind, entry, asker, services)).toBe(true);
         }
       }),
       { seed: 7_302, numRuns: 60 },

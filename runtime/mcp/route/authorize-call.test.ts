@@ -25,7 +25,7 @@ describe('authorizeCall', () => {
       annotations: undefined,
       own: { name: 'echo', backend: 'pol', originalName: 'echo' },
     };
-    const rooms = {
+    const services = {
       authorizer,
       config: {},
       rateLimits: undefined,
@@ -33,10 +33,10 @@ describe('authorizeCall', () => {
     };
     const trail = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
     const target = { entry, backend: { name: 'pol', authorizer: own } };
-    const call = () => authorizeCall('tools', target, {}, { identity: ANONYMOUS }, rooms, trail);
+    const call = () => authorizeCall('tools', target, {}, { identity: ANONYMOUS }, services, trail);
     call();
     call();
-    expect(isVisible('tools', entry, { identity: { ...ANONYMOUS } }, rooms)).toBe(true);
+    expect(isVisible('tools', entry, { identity: { ...ANONYMOUS } }, services)).toBe(true);
     const [missed, found] = [false, true].map((known) => [
       ['server', known],
       ['backend/pol', known],

@@ -1,4 +1,4 @@
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { duplicateKeysIn } from '../envelope/duplicate-keys.ts';
 import type { Edit } from '../envelope/splice.ts';
@@ -9,9 +9,10 @@ import type { Target } from './resolve-target.ts';
  * Ensures that the backend reads the same arguments as policies and webhooks. It rejects a duplicate key and returns
  * edits that write the parsed arguments.
  */
-export function checkArguments(message: DecodedRequest, body: Buffer, { backend }: Target, rooms: Rooms): Edit[] {
+export function checkArguments(message: DecodedRequest, body: Buffer, { backend }: Target, services: Services): Edit[] {
   const span = message.spans['params.arguments'];
-  if (!span || !(rooms.authorizer.readsArguments || backend.authorizer?.readsArguments || backend.webhooks)) return [];
+  if (!span || !(services.authorizer.readsArguments || backend.authorizer?.readsArguments || backend.webhooks))
+    return [];
   const text = JSON.stringify(message.params?.arguments);
   // Most clients write exactly this text, which has no duplicate key and needs no edit.
   if (text === body.toString('utf8', span.start, span.end)) return [];

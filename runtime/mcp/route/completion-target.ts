@@ -1,4 +1,4 @@
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
@@ -10,18 +10,19 @@ export async function completionTarget(
   message: DecodedRequest,
   catalogue: Catalogue,
   asker: Asker,
-  rooms: Rooms,
+  services: Services,
 ): Promise<Target> {
   const ref = message.params?.ref;
   if (!isJsonObject(ref)) throw invalidParams('completion/complete needs params.ref');
   if (ref.type === 'ref/prompt' && typeof ref.name === 'string')
-    return resolveName('prompts', ref.name, catalogue, asker, rooms);
+    return resolveName('prompts', ref.name, catalogue, asker, services);
   if (ref.type !== 'ref/resource' || typeof ref.uri !== 'string') {
     throw invalidParams('params.ref must be a ref/prompt with a name or a ref/resource with a uri');
   }
-  const template = await rooms.catalogues.find(catalogue, 'templates', ref.uri, asker);
-  if (!template) return resolveUri(ref.uri, catalogue, asker, rooms);
-  const backend = rooms.backends.get(template.backend);
-  if (!backend || !isVisible('templates', template, asker, rooms)) throw refuseName('templates', ref.uri, asker, rooms);
+  const template = await services.catalogues.find(catalogue, 'templates', ref.uri, asker);
+  if (!template) return resolveUri(ref.uri, catalogue, asker, services);
+  const backend = services.backends.get(template.backend);
+  if (!backend || !isVisible('templates', template, asker, services))
+    throw refuseName('templates', ref.uri, asker, services);
   return { entry: template, backend };
 }

@@ -1,5 +1,5 @@
 import { RequestError } from '#runtime/errors';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
@@ -19,26 +19,26 @@ export async function listPage(
   message: DecodedRequest,
   catalogue: Catalogue,
   asker: Asker,
-  rooms: Rooms,
+  services: Services,
 ): Promise<KindCatalogue> {
   const cursor = message.params?.cursor;
   if (cursor !== undefined && cursor !== null && cursor !== '')
     throw invalidParams('Unknown cursor: there is one page');
-  const list = await rooms.catalogues.list(catalogue, kind, asker);
-  const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
+  const list = await services.catalogues.list(catalogue, kind, asker);
+  const isWhole = services.config.operational.failure_handling.partial_failure_mode === 'fail';
   if (isWhole && list.missing.length > 0) throw incomplete(list.missing);
   if (
     list.sources.length === 0 &&
     list.failures.size > 0 &&
     list.unlinked.size === 0 &&
-    !someHaveNone(kind, asker, rooms)
+    !someHaveNone(kind, asker, services)
   )
     throw unanswered();
   return list;
 }
 
 /** Returns whether an answering backend is known to lack such a list. Then an empty list is correct. */
-function someHaveNone(kind: ListKind, { era }: Asker, { backends }: Rooms): boolean {
+function someHaveNone(kind: ListKind, { era }: Asker, { backends }: Services): boolean {
   const { capability } = LIST_SPECS[kind];
   return backends.all.some(({ health }) => serves(health, era) && health.capabilities?.[capability] === false);
 }

@@ -2,7 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { Authorizer, PolicyResource } from '#runtime/policy/authorizer';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
-import type { PolicyRooms } from './policy-rooms.ts';
+import type { PolicyServices } from './policy-services.ts';
 
 /**
  * Returns whether a caller may see a connect tool. The tool grants no access, because policies decide every later call.
@@ -12,7 +12,7 @@ import type { PolicyRooms } from './policy-rooms.ts';
 export function mayConnect(
   entry: CatalogueEntry,
   identity: Identity,
-  { authorizer, backends, config }: PolicyRooms,
+  { authorizer, backends, config }: PolicyServices,
 ): boolean {
   if (identity.token === undefined || config.authz?.policies.length === 0) return false;
   const served = backends.all.filter(({ credential }) => credential.login?.provider === entry.connects);

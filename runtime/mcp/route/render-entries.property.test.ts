@@ -33,13 +33,13 @@ describe('renderEntries', () => {
         const authorizer = load(ofServer, {});
         const own = ofBackend === null ? undefined : load(ofBackend, { name: 'backend/x' });
         const get = (name: string) => ({ authorizer: name === 'x' ? undefined : own });
-        const rooms = { authorizer, config: { authz: AUTHZ }, backends: { all: [], get } };
+        const services = { authorizer, config: { authz: AUTHZ }, backends: { all: [], get } };
         const entries = asked.map(toEntry);
         const rendered: RenderedLists = { byCaller: new Map(), byGroups: new Map(), groups: undefined };
         for (const caller of callersLike(asked[0])) {
           const identity = identityOf(caller);
-          const text = renderEntries('tools', { entries, rendered }, { identity }, rooms);
-          const visible = entries.filter((entry) => isVisible('tools', entry, { identity }, rooms));
+          const text = renderEntries('tools', { entries, rendered }, { identity }, services);
+          const visible = entries.filter((entry) => isVisible('tools', entry, { identity }, services));
           expect(text).toBe(`"tools":[${visible.map((entry) => entry.text).join(',')}]`);
         }
       }),
@@ -57,8 +57,8 @@ describe('renderEntries', () => {
         all: [{ name: 'y', credential: unauthenticated, authorizer: own }],
         get: () => ({ authorizer: own }),
       };
-      const rooms = { authorizer, config: { authz: AUTHZ }, backends };
-      return renderEntries('tools', { entries: [entry], rendered }, { identity: ANONYMOUS }, rooms);
+      const services = { authorizer, config: { authz: AUTHZ }, backends };
+      return renderEntries('tools', { entries: [entry], rendered }, { identity: ANONYMOUS }, services);
     };
     expect([show('permit'), show('forbid'), show('permit')]).toEqual(['"tools":[{}]', '"tools":[]', '"tools":[{}]']);
   });

@@ -26,32 +26,32 @@ function recordWarmUps(warmed: string[]): Authorizer {
   return { ...openAuthorizer(), classOf, warmUp: (action, { name }) => warmed.push(`${action} ${name}`) };
 }
 
-function roomsOf(authorizer: Authorizer, own?: Authorizer) {
+function servicesOf(authorizer: Authorizer, own?: Authorizer) {
   return { authorizer, config: { authz: undefined }, backends: { all: [], get: () => ({ authorizer: own }) } };
 }
 
 describe('prepareEntries', () => {
   it('warms the policies up once for each group of entries', () => {
     const warmed: string[] = [];
-    const rooms = roomsOf(recordWarmUps(warmed));
+    const services = servicesOf(recordWarmUps(warmed));
     const list = { entries: ['a1', 'a2', 'b1'].map((name) => entryOf(name)), rendered: emptyRendered() };
-    prepareEntries('prompts', list, rooms);
-    prepareEntries('prompts', list, rooms);
+    prepareEntries('prompts', list, services);
+    prepareEntries('prompts', list, services);
     expect(warmed).toEqual(['get_prompt a1', 'get_prompt b1']);
   });
 
   it('warms the policies of a backend up with the backend’s own names', () => {
     const warmed: string[] = [];
     const own = { name: 'c', backend: 'b', originalName: 'c' };
-    const rooms = roomsOf(openAuthorizer(), recordWarmUps(warmed));
-    prepareEntries('tools', { entries: [entryOf('b_c', own)], rendered: emptyRendered() }, rooms);
+    const services = servicesOf(openAuthorizer(), recordWarmUps(warmed));
+    prepareEntries('tools', { entries: [entryOf('b_c', own)], rendered: emptyRendered() }, services);
     expect(warmed).toEqual(['call_tool c']);
   });
 
   it('evaluates at most eight requests for a list of many groups', () => {
     const warmed: string[] = [];
     const entries = Array.from('abcdefghijklmn', (letter) => entryOf(letter));
-    prepareEntries('tools', { entries, rendered: emptyRendered() }, roomsOf(recordWarmUps(warmed)));
+    prepareEntries('tools', { entries, rendered: emptyRendered() }, servicesOf(recordWarmUps(warmed)));
     expect(warmed).toHaveLength(8);
   });
 });

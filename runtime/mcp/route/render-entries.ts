@@ -2,7 +2,7 @@ import type { Asker } from '../aggregate/asker.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { EntryGroups, KindCatalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
-import type { PolicyRooms } from './policy-rooms.ts';
+import type { PolicyServices } from './policy-services.ts';
 import { actions, isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
@@ -16,26 +16,26 @@ type List = Pick<KindCatalogue, 'entries' | 'rendered'>;
  * Returns the attributes of a caller that policies can read. They may differ between two tokens of one user. Without
  * policies all callers see the same list.
  */
-function viewOf({ identity }: Caller, { config, backends }: PolicyRooms, policies: string): string {
+function viewOf({ identity }: Caller, { config, backends }: PolicyServices, policies: string): string {
   if (config.authz === undefined && backends.all.every((backend) => backend.authorizer === undefined)) return '';
   const { key, groups, claims, clientId, scopes } = identity;
   return `${policies}\n${JSON.stringify([key, groups, claims, clientId, scopes])}`;
 }
 
 /** Identifies the active policy sets of the server and of each backend. A reload can change each of them alone. */
-function policiesOf({ authorizer, backends }: PolicyRooms): string {
+function policiesOf({ authorizer, backends }: PolicyServices): string {
   return [authorizer, ...backends.all.map((backend) => backend.authorizer)].map((each) => each?.id ?? '').join(' ');
 }
 
 /** Returns the member of a list result with the entries that this caller may see, as JSON text. Caches the text. */
-export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: PolicyRooms): string {
+export function renderEntries(kind: ListKind, list: List, asker: Caller, services: PolicyServices): string {
   const { byCaller, byGroups } = list.rendered;
-  const policies = policiesOf(rooms);
-  const key = viewOf(asker, rooms, policies);
+  const policies = policiesOf(services);
+  const key = viewOf(asker, services, policies);
   const known = byCaller.get(key);
   if (known !== undefined) return known;
-  const groups = groupsOf(list, rooms, policies);
-  const shown = groups.samples.map((entry) => isVisible(kind, entry, asker, rooms));
+  const groups = groupsOf(list, services, policies);
+  const shown = groups.samples.map((entry) => isVisible(kind, entry, asker, services));
   const set = `${policies}\n${shown.map(Number).join('')}`;
   const text = byGroups.get(set) ?? textOf(kind, list, (index) => shown[groups.groupOf[index] ?? -1] === true);
   if (byCaller.size >= MAX_RENDERED) {
@@ -48,12 +48,12 @@ export function renderEntries(kind: ListKind, list: List, asker: Caller, rooms: 
 }
 
 /** Groups the entries of a list and warms the policies up before the first caller. */
-export function prepareEntries(kind: ListKind, list: List, rooms: PolicyRooms): void {
-  const policies = policiesOf(rooms);
+export function prepareEntries(kind: ListKind, list: List, services: PolicyServices): void {
+  const policies = policiesOf(services);
   if (list.rendered.groups?.policies === policies) return;
-  for (const entry of groupsOf(list, rooms, policies).samples.slice(0, MAX_WARMED)) {
-    rooms.authorizer.warmUp(actions[kind], entry);
-    rooms.backends.get(entry.backend)?.authorizer?.warmUp(actions[kind], entry.own ?? entry);
+  for (const entry of groupsOf(list, services, policies).samples.slice(0, MAX_WARMED)) {
+    services.authorizer.warmUp(actions[kind], entry);
+    services.backends.get(entry.backend)?.authorizer?.warmUp(actions[kind], entry.own ?? entry);
   }
 }
 
@@ -62,13 +62,13 @@ function textOf(kind: ListKind, { entries }: List, isShown: (index: number) => b
   return `"${LIST_SPECS[kind].member}":[${texts.join(',')}]`;
 }
 
-function groupsOf({ entries, rendered }: List, rooms: PolicyRooms, policies: string): EntryGroups {
-  if (rendered.groups?.policies !== policies) rendered.groups = { policies, ...groupEntries(entries, rooms) };
+function groupsOf({ entries, rendered }: List, services: PolicyServices, policies: string): EntryGroups {
+  if (rendered.groups?.policies !== policies) rendered.groups = { policies, ...groupEntries(entries, services) };
   return rendered.groups;
 }
 
 /** Groups the entries that have the same class in the policies of the server and of their backend. */
-function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends }: PolicyRooms) {
+function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends }: PolicyServices) {
   const samples: CatalogueEntry[] = [];
   const indices = new Map<string, number>();
   const numbers = new Map<object, number>();

@@ -1,5 +1,5 @@
 import type { RequestError } from '#runtime/errors';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import type { Asker } from '../aggregate/asker.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
@@ -9,7 +9,7 @@ import type { Backend } from '../backends/backend.ts';
 import { serves } from '../backends/health.ts';
 import type { Authorizer, PolicyAction, PolicyResource } from '#runtime/policy/authorizer';
 import { mayConnect } from './may-connect.ts';
-import type { PolicyRooms } from './policy-rooms.ts';
+import type { PolicyServices } from './policy-services.ts';
 import { spellingsOf } from './normalise-uri.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 import { TemplateSearch } from './template-search.ts';
@@ -46,15 +46,15 @@ export function resolveName(
   name: string,
   catalogue: Catalogue,
   asker: Asker,
-  rooms: Rooms,
+  services: Services,
 ): Target | Promise<Target> {
-  const entry = rooms.catalogues.find(catalogue, kind, name, asker);
-  if (!(entry instanceof Promise) && entry?.failure === undefined) return targetOf(entry, kind, name, asker, rooms);
+  const entry = services.catalogues.find(catalogue, kind, name, asker);
+  if (!(entry instanceof Promise) && entry?.failure === undefined) return targetOf(entry, kind, name, asker, services);
   return Promise.resolve(entry).then(async (found) => {
     // The refusal of a hidden name must take as long as that of an unknown name.
-    const isAwaited = found?.failure !== undefined && isVisible(kind, found, asker, rooms);
-    const listed = isAwaited ? await rooms.catalogues.whenListed(found, catalogue, kind, asker) : found;
-    return targetOf(listed, kind, name, asker, rooms);
+    const isAwaited = found?.failure !== undefined && isVisible(kind, found, asker, services);
+    const listed = isAwaited ? await services.catalogues.whenListed(found, catalogue, kind, asker) : found;
+    return targetOf(listed, kind, name, asker, services);
   });
 }
 
@@ -63,38 +63,51 @@ export async function resolveUri(
   uri: string,
   catalogue: Catalogue,
   asker: Asker,
-  rooms: Rooms,
+  services: Services,
   search = new TemplateSearch(MOST_FOR_ONE),
 ): Promise<Target> {
-  const listed = await rooms.catalogues.find(catalogue, 'resources', uri, asker);
-  if (listed) return targetOf(listed, 'resources', uri, asker, rooms);
+  const listed = await services.catalogues.find(catalogue, 'resources', uri, asker);
+  if (listed) return targetOf(listed, 'resources', uri, asker, services);
   const backend =
-    (await search.first(await templatesOf(catalogue, asker, rooms), uri))?.backend ?? onlyResourceBackend(asker, rooms);
-  if (backend === undefined || uri.length > MAX_UNLISTED) throw refuseName('resources', uri, asker, rooms);
+    (await search.first(await templatesOf(catalogue, asker, services), uri))?.backend ??
+    onlyResourceBackend(asker, services);
+  if (backend === undefined || uri.length > MAX_UNLISTED) throw refuseName('resources', uri, asker, services);
   const [target, ...others] = spellingsOf(uri).map((name) =>
-    targetOf({ name, backend, originalName: name, text: '', annotations: undefined }, 'resources', uri, asker, rooms),
+    targetOf(
+      { name, backend, originalName: name, text: '', annotations: undefined },
+      'resources',
+      uri,
+      asker,
+      services,
+    ),
   );
-  if (target === undefined) throw refuseName('resources', uri, asker, rooms);
+  if (target === undefined) throw refuseName('resources', uri, asker, services);
   return { ...target, others: others.map(({ entry }) => entry) };
 }
 
-async function templatesOf(catalogue: Catalogue, asker: Asker, rooms: Rooms): Promise<readonly CatalogueEntry[]> {
-  return (await rooms.catalogues.list(catalogue, 'templates', asker)).entries;
+async function templatesOf(catalogue: Catalogue, asker: Asker, services: Services): Promise<readonly CatalogueEntry[]> {
+  return (await services.catalogues.list(catalogue, 'templates', asker)).entries;
 }
 
 /**
  * Returns the only backend with resources. A server may serve unlisted URIs, and with one server the owner is certain.
  */
-function onlyResourceBackend(asker: Asker, rooms: Rooms): string | undefined {
-  const having = rooms.backends.all.filter(
+function onlyResourceBackend(asker: Asker, services: Services): string | undefined {
+  const having = services.backends.all.filter(
     ({ health }) => serves(health, asker.era) && health.capabilities?.resources === true,
   );
   return having.length === 1 ? having[0]?.name : undefined;
 }
 
-function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: string, asker: Asker, rooms: Rooms): Target {
-  const backend = entry && rooms.backends.get(entry.backend);
-  if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) throw refuseName(kind, name, asker, rooms);
+function targetOf(
+  entry: CatalogueEntry | undefined,
+  kind: ListKind,
+  name: string,
+  asker: Asker,
+  services: Services,
+): Target {
+  const backend = entry && services.backends.get(entry.backend);
+  if (!entry || !backend || !isVisible(kind, entry, asker, services)) throw refuseName(kind, name, asker, services);
   if (entry.failure) throw entry.failure;
   return { entry, backend };
 }
@@ -103,8 +116,8 @@ function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: strin
  * Counts the unknown name as a call against the limits, so that guessing names is limited too. @returns the error to
  * throw
  */
-export function refuseName(kind: ListKind, name: string, { era, identity }: Asker, rooms: Rooms): RequestError {
-  rooms.rateLimits?.charge(identity);
+export function refuseName(kind: ListKind, name: string, { era, identity }: Asker, services: Services): RequestError {
+  services.rateLimits?.charge(identity);
   return unknownName(kind, era, name);
 }
 
@@ -116,13 +129,13 @@ export function isVisible(
   kind: ListKind,
   entry: CatalogueEntry,
   { identity }: Pick<Asker, 'identity'>,
-  rooms: PolicyRooms,
+  services: PolicyServices,
 ): boolean {
-  if (entry.connects !== undefined) return mayConnect(entry, identity, rooms);
+  if (entry.connects !== undefined) return mayConnect(entry, identity, services);
   const action = actions[kind];
-  const own = rooms.backends.get(entry.backend)?.authorizer;
+  const own = services.backends.get(entry.backend)?.authorizer;
   return (
-    rooms.authorizer.visible(identity, action, entry) && (own?.visible(identity, action, entry.own ?? entry) ?? true)
+    services.authorizer.visible(identity, action, entry) && (own?.visible(identity, action, entry.own ?? entry) ?? true)
   );
 }
 
@@ -135,14 +148,15 @@ export function authorizeCall(
   target: Pick<Target, 'entry' | 'others'> & { readonly backend: Pick<Backend, 'name' | 'authorizer'> },
   args: unknown,
   asker: Pick<Asker, 'identity'>,
-  rooms: Pick<Rooms, 'authorizer' | 'rateLimits'>,
+  services: Pick<Services, 'authorizer' | 'rateLimits'>,
   trail: Pick<Trail, 'target' | 'backend' | 'trace' | 'decision'>,
 ): void {
   const { entry, backend, others } = target;
   trail.target = entry.name;
   trail.backend = backend.name;
-  authorizeEntry(kind, entry, backend, args, asker, rooms, trail);
-  if (others !== undefined) for (const each of others) authorizeEntry(kind, each, backend, args, asker, rooms, trail);
+  authorizeEntry(kind, entry, backend, args, asker, services, trail);
+  if (others !== undefined)
+    for (const each of others) authorizeEntry(kind, each, backend, args, asker, services, trail);
 }
 
 function authorizeEntry(
@@ -151,11 +165,11 @@ function authorizeEntry(
   { authorizer: own }: Pick<Backend, 'authorizer'>,
   args: unknown,
   asker: Pick<Asker, 'identity'>,
-  rooms: Pick<Rooms, 'authorizer' | 'rateLimits'>,
+  services: Pick<Services, 'authorizer' | 'rateLimits'>,
   trail: Pick<Trail, 'trace' | 'decision'>,
 ): void {
-  decide(rooms.authorizer, kind, entry, args, asker, rooms, trail);
-  if (own) decide(own, kind, entry.own ?? entry, args, asker, rooms, trail);
+  decide(services.authorizer, kind, entry, args, asker, services, trail);
+  if (own) decide(own, kind, entry.own ?? entry, args, asker, services, trail);
 }
 
 function decide(
@@ -164,7 +178,7 @@ function decide(
   resource: PolicyResource,
   args: unknown,
   { identity }: Pick<Asker, 'identity'>,
-  { rateLimits }: Pick<Rooms, 'rateLimits'>,
+  { rateLimits }: Pick<Services, 'rateLimits'>,
   trail: Pick<Trail, 'trace' | 'decision'>,
 ): void {
   const step = trail.trace?.begin('policy');

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { ClientRequest } from '../client-request.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
@@ -17,7 +17,7 @@ const COUNTED: ReadonlySet<string> = new Set([
 ]);
 
 /** Rejects a request without remaining quota before anything is resolved. @throws RateLimited */
-export function checkLimits(method: string, { rateLimits }: Rooms, identity: Identity): void {
+export function checkLimits(method: string, { rateLimits }: Services, identity: Identity): void {
   if (rateLimits && COUNTED.has(method)) rateLimits.check(identity);
 }
 
@@ -28,7 +28,7 @@ export function checkLimits(method: string, { rateLimits }: Rooms, identity: Ide
 export function withinLimits(
   { name }: Pick<Backend, 'name'>,
   tool: CatalogueEntry | undefined,
-  { res, identity, rooms: { rateLimits } }: ClientRequest,
+  { res, identity, services: { rateLimits } }: ClientRequest,
   send: () => Promise<void>,
 ): Promise<void> {
   return sendCounted(rateLimits?.take(identity, name, tool), res, send);
@@ -37,7 +37,7 @@ export function withinLimits(
 /** Sends one request to all of these backends if the limits of each allow it. @throws RateLimited */
 export function withinLimitsOfAll(
   backends: readonly Pick<Backend, 'name'>[],
-  { res, identity, rooms: { rateLimits } }: ClientRequest,
+  { res, identity, services: { rateLimits } }: ClientRequest,
   send: () => Promise<void>,
 ): Promise<void> {
   const names = backends.map(({ name }) => name);

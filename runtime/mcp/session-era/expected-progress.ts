@@ -4,13 +4,13 @@ import { LONGEST_KEPT, sentCalls } from '../sessions/in-flight.ts';
 import type { EventSource } from '../legacy/relayed-event.ts';
 import type { LegacyRequest } from '../legacy/legacy-request.ts';
 
-type Source = Pick<EventSource, 'backend' | 'call' | 'rooms' | 'session'>;
+type Source = Pick<EventSource, 'backend' | 'call' | 'services' | 'session'>;
 
 /** Returns whether a backend reports the progress of its own call. HTTP backends receive the client's own tokens, so they can guess others. */
 export function isExpectedProgress(data: string, message: BackendMessage, source: Source): boolean {
   const token = reportedToken(message, data);
   if (token !== undefined && isTokenOf(token, source)) return true;
-  noteForeignProgress(source.rooms.log, source.backend.name);
+  noteForeignProgress(source.services.log, source.backend.name);
   return false;
 }
 
@@ -22,8 +22,8 @@ function isTokenOf(token: string, { backend, call, session }: Source): boolean {
 }
 
 /** Publishes a request's progress token. The session's own stream may be at another replica, which checks tokens. */
-export function tellProgressToken({ session, message, body, rooms }: LegacyRequest, backend: string): void {
+export function tellProgressToken({ session, message, body, services }: LegacyRequest, backend: string): void {
   const progressToken = progressTokenOf(message, body);
   if (progressToken === undefined || progressToken.length > LONGEST_KEPT) return;
-  rooms.sessions.tellOfCall(session, { type: 'sent', id: message.idText, backend, progressToken });
+  services.sessions.tellOfCall(session, { type: 'sent', id: message.idText, backend, progressToken });
 }

@@ -5,7 +5,7 @@ import { callFailure } from '#runtime/mcp/backends/failures';
 import { serves } from '#runtime/mcp/backends/health';
 import { ownRequest } from '#runtime/mcp/backends/own-request';
 import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import { endQuestionsAt } from './client-questions.ts';
 import { readCapabilities } from './capabilities.ts';
 import { legOf, type Leg, type Session } from './session.ts';
@@ -25,10 +25,10 @@ export function opensAtUse({ config }: Backend): boolean {
 }
 
 /** Returns the backend session if it is open. Otherwise opens it in the background, unless that starts a process. */
-export function openSoon(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | undefined {
+export function openSoon(session: Session, backend: Backend, identity: Identity, services: Services): Leg | undefined {
   if (!backend.sessions || !serves(backend.health, 'legacy')) return undefined;
   if (opensAtUse(backend)) return legOf(session, backend.name);
-  const leg = ensureLeg(session, backend, identity, rooms);
+  const leg = ensureLeg(session, backend, identity, services);
   if (!(leg instanceof Promise)) return leg;
   leg.catch(() => undefined);
   return undefined;
@@ -39,12 +39,17 @@ export function openSoon(session: Session, backend: Backend, identity: Identity,
  * Concurrent callers share one opening.
  * @throws NoAnswer
  */
-export function ensureLeg(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | Promise<Leg> {
+export function ensureLeg(
+  session: Session,
+  backend: Backend,
+  identity: Identity,
+  services: Services,
+): Leg | Promise<Leg> {
   const leg = legOf(session, backend.name);
   if (leg?.at === backend) return leg;
   const running = session.opening?.get(backend);
   if (running) return running;
-  const opening = openLeg(session, backend, identity, rooms).finally(() => {
+  const opening = openLeg(session, backend, identity, services).finally(() => {
     session.opening?.delete(backend);
     if (session.opening?.size === 0) session.opening = undefined;
   });
@@ -53,8 +58,8 @@ export function ensureLeg(session: Session, backend: Backend, identity: Identity
   return opening;
 }
 
-async function openLeg(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Promise<Leg> {
-  const deadline = rooms.config.limits.list_deadline;
+async function openLeg(session: Session, backend: Backend, identity: Identity, services: Services): Promise<Leg> {
+  const deadline = services.config.limits.list_deadline;
   const { answer, address } = await initializeLeg(session, backend, identity, deadline);
   if (!answer.result) throw new NoAnswer(callFailure(backend.name, 'protocol', true));
   const { health } = backend;
@@ -69,7 +74,7 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
     // Omitted if undefined, to save memory: ten thousand idle sessions have ten thousand backend sessions.
     ...(address === undefined ? {} : { address }),
   };
-  const kept = await keepLeg(session, leg, identity, rooms);
+  const kept = await keepLeg(session, leg, identity, services);
   if (kept !== leg) return kept;
   // The client sent notifications/initialized before this backend session opened.
   if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
@@ -99,9 +104,9 @@ async function initializeLeg(session: Session, backend: Backend, identity: Ident
  * reload uses its backend session alone.
  * @returns the session to use; another replica may have opened one at the same time
  */
-async function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Rooms): Promise<Leg> {
+async function keepLeg(session: Session, leg: Leg, identity: Identity, services: Services): Promise<Leg> {
   checkAlive(session, leg, identity);
-  if (rooms.latest().backends.get(leg.backend) !== leg.at) return leg;
+  if (services.latest().backends.get(leg.backend) !== leg.at) return leg;
   // Another replica reported this session during the opening. Replacing it would split the client's calls over two sessions.
   const heard = legOf(session, leg.backend);
   if (heard?.at === leg.at) {
@@ -110,7 +115,7 @@ async function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Ro
   }
   session.legs = [...session.legs.filter(({ backend }) => backend !== leg.backend), leg];
   session.stream?.join(leg);
-  const kept = await rooms.sessions.keepLeg(session, leg);
+  const kept = await services.sessions.keepLeg(session, leg);
   checkAlive(session, leg, identity);
   if (kept !== leg) endLeg(leg, identity);
   return kept;

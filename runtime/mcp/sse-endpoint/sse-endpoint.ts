@@ -15,14 +15,14 @@ import { serveLegacy } from '#runtime/mcp/legacy/serve-legacy';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import { countedFor } from '#runtime/mcp/sessions/session-limits';
 import { noteAnswer, noteMessage } from '#runtime/note-trail';
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Trail } from '#runtime/trail';
 import { SseClient } from './sse-client.ts';
 
 /** An authenticated request. */
 interface Entered {
   readonly req: IncomingMessage;
-  readonly rooms: Rooms;
+  readonly services: Services;
   readonly trail: Trail;
   readonly identity: Identity;
 }
@@ -34,54 +34,54 @@ const SESSION = 'mcp-session-id';
  * Messages are served as in all revisions; only the place of the answer differs.
  */
 export class SseEndpoint {
-  readonly #rooms: () => Rooms;
+  readonly #services: () => Services;
   readonly #clients = new Map<string, SseClient>();
 
-  constructor(rooms: () => Rooms) {
-    this.#rooms = rooms;
+  constructor(services: () => Services) {
+    this.#services = services;
   }
 
   /** Answers a GET with the stream. Settles when the stream is over. */
   stream(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const rooms = this.#rooms();
-    return enter(req, res, rooms, async (identity, trail) => {
+    const services = this.#services();
+    return enter(req, res, services, async (identity, trail) => {
       trail.transport = 'sse';
       trail.method = 'GET';
       if (req.method !== 'GET') throw wrongVerb('GET');
       // The client may have left during authentication.
       if (res.destroyed) return;
-      const leave = rooms.streams.take(countedFor(identity, req, rooms));
-      const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, rooms.keptBytes);
+      const leave = services.streams.take(countedFor(identity, req, services));
+      const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, services.keptBytes);
       this.#clients.set(client.id, client);
-      const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });
-      endAtExpiry(res, identity, streamClock(rooms));
+      const unsubscribe = services.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });
+      endAtExpiry(res, identity, streamClock(services));
       const closed = new Promise<void>((resolve) => res.once('close', resolve));
       client.open();
       await closed;
       unsubscribe();
       leave();
       this.#clients.delete(client.id);
-      await endSession(client, rooms.latest());
+      await endSession(client, services.latest());
     });
   }
 
   /** Accepts a POST with 202; the answer goes to the stream. Immediate refusals are answered here. */
   message(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const rooms = this.#rooms();
-    return enter(req, res, rooms, async (identity, trail) => {
+    const services = this.#services();
+    return enter(req, res, services, async (identity, trail) => {
       trail.transport = 'sse';
       if (req.method !== 'POST') throw wrongVerb('POST');
       const client = this.#find(req.url ?? '', identity);
       if (client.isBusy()) throw tooMany();
       checkHeaders(req.headers);
-      let body = await readBody(req, rooms.config.limits.max_request_bytes);
+      let body = await readBody(req, services.config.limits.max_request_bytes);
       let message = decodeRequest(body);
       if (mentionsTasks(message)) {
         body = withoutTasks(message, body);
         message = decodeRequest(body);
       }
       noteMessage(trail, message, 'legacy');
-      rooms.begin(trail, message);
+      services.begin(trail, message);
       // Other messages may have been accepted while this one was read.
       if (client.isBusy()) throw tooMany();
       checkBegun(client, message);
@@ -89,7 +89,7 @@ export class SseEndpoint {
       // The session is that of this stream, whatever header the client sends.
       if (client.sessionId === undefined) Reflect.deleteProperty(req.headers, SESSION);
       else req.headers[SESSION] = client.sessionId;
-      await serveOn(client, body, message, { req, rooms, trail, identity });
+      await serveOn(client, body, message, { req, services, trail, identity });
     });
   }
 
@@ -123,16 +123,16 @@ async function serveOn(
   client: SseClient,
   body: Buffer,
   message: DecodedMessage,
-  { req, rooms, trail, identity }: Entered,
+  { req, services, trail, identity }: Entered,
 ): Promise<void> {
   const answer = client.answerTo(req, message.kind === 'request' ? message.idText : undefined);
   try {
-    await serveLegacy(answer, body, message, identity, rooms, trail);
+    await serveLegacy(answer, body, message, identity, services, trail);
     if (message.kind === 'notification' && message.method === 'notifications/initialized')
-      await listen(client, req, rooms);
+      await listen(client, req, services);
   } catch (error) {
     noteAnswer(trail, answerError(answer, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
-    logFailure(error, rooms, trail);
+    logFailure(error, services, trail);
     if (!(error instanceof RequestError)) return;
     if (error.answer.code === 'session_unknown') client.leave();
     else if (message.kind === 'request' && message.method === 'initialize') client.hasBegun = false;
@@ -140,20 +140,20 @@ async function serveOn(
 }
 
 /** Merges the messages that servers send by themselves into the stream. */
-async function listen(client: SseClient, req: IncomingMessage, rooms: Rooms): Promise<void> {
+async function listen(client: SseClient, req: IncomingMessage, services: Services): Promise<void> {
   const session =
-    client.sessionId === undefined ? undefined : await rooms.sessions.find(client.sessionId, client.identity.key);
+    client.sessionId === undefined ? undefined : await services.sessions.find(client.sessionId, client.identity.key);
   // This settles with the stream.
   if (!session) return;
-  openStream(client.general(req), session, client.identity, undefined, rooms).catch(() => client.leave());
+  openStream(client.general(req), session, client.identity, undefined, services).catch(() => client.leave());
 }
 
 /** Ends the session with its stream, as this transport has no other way to end it. */
-async function endSession({ sessionId, identity }: SseClient, rooms: Rooms): Promise<void> {
-  const session = sessionId === undefined ? undefined : await rooms.sessions.find(sessionId, identity.key);
+async function endSession({ sessionId, identity }: SseClient, services: Services): Promise<void> {
+  const session = sessionId === undefined ? undefined : await services.sessions.find(sessionId, identity.key);
   if (!session) return;
-  await rooms.sessions.end(session);
-  endLegs(session, identity, rooms.backends);
+  await services.sessions.end(session);
+  endLegs(session, identity, services.backends);
 }
 
 function tooMany(): RequestError {

@@ -31,9 +31,9 @@ describe('SessionTable', () => {
   it('ends the session idle for longest for a new one if sessions give way', () => {
     const { table, clock, ended, first } = fullTable(60_000);
     clock.time = 60_000;
-    expect(table.hasRoom()).toBe(false);
+    expect(table.hasCapacity()).toBe(false);
     clock.time = 75_000;
-    expect(table.hasRoom()).toBe(true);
+    expect(table.hasCapacity()).toBe(true);
     expect(ended).toEqual([first.id]);
   });
 
@@ -41,13 +41,13 @@ describe('SessionTable', () => {
     const { table, clock, ended, first, second } = fullTable(60_000);
     first.calls.set('1', {} as never);
     clock.time = 75_000;
-    expect(table.hasRoom()).toBe(true);
+    expect(table.hasCapacity()).toBe(true);
     expect(ended).toEqual([second.id]);
   });
 
   it('refuses a new session if sessions do not give way', () => {
     const { table, clock } = fullTable();
     clock.time = 500_000;
-    expect(table.hasRoom()).toBe(false);
+    expect(table.hasCapacity()).toBe(false);
   });
 });

@@ -53,7 +53,7 @@ export class SessionTable {
 
   /** Opens a session; undefined if the table is full. */
   open(channel?: Channel, ids?: BoundIds): ChannelSession | undefined {
-    if (!this.hasRoom()) return undefined;
+    if (!this.hasCapacity()) return undefined;
     const session: ChannelSession = {
       id: randomUUID(),
       channel,
@@ -67,7 +67,7 @@ export class SessionTable {
     return session;
   }
 
-  hasRoom(): boolean {
+  hasCapacity(): boolean {
     if (this.#sessions.size < this.#settings.max) return true;
     this.#endIdle();
     if (this.#sessions.size >= this.#settings.max) this.#endLongestIdle();

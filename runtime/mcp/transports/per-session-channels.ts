@@ -71,7 +71,7 @@ export class PerSessionChannels implements ChannelMode {
       exchange.fail(callFailure(name, 'unavailable', false, this.#reason));
       return;
     }
-    const session = this.#sessions.hasRoom() ? this.#open(exchange) : undefined;
+    const session = this.#sessions.hasCapacity() ? this.#open(exchange) : undefined;
     if (!session?.channel) {
       exchange.fail(callFailure(name, 'busy', false));
       return;

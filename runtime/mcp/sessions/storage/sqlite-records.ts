@@ -57,7 +57,7 @@ export class SqliteRecords implements SessionRecords {
       const state = this.#state(record, now);
       if (state === undefined) return { outcome: 'there' };
       if (state !== 'missing') return { outcome: state };
-      const evicted = this.#makeRoom(countedFor, { idle, most, safe }, now);
+      const evicted = this.#evictFor(countedFor, { idle, most, safe }, now);
       if (typeof evicted === 'number') return { outcome: 'full', wait: evicted };
       this.#database.run(PUT, key, owner, countedFor, now, now + idle);
       for (const [field, value] of Object.entries(fields)) this.#database.run(PUT_FIELD, key, field, value);
@@ -144,7 +144,7 @@ export class SqliteRecords implements SessionRecords {
   }
 
   /** Evicts records. @returns the evicted ones, or the milliseconds until one can be evicted */
-  #makeRoom(countedFor: string, { idle, most, safe }: RecordBounds, now: number): EvictedRecord[] | number {
+  #evictFor(countedFor: string, { idle, most, safe }: RecordBounds, now: number): EvictedRecord[] | number {
     const excess = Number(this.#database.row(SIZE, countedFor)?.size) - most + 1;
     if (excess <= 0) return [];
     const idlest = this.#database.rows(IDLEST, countedFor, excess);

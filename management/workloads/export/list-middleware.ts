@@ -1,9 +1,9 @@
 import type { RunConfiguration } from '../../records/run-configuration.ts';
 import { present, type Spec } from '../spec.ts';
 
-type Room = RunConfiguration['middleware_configs'][number];
+type Middleware = RunConfiguration['middleware_configs'][number];
 
-const room = (type: string, parameters: object | undefined): Room[] =>
+const middleware = (type: string, parameters: object | undefined): Middleware[] =>
   parameters === undefined ? [] : [{ type, parameters: { ...parameters } }];
 
 function headersIn({ header_forward: headers }: Partial<RunConfiguration>): object | undefined {
@@ -21,18 +21,22 @@ function authenticationIn({ oidc_config: oidc }: Partial<RunConfiguration>): obj
 }
 
 /** Returns the steps that a request to the workload passes, in order (docs/internals/lifecycle.md), without secrets. */
-export function listRooms(spec: Spec, config: Partial<RunConfiguration>, credential: string | undefined): Room[] {
+export function listMiddleware(
+  spec: Spec,
+  config: Partial<RunConfiguration>,
+  credential: string | undefined,
+): Middleware[] {
   const { validating_webhooks: webhooks, authz_config: policies } = config;
   return [
-    ...room('audit', spec.audit?.enabled === true ? spec.audit : undefined),
-    ...room('telemetry', spec.telemetry),
-    ...room('host_origin', { trust_proxy_headers: spec.trustProxyHeaders === true }),
-    ...room('authentication', authenticationIn(config)),
-    ...room('rate_limiting', spec.rateLimiting),
-    ...room('tools', toolsIn(config)),
-    ...room('authorization', policies && { ...policies, mode: spec.authzConfig?.mode }),
-    ...room('validating_webhooks', webhooks && { names: webhooks.map(({ name }) => name) }),
-    ...room('outgoing_authentication', credential === undefined ? undefined : { type: credential }),
-    ...room('header_forward', headersIn(config)),
+    ...middleware('audit', spec.audit?.enabled === true ? spec.audit : undefined),
+    ...middleware('telemetry', spec.telemetry),
+    ...middleware('host_origin', { trust_proxy_headers: spec.trustProxyHeaders === true }),
+    ...middleware('authentication', authenticationIn(config)),
+    ...middleware('rate_limiting', spec.rateLimiting),
+    ...middleware('tools', toolsIn(config)),
+    ...middleware('authorization', policies && { ...policies, mode: spec.authzConfig?.mode }),
+    ...middleware('validating_webhooks', webhooks && { names: webhooks.map(({ name }) => name) }),
+    ...middleware('outgoing_authentication', credential === undefined ? undefined : { type: credential }),
+    ...middleware('header_forward', headersIn(config)),
   ];
 }

@@ -17,7 +17,7 @@ import type { Trail } from '#runtime/trail';
 import type { UnderWay } from '#runtime/under-way';
 
 /** Services that handle a request, as they are in force now. A reload replaces individual services. */
-export interface Rooms {
+export interface Services {
   readonly config: RunConfig;
   readonly hostOrigin: HostOriginCheck;
   readonly authenticator: Authenticator;
@@ -36,7 +36,7 @@ export interface Rooms {
   readonly log: Log;
   readonly version: string;
   /** Returns the services now in force, for code that outlives a reload, such as streams. */
-  readonly latest: () => Rooms;
+  readonly latest: () => Services;
   /** Pending requests and open streams. Draining waits for them. */
   readonly running: UnderWay<Trail>;
   /** Called for each decoded message: traces. */

@@ -1,24 +1,24 @@
 import type { OpenApiDocument } from './document/openapi-document.ts';
-import type { Rooms } from './rooms.ts';
-import type { WorkloadRooms } from './workloads/workload-rooms.ts';
+import type { Services } from './services.ts';
+import type { WorkloadServices } from './workloads/workload-services.ts';
 
 /** Functions that create the services of a namespace. */
 interface Openers {
   version: string;
   openApi: OpenApiDocument;
-  clients: (namespace: string) => Rooms['clients'];
-  provenance: (namespace: string) => Rooms['provenance'];
-  registries: (namespace: string) => Rooms['registries'];
-  secrets: (namespace: string) => Rooms['secrets'];
-  skills: (namespace: string) => Rooms['skills'];
-  workloads: (namespace: string) => WorkloadRooms;
+  clients: (namespace: string) => Services['clients'];
+  provenance: (namespace: string) => Services['provenance'];
+  registries: (namespace: string) => Services['registries'];
+  secrets: (namespace: string) => Services['secrets'];
+  skills: (namespace: string) => Services['skills'];
+  workloads: (namespace: string) => WorkloadServices;
 }
 
 /**
  * Returns the services of a namespace, each created on first access. Operations without a namespace access none of
  * them.
  */
-export function openRooms({ version, openApi, ...open }: Openers): (namespace: string) => Rooms {
+export function openServices({ version, openApi, ...open }: Openers): (namespace: string) => Services {
   return (namespace) => ({
     version,
     openApi,

@@ -1,5 +1,5 @@
 import { Groups } from '../groups/groups.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import type { ConfigMaps } from '../stores/config-maps.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import type { Resources } from '../stores/resources.ts';
@@ -20,12 +20,12 @@ interface WorkloadPlace {
   onFailure: (text: string) => void;
 }
 
-export type WorkloadRooms = Pick<Rooms, 'workloads' | 'runConfigurations' | 'groups' | 'operations'> & {
+export type WorkloadServices = Pick<Services, 'workloads' | 'runConfigurations' | 'groups' | 'operations'> & {
   close(): Promise<void>;
 };
 
 /** Returns the workload services of one namespace. One instance per process, because it serializes changes. */
-export function workloadRooms({ records, now, onFailure, configMaps, ...place }: WorkloadPlace): WorkloadRooms {
+export function workloadServices({ records, now, onFailure, configMaps, ...place }: WorkloadPlace): WorkloadServices {
   const profiles = new PermissionProfiles(configMaps);
   const workloads = new Workloads({ ...place, profiles });
   const operations = new BackgroundWork({ records, workloads, now, onFailure });

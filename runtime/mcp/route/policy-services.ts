@@ -1,9 +1,9 @@
-import type { Rooms } from '#runtime/rooms';
+import type { Services } from '#runtime/services';
 import type { Backend } from '../backends/backend.ts';
 
 /** Services that decide who may see and call an entry. */
-export interface PolicyRooms extends Pick<Rooms, 'authorizer'> {
-  readonly config: Pick<Rooms['config'], 'authz'>;
+export interface PolicyServices extends Pick<Services, 'authorizer'> {
+  readonly config: Pick<Services['config'], 'authz'>;
   readonly backends: {
     readonly all: readonly Pick<Backend, 'name' | 'credential' | 'authorizer'>[];
     get(name: string): Pick<Backend, 'authorizer'> | undefined;

@@ -10,7 +10,7 @@ import type { RunConfigurations } from './workloads/export/run-configurations.ts
 import type { Workloads } from './workloads/workloads.ts';
 
 /** Services of one namespace that operations use. The files beside this one define them. */
-export interface Rooms {
+export interface Services {
   /** Version of this program. */
   version: string;
   /** Document that `/openapi.json` answers. */

@@ -2,13 +2,13 @@ import { proxyOf } from '#lib/connections/proxy';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import { openRooms } from '../open-rooms.ts';
+import { openServices } from '../open-services.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { ImageProvenance, openRoots } from '../provenance/image-provenance.ts';
 import { CHECKS_OF_ONE, limitChecks } from '../provenance/limit-checks.ts';
 import { clusterRegistries } from '../registries/cluster-registries.ts';
 import { clusterQuota } from '../registries/registry-quota.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
 import { openClusterSkills } from '../skills/open-cluster-skills.ts';
 import { clusterConfigMaps } from '../stores/cluster-config-maps.ts';
@@ -18,11 +18,11 @@ import { ListSemaphore } from '../stores/list-semaphore.ts';
 import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
 import { PodLogs } from '../workloads/pod-logs.ts';
-import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
+import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
 import type { ClusterPlace } from './cluster-place.ts';
 
 /** Returns the services of each namespace of a cluster, for the management API and for commands with a kubeconfig. */
-export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
+export function clusterServices(place: ClusterPlace): (namespace: string) => Services {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);
   const lists = new ListSemaphore();
@@ -45,7 +45,7 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
   const roots = openRoots({ folder: place.sigstoreRoots, cache: undefined, now: Date.now });
   const limit = limitChecks(CHECKS_OF_ONE);
   const proxy = proxyOf(environment);
-  return openRooms({
+  return openServices({
     version,
     openApi: renderOpenApi(OPERATIONS, version),
     clients,
@@ -64,8 +64,8 @@ function clusterWorkloads(
   { api, apiGroup, podLogs, lists, onFailure }: ClusterPlace & { podLogs: PodLogs; lists: ListSemaphore },
   namespace: string,
   resources: Resources,
-): WorkloadRooms {
-  return workloadRooms({
+): WorkloadServices {
+  return workloadServices({
     resources,
     configMaps: clusterConfigMaps(api, namespace),
     runtime: clusterRuntime({ api, apiGroup, podLogs, lists, namespace }),

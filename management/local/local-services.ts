@@ -4,24 +4,24 @@ import { FileLock } from '#lib/files/file-lock';
 import { localClients } from '../clients/local-clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import { openRooms } from '../open-rooms.ts';
+import { openServices } from '../open-services.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { ImageProvenance, openRoots, ROOTS_VARIABLE } from '../provenance/image-provenance.ts';
 import { limitChecks } from '../provenance/limit-checks.ts';
 import { localRegistries } from '../registries/local-registries.ts';
-import type { Rooms } from '../rooms.ts';
+import type { Services } from '../services.ts';
 import { openLocalSkills } from '../skills/open-local-skills.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import { folderConfigMaps } from '../stores/folder-config-maps.ts';
 import { folderResources } from '../stores/folder-resources.ts';
 import { ManifestFiles } from '../stores/manifest-files.ts';
 import { localRuntime } from '../workloads/local-runtime.ts';
-import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
+import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
 import { statusReader } from './status-reader.ts';
 import type { LocalPlace } from './local-place.ts';
 
 /** Returns the services of the operations on one machine, by namespace. They are the same with and without a running `vmcp up`. */
-export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
+export function localServices(place: LocalPlace): (namespace: string) => Services {
   const { version, secrets, state, environment } = place;
   const registries = perNamespace((namespace) => localRegistries(place, namespace));
   const roots = openRoots({
@@ -31,7 +31,7 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   });
   const limit = limitChecks();
   const proxy = proxyOf(environment);
-  return openRooms({
+  return openServices({
     version,
     openApi: renderOpenApi(OPERATIONS, version),
     clients: (namespace) => localClients(place, namespace),
@@ -45,11 +45,11 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
 }
 
 /** Returns the workload services of a folder. */
-function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadRooms {
+function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadServices {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = statusReader(state);
   return (namespace) =>
-    workloadRooms({
+    workloadServices({
       resources: folderResources({ files, namespace, statusOf, now: Date.now }),
       configMaps: folderConfigMaps(files, namespace),
       runtime: localRuntime(state),
