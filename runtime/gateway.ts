@@ -16,7 +16,7 @@ import { loadServerPolicies, makeInForce, renewAuthenticator, unmakeInForce } fr
 import type { InForce, MakingDeps } from '#runtime/make-in-force';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
-import { dropLegsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-legs';
+import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
 import type { News } from '#runtime/mcp/sessions/replica-news';
 import { sessionLimits, type SessionLimits } from '#runtime/mcp/sessions/session-limits';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
@@ -144,7 +144,7 @@ export class Gateway {
     this.#inForce = made;
     this.#sessions.limits = this.#limitsOf(next);
     this.#keptBytes.limit = next.limits.buffered_bytes;
-    dropLegsAt(made.backends.replaced, this.#sessions.all());
+    dropBackendSessionsAt(made.backends.replaced, this.#sessions.all());
     for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
     this.#services = this.#furnish();

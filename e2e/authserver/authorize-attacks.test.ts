@@ -126,15 +126,15 @@ describe('the login of another person', () => {
     const [attacker, victim] = [new Robot(), new Robot()];
     const begun = client.begin();
     const before = { before: (url: URL) => url.pathname === '/oauth/callback/okta' };
-    const leg = await attacker.walk(begun.url, { user: someone() }, before);
+    const loginStep = await attacker.walk(begun.url, { user: someone() }, before);
     for (const robot of [victim, new Robot()]) {
       await robot.open(`${setup.origin}/connections`);
-      const page = await robot.open(leg.next!);
+      const page = await robot.open(loginStep.next!);
       expect(page.status).toBe(400);
       expect(page.text).toContain('another browser');
     }
     // The login continues in the attacker's own browser: the callback did not consume it.
-    expect((await attacker.walk(leg, { user: someone() }, { at: at('github') })).url.host).toBe(
+    expect((await attacker.walk(loginStep, { user: someone() }, { at: at('github') })).url.host).toBe(
       setup.providers.github?.host,
     );
   });
@@ -188,8 +188,8 @@ describe('the login of another person', () => {
     const begun = client.begin();
     const github = await one.walk(begun.url, { user: alice }, { at: at('github') });
     const before = (url: URL) => url.pathname === '/oauth/callback/github';
-    const leg = await two.walk(github.url.href, { user: mallory }, { before });
-    const page = await two.open(leg.next!);
+    const loginStep = await two.walk(github.url.href, { user: mallory }, { before });
+    const page = await two.open(loginStep.next!);
     expect(page.status).toBe(400);
     const end = await one.walk(github, { user: alice }, { before: isRedirectOf(begun.url) });
     expect(end.next?.searchParams.get('code')).toBeTruthy();

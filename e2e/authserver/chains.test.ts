@@ -124,26 +124,29 @@ describe('one login', () => {
 });
 
 describe('a failed login', () => {
-  const legs = THREE.map(({ name }, index) => [index + 1, name] as const);
+  const loginSteps = THREE.map(({ name }, index) => [index + 1, name] as const);
 
-  it.each(legs)('ends with access_denied at a denial at provider %i of 3, and leaves nothing', async (_nr, name) => {
-    const setup = await start({ providers: THREE });
-    const [client, robot] = [await setup.client(), new Robot()];
-    const { back, state } = await client.authorize({ user: 'alice', denies: atProvider(setup, name) }, { robot });
-    expect(Object.fromEntries(back.searchParams)).toEqual({
-      error: 'access_denied',
-      error_description: expect.any(String),
-      state,
-      iss: setup.origin,
-    });
-    expect(back.href).not.toContain('secret-detail');
-    // No provider counts as linked: the next login, in another browser, visits all of them.
-    const before = visits(setup);
-    await client.login({ user: 'alice' });
-    expect(visits(setup)).toEqual(before.map((count = 0) => count + 1));
-  });
+  it.each(loginSteps)(
+    'ends with access_denied at a denial at provider %i of 3, and leaves nothing',
+    async (_nr, name) => {
+      const setup = await start({ providers: THREE });
+      const [client, robot] = [await setup.client(), new Robot()];
+      const { back, state } = await client.authorize({ user: 'alice', denies: atProvider(setup, name) }, { robot });
+      expect(Object.fromEntries(back.searchParams)).toEqual({
+        error: 'access_denied',
+        error_description: expect.any(String),
+        state,
+        iss: setup.origin,
+      });
+      expect(back.href).not.toContain('secret-detail');
+      // No provider counts as linked: the next login, in another browser, visits all of them.
+      const before = visits(setup);
+      await client.login({ user: 'alice' });
+      expect(visits(setup)).toEqual(before.map((count = 0) => count + 1));
+    },
+  );
 
-  it.each(legs)(
+  it.each(loginSteps)(
     "ends with the server's own error text if provider %i of 3 fails at its token endpoint",
     async (_nr, name) => {
       const setup = await start({ providers: THREE });
@@ -161,7 +164,7 @@ describe('a failed login', () => {
     },
   );
 
-  it.each(legs)('lets the next login succeed if the user leaves it at provider %i of 3', async (_nr, name) => {
+  it.each(loginSteps)('lets the next login succeed if the user leaves it at provider %i of 3', async (_nr, name) => {
     const setup = await start({ providers: THREE });
     const [client, robot] = [await setup.client(), new Robot()];
     await robot.walk(client.begin().url, { user: 'alice' }, { at: atProvider(setup, name) });

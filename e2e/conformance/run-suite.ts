@@ -28,7 +28,7 @@ interface Requirements {
 async function readRequirements(revision: string): Promise<Pick<SuiteResult, 'required' | 'further'>> {
   const text = await readFile(join(PACKAGE, 'requirements', `${revision}.yaml`), 'utf8');
   const { server, not_scored } = parse(text) as Requirements;
-  const further = not_scored.filter(({ leg, reason }) => leg === 'server' && reason !== 'extension');
+  const further = not_scored.filter(({ leg: side, reason }) => side === 'server' && reason !== 'extension');
   return { required: server, further: further.map(({ scenario }) => scenario) };
 }
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { dropLeg } from '#runtime/mcp/sessions/open-leg';
+import { dropBackendSession } from '#runtime/mcp/sessions/open-backend-session';
 import { serveGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -99,11 +99,11 @@ describe('the process of a session', () => {
     const { gateway, client } = await serveSessions();
     await echoesOf(client);
     const session = gateway.runtime.gateway.services.sessions.get(client.transport?.sessionId ?? '');
-    const ended = session?.legs[0];
+    const ended = session?.backendSessions[0];
     if (!session || !ended) throw new Error('the session has no process');
     expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
     expect(await echoesOf(client)).toBe(1);
-    dropLeg(session, ended);
+    dropBackendSession(session, ended);
     expect(await echoesOf(client)).toBe(2);
   });
 

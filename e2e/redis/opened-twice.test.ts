@@ -72,16 +72,16 @@ describeWithRedis('a backend session that two replicas open at the same time', (
     const client = closing(await connectOldClient(new URL(here.url), { fetch: routed }));
     const id = client.transport?.sessionId ?? '';
     const sessionAt = (gateway: ServedGateway) => gateway.runtime.gateway.services.sessions.get(id);
-    const legAt = (gateway: ServedGateway) => sessionAt(gateway)?.legs[0]?.sessionId;
+    const backendSessionAt = (gateway: ServedGateway) => sessionAt(gateway)?.backendSessions[0]?.sessionId;
     // The client's stream opens the session here.
     await until('the first initialize', () => proxy.seen.isHeld);
     await client.callTool({ name: 'a_echo', arguments: { text: 'x' } });
-    const opened = legAt(there);
+    const opened = backendSessionAt(there);
     expect(opened).toBeDefined();
-    await until('the news of it', () => legAt(here) === opened);
+    await until('the news of it', () => backendSessionAt(here) === opened);
     proxy.release();
     await until('the end of its opening here', () => sessionAt(here)?.opening === undefined);
-    expect([legAt(here), legAt(there)]).toEqual([opened, opened]);
+    expect([backendSessionAt(here), backendSessionAt(there)]).toEqual([opened, opened]);
     await until('the end of the other one', () => proxy.seen.ended.includes(proxy.seen.session));
     expect(proxy.seen.ended).not.toContain(opened);
   });

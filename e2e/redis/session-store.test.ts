@@ -143,12 +143,12 @@ describeWithRedis('the session store in Redis', () => {
     await client.request('resources/subscribe', { uri: WATCHED });
     await client.request('logging/setLevel', { level: 'warning' });
     const id = client.headers['mcp-session-id'] ?? '';
-    const leg = a.runtime.gateway.services.sessions.get(id)?.legs[0]?.sessionId ?? '';
+    const backendSession = a.runtime.gateway.services.sessions.get(id)?.backendSessions[0]?.sessionId ?? '';
     const all = await readAll(server);
     expect(all).toMatch(/:mcp:[\w-]{43} /);
     for (const secret of [
       id,
-      leg,
+      backendSession,
       token,
       'alice-the-owner',
       identity.issuer,

@@ -61,12 +61,13 @@ describeWithRedis('a session that one replica opened', () => {
     const a = await replicaOf(sharing, { one: backend.url });
     const client = await SessionClient.open(a.url);
     await client.call('one_tool_0', { text: 'x' });
-    const leg = a.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
+    const backendSession = a.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')
+      ?.backendSessions[0]?.sessionId;
     await a.runtime.stop();
     const b = await replicaOf(sharing, { one: backend.url });
     const reply = await requestAt(b, client, 'tools/call', { name: 'one_tool_1', arguments: { text: 'x' } });
     expect(reply.answer.result).toBeDefined();
-    expect(used).toEqual([leg, leg]);
+    expect(used).toEqual([backendSession, backendSession]);
   });
 
   it('begins at one replica and is initialized at another: each backend gets one notification', async () => {
@@ -89,12 +90,12 @@ describeWithRedis('a session that one replica opened', () => {
     const ask = (replica: typeof a, message: object) =>
       send(replica.url, 'POST', { 'mcp-session-id': id }, JSON.stringify({ jsonrpc: '2.0', ...message }));
     await ask(a, { id: 1, method: 'tools/call', params: { name: 'one_tool_0', arguments: { text: 'x' } } });
-    const leg = a.runtime.gateway.services.sessions.get(id)?.legs[0]?.sessionId;
-    expect(leg).toBeDefined();
-    expect(told).not.toContain(leg);
+    const backendSession = a.runtime.gateway.services.sessions.get(id)?.backendSessions[0]?.sessionId;
+    expect(backendSession).toBeDefined();
+    expect(told).not.toContain(backendSession);
     expect((await ask(b, { method: 'notifications/initialized' })).status).toBe(202);
     for (const replica of [a, b, a]) expect((await ask(replica, { id: 1, method: 'tools/list' })).status).toBe(200);
-    expect(told.filter((one) => one === leg)).toHaveLength(1);
+    expect(told.filter((one) => one === backendSession)).toHaveLength(1);
   });
 
   it('ends at all replicas if it ends at one', async () => {
@@ -125,7 +126,8 @@ describeWithRedis('a session that one replica opened', () => {
     );
     expect(replies.every(({ answer }) => answer.result !== undefined)).toBe(true);
     const idOf = (gateway: typeof a) =>
-      gateway.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
+      gateway.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.backendSessions[0]
+        ?.sessionId;
     await until('the same leg at both', () => Promise.resolve(idOf(a) !== undefined && idOf(a) === idOf(b)));
     const before = used.length;
     for (const replica of [a, b]) await requestAt(replica, client, 'tools/call', call);

@@ -224,7 +224,7 @@ describe('a rate limit', () => {
     const client = await SessionClient.open(gateway.url);
     (await client.stream()).close();
     const [session] = gateway.runtime.gateway.services.sessions.all();
-    await until('a session at each', () => session?.legs.length === 2);
+    await until('a session at each', () => session?.backendSessions.length === 2);
     const set = (level: string) => client.request('logging/setLevel', { level });
     expect([told(await set('error')), told(await set('debug'))]).toEqual(['passed', 429]);
     expect(levels.sort()).toEqual(['a error', 'b error']);
@@ -271,9 +271,9 @@ describe('a rate limit', () => {
   });
 
   it('applies a change at once, keeps its counts, and ends no session', async () => {
-    const legs = new Set<unknown>();
+    const backendSessions = new Set<unknown>();
     const intercept: Intercept = (request, _response, body) => {
-      if (body.includes('"tools/call"')) legs.add(request.headers['mcp-session-id']);
+      if (body.includes('"tools/call"')) backendSessions.add(request.headers['mcp-session-id']);
       return false;
     };
     const backend = closing(await servePlain({ tools: 2, intercept }));
@@ -294,6 +294,6 @@ describe('a rate limit', () => {
     expect(await times(2, () => client.call('a_tool_0', ARGS))).toEqual(['passed', 429]);
     await gateway.reconfigure(configTo({ a: backend.url }));
     expect(await times(9, () => client.call('a_tool_0', ARGS))).toEqual(Array(9).fill('passed'));
-    expect([...legs]).toEqual([expect.any(String)]);
+    expect([...backendSessions]).toEqual([expect.any(String)]);
   });
 });

@@ -117,7 +117,7 @@ describe('an open session at a hanging backend', () => {
     const client = await SessionClient.open(gateway.url);
     const stream = await client.stream();
     const [session] = gateway.runtime.gateway.services.sessions.all();
-    await until('a session at each', () => session?.legs.length === 2);
+    await until('a session at each', () => session?.backendSessions.length === 2);
     hang(bad);
     expect((await client.request('logging/setLevel', { level: 'error' })).answer.result).toEqual({});
     expect((await client.notify('notifications/roots/list_changed')).status).toBe(202);

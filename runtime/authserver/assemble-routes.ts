@@ -58,8 +58,15 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const chain = chainOf(config);
   const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
   const { limits, token_lifespans: lifespans } = config;
-  const legs: ChainSettings = { ...parts, urls, chain, browsers, limits, codeLifespan: lifespans.auth_code_lifespan };
-  const nextStep = createNextStep(legs);
+  const loginSteps: ChainSettings = {
+    ...parts,
+    urls,
+    chain,
+    browsers,
+    limits,
+    codeLifespan: lifespans.auth_code_lifespan,
+  };
+  const nextStep = createNextStep(loginSteps);
   const repeatAnswer = createRepeatAnswer({ ...parts, frame, limits });
   const tokens = tokenSettings(parts, clients);
   const handlers = {
@@ -68,7 +75,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     introspect: createIntrospectToken(introspectionClients(parts), tokens),
     metadata: createMetadataHandler(config),
     jwks: createJwksHandler(keys),
-    callback: createCallback({ ...legs, nextStep, repeatAnswer }),
+    callback: createCallback({ ...loginSteps, nextStep, repeatAnswer }),
     ...createLoginEndpoints({ ...parts, urls, resources, frame, browsers, clients, nextStep, repeatAnswer }),
   };
   const browserUrl = config.authorization_endpoint_base_url ?? config.issuer;

@@ -5,7 +5,7 @@ import { LIST_SPECS, type ListKind } from './aggregate/list-kinds.ts';
 import { ask } from './backends/ask.ts';
 import { ownInitialize, ownMeta, modernHeaders } from './backends/probe.ts';
 import { LATEST_LEGACY_REVISION, type Era } from './era.ts';
-import { endLegs } from './sessions/end-legs.ts';
+import { endBackendSessions } from './sessions/end-backend-sessions.ts';
 import { prepareEntries } from './route/render-entries.ts';
 import { newSession, type Session } from './sessions/session.ts';
 import { sessionAsker } from './legacy/legacy-request.ts';
@@ -60,7 +60,7 @@ export function createSurvey(services: () => Services): Survey {
       clearTimeout(timer);
       if (!session) return;
       session.isOver = true;
-      endLegs(session, ANONYMOUS, services().backends);
+      endBackendSessions(session, ANONYMOUS, services().backends);
     },
   };
 }

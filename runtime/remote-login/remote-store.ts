@@ -129,9 +129,9 @@ class SealedStore implements RemoteStore {
       purpose: 'link',
       request: undefined,
       browser: pending.browser,
-      step: 'leg',
+      step: 'provider',
       remaining: [],
-      leg: { provider: this.id, secrets },
+      login_step: { provider: this.id, secrets },
       user: undefined,
       links: {},
       sub: SHARED,
@@ -144,8 +144,8 @@ class SealedStore implements RemoteStore {
     const id = hashId(state);
     if ((await this.storage.get('login', id))?.browser !== browser) return undefined;
     const row = await this.storage.take('login', id);
-    if (row?.leg?.provider !== this.id || row.sub !== SHARED || this.#now() >= row.ends_at) return undefined;
-    return PendingLogin.safeParse(this.#unsealed(row.leg.secrets, pendingAad(this.#owner, id, this.id))).data;
+    if (row?.login_step?.provider !== this.id || row.sub !== SHARED || this.#now() >= row.ends_at) return undefined;
+    return PendingLogin.safeParse(this.#unsealed(row.login_step.secrets, pendingAad(this.#owner, id, this.id))).data;
   }
 
   async close(): Promise<void> {

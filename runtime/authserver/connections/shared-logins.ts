@@ -61,8 +61,8 @@ export function createSharedCallback(settings: ConnectionsSettings): Handler {
     const shared = sharedLoginOf(settings, browser.login.user, params.backend ?? null);
     const person = personOf(browser, browser.login);
     const callback = new URL(`${settings.urls.sharedCallback(shared.name)}?${query.toString()}`);
-    const leg = { endpoint: 'shared-callback', browser, content: [shared.name, ...query] };
-    return settings.repeatAnswer(leg, async () => {
+    const loginStep = { endpoint: 'shared-callback', browser, content: [shared.name, ...query] };
+    return settings.repeatAnswer(loginStep, async () => {
       await told(shared.finish(callback, person));
       return redirectAnswer(`${settings.urls.connections}?logged-in=${encodeURIComponent(shared.name)}`);
     });

@@ -142,10 +142,11 @@ describe('concurrent logins', () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const tabs = await Promise.all(['a', 'b'].map((state) => robot.open(chain.server.authorizeUrl({ state }))));
-    const legs: Page[] = [];
-    for (const tab of tabs) legs.push(await robot.submit(tab));
+    const loginSteps: Page[] = [];
+    for (const tab of tabs) loginSteps.push(await robot.submit(tab));
     const states: (string | null)[] = [];
-    for (const leg of legs) states.push(backAtClient(await chain.goOn(robot, leg, alice)).searchParams.get('state'));
+    for (const loginStep of loginSteps)
+      states.push(backAtClient(await chain.goOn(robot, loginStep, alice)).searchParams.get('state'));
     expect(states).toEqual(['a', 'b']);
   });
 
@@ -269,13 +270,13 @@ describe('request to a provider', () => {
     const chain = await startChain([{}, { fake: { oidc: true } }]);
     const robot = new Robot();
     backAtClient(await chain.walk(robot, alice));
-    const legs = chain.fakes.map((fake) => fake.of('/authorize')[0]!.query);
+    const loginSteps = chain.fakes.map((fake) => fake.of('/authorize')[0]!.query);
     for (const name of ['state', 'nonce', 'code_challenge']) {
-      const values = legs.map((query) => query.get(name));
+      const values = loginSteps.map((query) => query.get(name));
       expect(new Set(values).size).toBe(2);
       for (const value of values) expect(value).toMatch(/^[\w-]{43}$/);
     }
-    expect(legs.map((query) => query.get('redirect_uri'))).toEqual([
+    expect(loginSteps.map((query) => query.get('redirect_uri'))).toEqual([
       chain.server.callbackOf('one'),
       chain.server.callbackOf('two'),
     ]);

@@ -4,8 +4,8 @@ import type { RepeatAnswer } from '../browser/repeat-answer.ts';
 import { ofProvider } from '../chain.ts';
 import { takeLogin } from './login-rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
-import { failLeg } from './fail-leg.ts';
-import { openLegSecrets } from './leg-secrets.ts';
+import { failStep } from './fail-step.ts';
+import { openStepSecrets } from './step-secrets.ts';
 import { outdated } from './refusals.ts';
 import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import { SealBroken, UnknownSecret } from '#runtime/keys/secret-ring';
@@ -14,13 +14,13 @@ import { PageError } from '../page-error.ts';
 import { pendingAad } from '../keys/aad.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import {
-  type LegResult,
-  type LegSecrets,
+  type StepResult,
+  type StepSecrets,
   type UpstreamProvider,
   UpstreamRefused,
   UpstreamUnavailable,
 } from '../upstream/provider.ts';
-import { takeLegOver } from './take-leg-over.ts';
+import { takeStepOver } from './take-step-over.ts';
 
 interface CallbackSettings extends ChainSettings {
   readonly nextStep: NextStep;
@@ -38,35 +38,39 @@ export function createCallback(settings: CallbackSettings): Handler {
     const browser = await settings.browsers.open(facts.cookies);
     const state = valueOf(facts.query, 'state') ?? '';
     const variant = facts.query.toString();
-    const leg = { endpoint: 'callback', browser, content: [provider.name, state], variant };
-    return settings.repeatAnswer(leg, () => endLeg(settings, provider, browser, { state, facts }));
+    const loginStep = { endpoint: 'callback', browser, content: [provider.name, state], variant };
+    return settings.repeatAnswer(loginStep, () => endStep(settings, provider, browser, { state, facts }));
   };
 }
 
-async function endLeg(
+async function endStep(
   settings: CallbackSettings,
   provider: UpstreamProvider,
   browser: Browser,
   { state, facts }: Pick<Returned, 'state' | 'facts'>,
 ): Promise<Answer> {
   const { name } = provider;
-  const login = await takeLogin(settings, { ticket: state, step: 'leg', provider: name, browser });
+  const login = await takeLogin(settings, { ticket: state, step: 'provider', provider: name, browser });
   checkStillThere(settings, login, browser);
-  const result = await finishLeg(settings, { login, provider, state, facts });
+  const result = await finishStep(settings, { login, provider, state, facts });
   if (!(result instanceof Error)) {
-    return settings.nextStep(await takeLegOver(settings, login, provider, result), browser);
+    return settings.nextStep(await takeStepOver(settings, login, provider, result), browser);
   }
-  const failed = failLeg(settings, login, name, result);
-  return failed ?? settings.nextStep({ ...login, leg: undefined }, browser);
+  const failed = failStep(settings, login, name, result);
+  return failed ?? settings.nextStep({ ...login, login_step: undefined }, browser);
 }
 
 /**
  * Skipped steps and added links rely on the browser login, which must still belong to the same user. The check is not
  * needed when the primary provider identifies the user in this login.
  */
-function checkStillThere({ chain }: CallbackSettings, { user, links, leg }: LoginRow, { login }: Browser): void {
+function checkStillThere(
+  { chain }: CallbackSettings,
+  { user, links, login_step: loginStep }: LoginRow,
+  { login }: Browser,
+): void {
   const { name } = chain.primary;
-  if (user === undefined || ofProvider(links, name) !== undefined || leg?.provider === name) return;
+  if (user === undefined || ofProvider(links, name) !== undefined || loginStep?.provider === name) return;
   if (login?.user.sub !== user.sub) throw outdated();
 }
 
@@ -77,9 +81,9 @@ interface Returned {
   readonly facts: RequestFacts;
 }
 
-type LegError = UpstreamRefused | UpstreamUnavailable;
+type StepError = UpstreamRefused | UpstreamUnavailable;
 
-async function finishLeg(settings: CallbackSettings, returned: Returned): Promise<LegResult | LegError> {
+async function finishStep(settings: CallbackSettings, returned: Returned): Promise<StepResult | StepError> {
   const { login, provider, state, facts } = returned;
   const url = new URL(settings.urls.callback(provider.name));
   url.search = facts.query.toString();
@@ -92,12 +96,16 @@ async function finishLeg(settings: CallbackSettings, returned: Returned): Promis
 }
 
 /** @throws UpstreamUnavailable when they are sealed under a secret that is gone */
-function secretsOf({ secrets, place }: CallbackSettings, { id, leg }: LoginRow, provider: string): LegSecrets {
+function secretsOf(
+  { secrets, place }: CallbackSettings,
+  { id, login_step: loginStep }: LoginRow,
+  provider: string,
+): StepSecrets {
   try {
-    return openLegSecrets(secrets, leg?.secrets ?? '', pendingAad(place, id, provider));
+    return openStepSecrets(secrets, loginStep?.secrets ?? '', pendingAad(place, id, provider));
   } catch (error) {
     if (!(error instanceof UnknownSecret) && !(error instanceof SealBroken)) throw error;
-    throw new UpstreamUnavailable(`${provider}: the secrets of the leg cannot be opened: ${error.name}`);
+    throw new UpstreamUnavailable(`${provider}: the secrets of the login step cannot be opened: ${error.name}`);
   }
 }
 

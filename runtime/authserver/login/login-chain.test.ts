@@ -53,7 +53,7 @@ describe('chain of providers', () => {
     const robot = new Robot();
     const before = await chain.until(robot, alice, 'three');
     const row = await pendingRow(chain, before.next!);
-    expect(row).toMatchObject({ leg: { provider: 'three' }, user: { subject: 'alice' } });
+    expect(row).toMatchObject({ login_step: { provider: 'three' }, user: { subject: 'alice' } });
     expect(Object.keys(row!.links)).toEqual(['one', 'two']);
     expect(JSON.stringify(row)).not.toMatch(/"[ar]t-[\w-]{32}"|"verifier"|"nonce"/);
     expect(await chain.server.storage.linksOf(subOf(chain, 'alice'))).toEqual({});
@@ -164,9 +164,9 @@ describe('linked provider', () => {
 describe('required provider', () => {
   it.each([0, 1, 2])(
     'ends the login when the user denies at step %d, informs the client, and leaves nothing',
-    async (leg) => {
+    async (loginStep) => {
       const chain = await startChain(THREE);
-      const { host } = chain.fakes[leg]!;
+      const { host } = chain.fakes[loginStep]!;
       const back = backAtClient(await chain.walk(new Robot(), { ...alice, denies: ({ url }) => url.host === host }));
       expect(Object.fromEntries(back.searchParams)).toEqual({
         error: 'access_denied',
@@ -180,28 +180,31 @@ describe('required provider', () => {
     },
   );
 
-  it.each([0, 1, 2])('ends the login when step %d fails, with a matching error, and leaves nothing', async (leg) => {
-    const chain = await startChain(THREE);
-    for (const [fault, error] of [
-      ['fail', 'temporarily_unavailable'],
-      ['hang', 'temporarily_unavailable'],
-      ['unknown-client', 'server_error'],
-    ] as const) {
-      chain.fakes[leg]!.setFault('token', fault);
-      const back = backAtClient(await chain.walk(new Robot(), alice));
-      expect(back.searchParams.get('error')).toBe(error);
-      expect(back.searchParams.get('iss')).toBe(chain.server.origin);
-      expect(back.href).not.toContain('secret-detail');
-    }
-    await expectNothingLeft(chain);
-    chain.fakes[leg]!.setFault('token', undefined);
-    expect(backAtClient(await chain.walk(new Robot(), alice)).searchParams.has('code')).toBe(true);
-  });
+  it.each([0, 1, 2])(
+    'ends the login when step %d fails, with a matching error, and leaves nothing',
+    async (loginStep) => {
+      const chain = await startChain(THREE);
+      for (const [fault, error] of [
+        ['fail', 'temporarily_unavailable'],
+        ['hang', 'temporarily_unavailable'],
+        ['unknown-client', 'server_error'],
+      ] as const) {
+        chain.fakes[loginStep]!.setFault('token', fault);
+        const back = backAtClient(await chain.walk(new Robot(), alice));
+        expect(back.searchParams.get('error')).toBe(error);
+        expect(back.searchParams.get('iss')).toBe(chain.server.origin);
+        expect(back.href).not.toContain('secret-detail');
+      }
+      await expectNothingLeft(chain);
+      chain.fakes[loginStep]!.setFault('token', undefined);
+      expect(backAtClient(await chain.walk(new Robot(), alice)).searchParams.has('code')).toBe(true);
+    },
+  );
 
-  it.each([0, 1, 2])('leaves nothing of a login that stops at step %d, once it has expired', async (leg) => {
+  it.each([0, 1, 2])('leaves nothing of a login that stops at step %d, once it has expired', async (loginStep) => {
     const chain = await startChain(THREE);
     const robot = new Robot();
-    const page = await chain.until(robot, alice, ['one', 'two', 'three'][leg]!);
+    const page = await chain.until(robot, alice, ['one', 'two', 'three'][loginStep]!);
     expect(await chain.server.pending()).toBe(1);
     chain.server.clock.time += 600_000;
     const late = await chain.goOn(robot, page, alice);

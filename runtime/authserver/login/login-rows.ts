@@ -21,7 +21,7 @@ export function beginLogin(
     id: newId(),
     browser: browser.id,
     step: 'consent',
-    leg: undefined,
+    login_step: undefined,
     links: {},
     ...(forceLogin && { force_login: true }),
     ends_at: now() + limits.pending_login_lifespan,
@@ -61,7 +61,7 @@ export async function takeLogin(
 ): Promise<LoginRow> {
   const id = hashId(ticket);
   const seen = await storage.get('login', id);
-  if (seen?.step !== step || seen.leg?.provider !== provider || seen.ends_at <= now()) throw stepIsOver();
+  if (seen?.step !== step || seen.login_step?.provider !== provider || seen.ends_at <= now()) throw stepIsOver();
   if (seen.browser !== browser.id && (browser.isNew || !isFromOwnPage)) throw otherBrowser();
   const row = await storage.take('login', id);
   if (row === undefined) throw stepIsOver();

@@ -6,7 +6,7 @@ import type { LoginRow } from '../storage/rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
 import { finishLogin } from './finish-login.ts';
 import { findLiveLinks } from './live-links.ts';
-import { startLeg } from './start-leg.ts';
+import { startStep } from './start-step.ts';
 
 /**
  * Continues a login with the next step, or ends it. Linked providers are skipped, except with purpose `link`. `silent`:
@@ -23,7 +23,7 @@ export function createNextStep(settings: ChainSettings): NextStep {
       const provider = settings.providers().get(name);
       if (provider === undefined) continue;
       if (silent) throw new OAuthError('interaction_required', 'The user has to log in at a provider');
-      const answer = await startLeg(settings, { ...login, remaining: names.slice(index + 1) }, provider, browser);
+      const answer = await startStep(settings, { ...login, remaining: names.slice(index + 1) }, provider, browser);
       if (answer) return answer;
     }
     return finishLogin(settings, login, browser);

@@ -47,7 +47,7 @@ export interface UserProfile extends UpstreamAccount {
 }
 
 /** Current login step at one provider. */
-interface Leg {
+interface LoginStep {
   readonly provider: string;
   /** Sealed JSON of PKCE verifier and nonce, bound to this login. */
   readonly secrets: string;
@@ -74,10 +74,10 @@ export interface LoginRow {
   /** Hash of the cookie of the browser that began the login. */
   readonly browser: string;
   /** Page or login step that the ticket belongs to. */
-  readonly step: 'consent' | 'leg';
+  readonly step: 'consent' | 'provider';
   /** Providers to visit after this step, in order. */
   readonly remaining: readonly string[];
-  readonly leg: Leg | undefined;
+  readonly login_step: LoginStep | undefined;
   readonly user: UserProfile | undefined;
   /** By provider. */
   readonly links: Readonly<Record<string, PendingLink>>;

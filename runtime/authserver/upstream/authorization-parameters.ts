@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { LegRequest } from './provider.ts';
+import type { StepRequest } from './provider.ts';
 
 interface ClientAtProvider {
   readonly clientId: string;
@@ -11,7 +11,7 @@ interface ClientAtProvider {
 
 /** Returns the parameters of an authorization request (RFC 6749 §4.1.1) with PKCE (RFC 7636). */
 export function authorizationParameters(
-  { state, verifier, forceLogin }: LegRequest,
+  { state, verifier, forceLogin }: StepRequest,
   { clientId, redirectUri, scopes, additional }: ClientAtProvider,
 ): Readonly<Record<string, string>> {
   const prompts = new Set([...(forceLogin ? ['login'] : []), ...(additional.prompt ?? '').split(' ')].filter(Boolean));

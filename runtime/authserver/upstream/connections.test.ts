@@ -10,7 +10,7 @@ import { newId } from '../ids.ts';
 import { createProvider } from './create-provider.ts';
 import type { ProviderDeps } from './provider-deps.ts';
 import type { UpstreamProvider } from './provider.ts';
-import { REDIRECT } from './testdata/leg.ts';
+import { REDIRECT } from './testdata/login-step.ts';
 
 const testdata = new URL('../../incoming/testdata/', import.meta.url);
 const CERTIFICATE = readFileSync(new URL('loopback-cert.pem', testdata), 'utf8');
@@ -47,13 +47,13 @@ function provide(oidc_config: object, deps: Partial<ProviderDeps> = {}, more: ob
   return keep(provider);
 }
 
-const leg = () => ({ verifier: newId(), nonce: newId(), state: newId() });
+const loginStep = () => ({ verifier: newId(), nonce: newId(), state: newId() });
 
 describe('OpenID Connect provider', () => {
   it.each([false, true])('logs in, identifies the user and renews (opaque tokens: %s)', async (opaque) => {
     const idp = keep(await serveIdentityProvider({ redirectUris: [REDIRECT], opaque }));
     const provider = provide({ issuer_url: idp.issuer, client_id: GATEWAY_CLIENT.id, client_secret_file: 'secret' });
-    const secrets = leg();
+    const secrets = loginStep();
     const url = await provider.authorizationUrl({ ...secrets, forceLogin: false });
     const { next } = await new Robot().walk(url, { user: 'alice' }, { before: isRedirectOf(url) });
     const { tokens, identity } = await provider.finish(next!, secrets);
@@ -84,9 +84,11 @@ describe('connections to a provider', () => {
 
   it('trust the certificate authorities of the configured bundle', async () => {
     const config = await startIssuerOverTls();
-    await expect(provide(config).authorizationUrl({ ...leg(), forceLogin: false })).rejects.toThrow(/cannot be called/);
+    await expect(provide(config).authorizationUrl({ ...loginStep(), forceLogin: false })).rejects.toThrow(
+      /cannot be called/,
+    );
     const trusting = provide(config, {}, { ca_bundle_file: 'ca' });
-    expect(await trusting.authorizationUrl({ ...leg(), forceLogin: true })).toContain('prompt=login');
+    expect(await trusting.authorizationUrl({ ...loginStep(), forceLogin: true })).toContain('prompt=login');
   });
 
   it('keep the former authorities while the bundle has none, and warn once', async () => {
@@ -94,9 +96,9 @@ describe('connections to a provider', () => {
     let bundle = CERTIFICATE;
     const provider = provide(config, { readSecret: () => bundle }, { ca_bundle_file: 'ca' });
     bundle = 'no certificate';
-    expect(await provider.authorizationUrl({ ...leg(), forceLogin: true })).toContain('prompt=login');
+    expect(await provider.authorizationUrl({ ...loginStep(), forceLogin: true })).toContain('prompt=login');
     const callback = new URL(`${REDIRECT}?state=s&code=c`);
-    await provider.finish(callback, { ...leg(), state: 's' }).catch(() => undefined);
+    await provider.finish(callback, { ...loginStep(), state: 's' }).catch(() => undefined);
     const reason: unknown = expect.stringMatching(/^upstream idp: ca has no certificate/);
     expect(warned).toEqual([
       ['changed CA bundle of a provider cannot be used; the former stays', { provider: 'idp', reason }],
@@ -122,7 +124,7 @@ describe('connections to a provider', () => {
     keep({ close: () => closeServer(proxy) });
     const url = { httpProxy: `http://127.0.0.1:${port}`, httpsProxy: `http://127.0.0.1:${port}` };
     const provider = provide({ issuer_url: idp.issuer, client_id: 'x' }, { proxy: url });
-    await provider.authorizationUrl({ ...leg(), forceLogin: false }).catch(() => undefined);
+    await provider.authorizationUrl({ ...loginStep(), forceLogin: false }).catch(() => undefined);
     expect(asked).toHaveLength(1);
     expect(asked[0]).toContain(new URL(idp.issuer).host);
   });
@@ -135,7 +137,7 @@ describe('connections to a provider', () => {
       res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)),
     );
     const provider = provide({ issuer_url: issuer, client_id: 'x' });
-    const secrets = leg();
+    const secrets = loginStep();
     const callback = new URL(`${REDIRECT}?${new URLSearchParams({ state: secrets.state, code: 'c' }).toString()}`);
     await expect(provider.finish(callback, secrets)).rejects.toThrow('idp: 192.0.2.1 is not called over http:');
   });

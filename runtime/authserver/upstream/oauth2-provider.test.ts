@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { NESTED } from '../../../e2e/fakes/oauth-provider/nested-answers.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../../../e2e/fakes/oauth-provider/options.ts';
 import { numberOf } from '../../../e2e/fakes/oauth-provider/serve.ts';
-import { closeSides, failureAtTokens, failureOf, REDIRECT, startOAuth2, TOKEN_FAULTS } from './testdata/leg.ts';
+import { closeSides, failureAtTokens, failureOf, REDIRECT, startOAuth2, TOKEN_FAULTS } from './testdata/login-step.ts';
 
 afterEach(closeSides);
 

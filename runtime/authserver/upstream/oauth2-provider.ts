@@ -4,9 +4,9 @@ import { askUserInfo, identityFields } from './ask-user-info.ts';
 import { authorizationParameters } from './authorization-parameters.ts';
 import type { ProviderDeps } from './provider-deps.ts';
 import {
-  type LegRequest,
-  type LegResult,
-  type LegSecrets,
+  type StepRequest,
+  type StepResult,
+  type StepSecrets,
   type UpstreamIdentity,
   type UpstreamProvider,
   UpstreamRefused,
@@ -17,7 +17,7 @@ import { readClientSecret } from './read-client-secret.ts';
 import { type IdentityFields, readIdentity } from './read-identity.ts';
 import { checkToken, type Document, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
-import { errorOfLeg } from './upstream-errors.ts';
+import { errorOfStep } from './upstream-errors.ts';
 import { createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 
 type OAuth2Upstream = Extract<Upstream, { type: 'oauth2' }>;
@@ -51,7 +51,7 @@ class OAuth2Provider implements UpstreamProvider {
     this.#parts = parts;
   }
 
-  authorizationUrl(request: LegRequest): Promise<string> {
+  authorizationUrl(request: StepRequest): Promise<string> {
     const { authorization_endpoint: endpoint, client_id: clientId, scopes } = this.#config;
     const { redirectUri } = this.#parts;
     const additional = this.#upstream.additional_authorization_params;
@@ -61,7 +61,7 @@ class OAuth2Provider implements UpstreamProvider {
     return Promise.resolve(url.href);
   }
 
-  async finish(callback: URL, { verifier, state }: LegSecrets & { readonly state: string }): Promise<LegResult> {
+  async finish(callback: URL, { verifier, state }: StepSecrets & { readonly state: string }): Promise<StepResult> {
     const code = this.#readCode(callback.searchParams, state);
     const { redirectUri } = this.#parts;
     const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
@@ -102,7 +102,7 @@ class OAuth2Provider implements UpstreamProvider {
       return more.length > 0 ? undefined : value;
     };
     const [error, code] = [one('error'), one('code')];
-    if (one('state') === state && error !== undefined) throw errorOfLeg(this.name, error);
+    if (one('state') === state && error !== undefined) throw errorOfStep(this.name, error);
     if (one('state') === state && code !== undefined && code !== '') return code;
     throw new UpstreamUnavailable(`${this.name}: it sent the user back without a code`, { answered: true });
   }

@@ -5,7 +5,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
-import { type Endpoint, errorOfEndpoint, errorOfLeg, isServerFault } from './upstream-errors.ts';
+import { type Endpoint, errorOfEndpoint, errorOfStep, isServerFault } from './upstream-errors.ts';
 
 /** Converts an error of openid-client. The original is not kept as the cause, because it contains the request and the answer. */
 export function asUpstreamError(
@@ -14,7 +14,7 @@ export function asUpstreamError(
   error: unknown,
 ): UpstreamRefused | UpstreamUnavailable {
   if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
-  if (error instanceof AuthorizationResponseError) return errorOfLeg(name, error.error);
+  if (error instanceof AuthorizationResponseError) return errorOfStep(name, error.error);
   const causes = causesOf(error);
   // The library wraps the errors of its fetch.
   const own = causes.find((cause) => cause instanceof UpstreamUnavailable);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { CLIENT_ID, CLIENT_SECRET, type Fault, type IdTokenFault } from '../../../e2e/fakes/oauth-provider/options.ts';
 import type { UpstreamTokens } from './provider.ts';
-import { closeSides, failureAtTokens, failureOf, REDIRECT, startOidc, TOKEN_FAULTS } from './testdata/leg.ts';
+import { closeSides, failureAtTokens, failureOf, REDIRECT, startOidc, TOKEN_FAULTS } from './testdata/login-step.ts';
 
 afterEach(closeSides);
 

@@ -8,9 +8,9 @@ import { Discovery } from './discovery.ts';
 import { asUpstreamError } from './oidc-failure.ts';
 import type { ProviderDeps } from './provider-deps.ts';
 import {
-  type LegRequest,
-  type LegResult,
-  type LegSecrets,
+  type StepRequest,
+  type StepResult,
+  type StepSecrets,
   type UpstreamIdentity,
   type UpstreamProvider,
   UpstreamRefused,
@@ -57,7 +57,7 @@ class OidcProvider implements UpstreamProvider {
     this.#parts = parts;
   }
 
-  async authorizationUrl(request: LegRequest): Promise<string> {
+  async authorizationUrl(request: StepRequest): Promise<string> {
     const { client_id: clientId, scopes } = this.#upstream.oidc_config;
     const config = await this.#parts.discovery.get();
     const parameters = authorizationParameters(request, {
@@ -72,7 +72,7 @@ class OidcProvider implements UpstreamProvider {
     return url.href;
   }
 
-  async finish(callback: URL, expected: LegSecrets & { readonly state: string }): Promise<LegResult> {
+  async finish(callback: URL, expected: StepSecrets & { readonly state: string }): Promise<StepResult> {
     const config = await this.#parts.discovery.get();
     const answer = await this.#run('token', () =>
       oidc.authorizationCodeGrant(config, callback, {

@@ -19,19 +19,19 @@ export interface UpstreamIdentity extends UpstreamAccount {
 }
 
 /** Secrets that finish one login step. They are sealed into the login. */
-export interface LegSecrets {
+export interface StepSecrets {
   readonly verifier: string;
   readonly nonce: string;
 }
 
-export interface LegRequest extends LegSecrets {
+export interface StepRequest extends StepSecrets {
   readonly state: string;
   /** The user must sign in again. */
   readonly forceLogin: boolean;
 }
 
 /** Result of a finished login step. */
-export interface LegResult {
+export interface StepResult {
   readonly tokens: UpstreamTokens;
   /** Undefined when the provider does not identify the user. */
   readonly identity: UpstreamIdentity | undefined;
@@ -69,12 +69,12 @@ export class UpstreamUnavailable extends Error {
 export interface UpstreamProvider {
   readonly name: string;
   /** Returns the URL that the browser is sent to. @throws UpstreamUnavailable */
-  authorizationUrl(request: LegRequest): Promise<string>;
+  authorizationUrl(request: StepRequest): Promise<string>;
   /**
    * Redeems the code of a callback. `callback` is the full URL with its query. @throws UpstreamRefused when the user
    * denied, or the provider refused the code @throws UpstreamUnavailable, also for an ID token that does not verify
    */
-  finish(callback: URL, expected: LegSecrets & { readonly state: string }): Promise<LegResult>;
+  finish(callback: URL, expected: StepSecrets & { readonly state: string }): Promise<StepResult>;
   /** Returns new tokens. A refresh token that the provider did not replace is kept. @throws UpstreamRefused, UpstreamUnavailable */
   refresh(tokens: UpstreamTokens): Promise<UpstreamTokens>;
   /**

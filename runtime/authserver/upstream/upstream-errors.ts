@@ -20,7 +20,7 @@ const OVER = new Set([
 const CLIENT_UNKNOWN = new Set(['invalid_client', 'incorrect_client_credentials', 'bad_client_secret']);
 
 /** Converts an error in an authorization response (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
-export function errorOfLeg(name: string, error: string): UpstreamRefused | UpstreamUnavailable {
+export function errorOfStep(name: string, error: string): UpstreamRefused | UpstreamUnavailable {
   if (error === 'access_denied') return new UpstreamRefused(`${name}: the user denied`, { denied: true });
   const answered = error !== 'temporarily_unavailable';
   return new UpstreamUnavailable(`${name}: it sent the user back with ${wordOf(error)}`, { answered });

@@ -2,7 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { RemoteLoginNeeded } from '#runtime/remote-login/remote-login-needed';
 import { readCapabilities, type ServerCapabilities } from '#runtime/mcp/sessions/capabilities';
-import type { Leg } from '#runtime/mcp/sessions/session';
+import type { BackendSession } from '#runtime/mcp/sessions/session';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, MODERN_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend } from './backend.ts';
@@ -204,7 +204,7 @@ export function revisionOf(result: JsonObject): string {
 export function endSession(
   backend: Backend,
   identity: Identity,
-  { sessionId, revision, address }: Pick<Leg, 'sessionId' | 'revision' | 'address'>,
+  { sessionId, revision, address }: Pick<BackendSession, 'sessionId' | 'revision' | 'address'>,
 ): void {
   if (sessionId === undefined) return;
   const ignore = () => undefined;

@@ -3,8 +3,8 @@ import type { Services } from '#runtime/services';
 import type { DecodedNotification } from '../envelope/decode-request.ts';
 import { idTextOf } from '../envelope/message-id.ts';
 import { cancelInFlight, expectCancelled } from '../sessions/in-flight.ts';
-import { notify } from '../sessions/open-leg.ts';
-import { legOf, type Leg, type Session } from '../sessions/session.ts';
+import { notify } from '../sessions/open-backend-session.ts';
+import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
 
 /** Ends the request that a client's notifications/cancelled names. Informs the backend, but does not wait for it. */
 export function cancelCall(
@@ -17,12 +17,13 @@ export function cancelCall(
   const id = message.params?.requestId;
   const idText = idTextOf(id, String(id));
   if (idText === undefined) return;
-  const tell = (leg: Leg) => void notify(leg, leg.at, identity, services.config.limits.list_deadline, body);
+  const tell = (backendSession: BackendSession) =>
+    void notify(backendSession, backendSession.at, identity, services.config.limits.list_deadline, body);
   const call = session.inFlight?.get(idText);
   if (call) {
-    const leg = legOf(session, call.backend);
+    const backendSession = backendSessionOf(session, call.backend);
     // Sent before the stream is closed: otherwise a server may take the closed stream for a lost connection.
-    if (leg) tell(leg);
+    if (backendSession) tell(backendSession);
     cancelInFlight(session, idText);
     // Another replica may have resumed its stream.
     if (call.isResumable) services.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
@@ -32,18 +33,18 @@ export function cancelCall(
   expectCancelled(session, idText, session.lastUsed);
   if (!services.sessions.isShared) return;
   // Another replica may have sent the request, to any backend.
-  session.legs.forEach(tell);
+  session.backendSessions.forEach(tell);
   services.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
 }
 
 /** Tells the backend that the gateway has given up a request. */
 export function tellGivenUp(
-  leg: Leg,
+  backendSession: BackendSession,
   { identity, services, message }: { identity: Identity; services: Services; message: { readonly idText: string } },
 ): void {
   const params = `{"requestId":${message.idText},"reason":"timeout"}`;
   const body = Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`);
-  void notify(leg, leg.at, identity, services.config.limits.list_deadline, body);
+  void notify(backendSession, backendSession.at, identity, services.config.limits.list_deadline, body);
 }
 
 /** Cancels a request that has not been sent to its backend yet. */

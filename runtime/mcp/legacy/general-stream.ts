@@ -8,9 +8,9 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Services } from '#runtime/services';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
-import { dropLeg, legHeaders, openSoon } from '../sessions/open-leg.ts';
+import { dropBackendSession, backendSessionHeaders, openSoon } from '../sessions/open-backend-session.ts';
 import { loginField } from '../sessions/session-record.ts';
-import type { Leg, Session, SessionStream } from '../sessions/session.ts';
+import type { BackendSession, Session, SessionStream } from '../sessions/session.ts';
 import { relayedEvent } from './relayed-event.ts';
 
 const FIRST_RETRY = 1_000;
@@ -20,7 +20,7 @@ const KEEP_ALIVE = 25_000;
 
 /** One backend's own stream. It is opened again when it breaks. */
 interface Upstream {
-  readonly leg: Leg;
+  readonly backendSession: BackendSession;
   running: RunningCall | undefined;
   timer: NodeJS.Timeout | undefined;
   lastId: string | undefined;
@@ -52,19 +52,32 @@ export class GeneralStream implements SessionStream {
   /** Opens the streams of all backend sessions, and the missing backend sessions. `lastIds`: the last events that the client received. */
   open(lastIds: ReadonlyMap<string, string>): void {
     this.#client.open();
-    for (const leg of this.#session.legs) this.join(leg, lastIds.get(leg.backend));
+    for (const backendSession of this.#session.backendSessions)
+      this.join(backendSession, lastIds.get(backendSession.backend));
     this.#reach();
     if (this.#session.changed) this.announce(this.#session.changed);
     this.#session.changed = undefined;
     this.#endElicitations();
   }
 
-  join(leg: Leg, lastId?: string): void {
-    const backend = this.#latest().backends.get(leg.backend);
-    if (!backend?.sessions || leg.sessionId === undefined || this.#upstreams.get(leg.backend)?.leg === leg) return;
-    this.leave([leg.backend]);
-    const upstream: Upstream = { leg, running: undefined, timer: undefined, lastId, retry: FIRST_RETRY, failures: 0 };
-    this.#upstreams.set(leg.backend, upstream);
+  join(backendSession: BackendSession, lastId?: string): void {
+    const backend = this.#latest().backends.get(backendSession.backend);
+    if (
+      !backend?.sessions ||
+      backendSession.sessionId === undefined ||
+      this.#upstreams.get(backendSession.backend)?.backendSession === backendSession
+    )
+      return;
+    this.leave([backendSession.backend]);
+    const upstream: Upstream = {
+      backendSession,
+      running: undefined,
+      timer: undefined,
+      lastId,
+      retry: FIRST_RETRY,
+      failures: 0,
+    };
+    this.#upstreams.set(backendSession.backend, upstream);
     this.#connect(upstream, backend);
   }
 
@@ -106,8 +119,8 @@ export class GeneralStream implements SessionStream {
   #reach(): void {
     const services = this.#latest();
     for (const backend of services.backends.all) {
-      const leg = openSoon(this.#session, backend, this.#identity, services);
-      if (leg) this.join(leg);
+      const backendSession = openSoon(this.#session, backend, this.#identity, services);
+      if (backendSession) this.join(backendSession);
     }
   }
 
@@ -136,8 +149,8 @@ export class GeneralStream implements SessionStream {
       idText: undefined,
       verb: 'GET',
       body: undefined,
-      headers: legHeaders(upstream.leg).concat(resume),
-      address: upstream.leg.address,
+      headers: backendSessionHeaders(upstream.backendSession).concat(resume),
+      address: upstream.backendSession.address,
       deadline: 0,
       idempotent: false,
       sink: this.#sink(upstream, backend),
@@ -187,7 +200,7 @@ export class GeneralStream implements SessionStream {
   #reopen(upstream: Upstream, backend: Backend): void {
     if (this.#upstreams.get(backend.name) !== upstream || this.#reopened.has(backend.name)) return;
     this.#reopened.add(backend.name);
-    dropLeg(this.#session, upstream.leg);
+    dropBackendSession(this.#session, upstream.backendSession);
     openSoon(this.#session, backend, this.#identity, this.#latest());
   }
 

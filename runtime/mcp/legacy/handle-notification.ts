@@ -6,9 +6,9 @@ import type { DecodedNotification, DecodedResponse } from '../envelope/decode-re
 import { splice } from '../envelope/splice.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { endQuestion } from '../sessions/client-questions.ts';
-import { notify, sendInitialized, toldSoon } from '../sessions/open-leg.ts';
+import { notify, sendInitialized, toldSoon } from '../sessions/open-backend-session.ts';
 import { INITIALIZED } from '../sessions/session-record.ts';
-import { legOf, type Leg, type Session } from '../sessions/session.ts';
+import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
 import { cancelCall } from './cancel-call.ts';
 
 /** Passes a client's notification to the backends that need it. */
@@ -20,15 +20,15 @@ export async function handleNotification(
   services: Services,
 ): Promise<void> {
   const deadline = services.config.limits.list_deadline;
-  const toAll = async (send: (leg: Leg) => Promise<unknown>): Promise<void> => {
-    await toldSoon(session.legs.map(send));
+  const toAll = async (send: (backendSession: BackendSession) => Promise<unknown>): Promise<void> => {
+    await toldSoon(session.backendSessions.map(send));
   };
   if (message.method === 'notifications/initialized') {
     session.initialized = true;
     await services.sessions.remember(session, INITIALIZED);
-    await toAll(async (leg) => {
-      const backend = services.backends.get(leg.backend);
-      if (backend) await sendInitialized(leg, backend, identity, deadline);
+    await toAll(async (backendSession) => {
+      const backend = services.backends.get(backendSession.backend);
+      if (backend) await sendInitialized(backendSession, backend, identity, deadline);
     });
     return;
   }
@@ -36,9 +36,9 @@ export async function handleNotification(
     cancelCall(message, body, session, identity, services);
     return;
   }
-  await toAll(async (leg) => {
-    const backend = services.backends.get(leg.backend);
-    if (backend) await notify(leg, backend, identity, deadline, body);
+  await toAll(async (backendSession) => {
+    const backend = services.backends.get(backendSession.backend);
+    if (backend) await notify(backendSession, backend, identity, deadline, body);
   });
 }
 
@@ -52,13 +52,15 @@ export async function handleResponse(
 ): Promise<void> {
   const minted = readMintedId(message.id);
   const backend = minted && services.backends.get(minted.backend);
-  const leg = minted && legOf(session, minted.backend);
+  const backendSession = minted && backendSessionOf(session, minted.backend);
   const span = message.spans.id;
   const mayBeOfOther = backend !== undefined && mayAskElsewhere(backend, services);
-  if (!minted || !backend || !span || !(leg || mayBeOfOther))
+  if (!minted || !backend || !span || !(backendSession || mayBeOfOther))
     throw invalidRequest(400, 'unknown_request', 'No backend asked this');
   const answer = splice(body, [{ ...span, text: minted.idText }]);
-  const isTaken = leg ? await notify(leg, backend, identity, services.config.limits.list_deadline, answer) : false;
+  const isTaken = backendSession
+    ? await notify(backendSession, backend, identity, services.config.limits.list_deadline, answer)
+    : false;
   const id = String(message.id);
   endQuestion(session, id);
   const passed = !isTaken && mayBeOfOther && { body: answer.toString('utf8') };

@@ -6,8 +6,13 @@ import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import { ask, NoAnswer, type Answer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { ClientRequest } from '../client-request.ts';
-import { dropLeg, ensureLeg, legHeaders, opensAtUse } from '../sessions/open-leg.ts';
-import { legOf, type Leg, type Session } from '../sessions/session.ts';
+import {
+  dropBackendSession,
+  ensureBackendSession,
+  backendSessionHeaders,
+  opensAtUse,
+} from '../sessions/open-backend-session.ts';
+import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
 
 /** A request of a client session. */
 export interface LegacyRequest extends ClientRequest {
@@ -33,30 +38,35 @@ class SessionAsker implements Asker {
 
   /** Returns whether a list may be refreshed. A refresh alone starts no process for the session. */
   mayRefresh(backend: Backend): boolean {
-    return !opensAtUse(backend) || legOf(this.#session, backend.name) !== undefined;
+    return !opensAtUse(backend) || backendSessionOf(this.#session, backend.name) !== undefined;
   }
 
   async ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
-    const leg = await ensureLeg(this.#session, backend, this.identity, this.#services);
+    const backendSession = await ensureBackendSession(this.#session, backend, this.identity, this.#services);
     try {
-      return await this.#askOn(leg, backend, kind, cursor);
+      return await this.#askOn(backendSession, backend, kind, cursor);
     } catch (error) {
       // The pages of a list belong together: only a list from its first page can be read in another session.
       if (!(error instanceof NoAnswer) || error.failure.reason !== 'session_lost' || cursor !== undefined) throw error;
-      dropLeg(this.#session, leg);
-      const again = await ensureLeg(this.#session, backend, this.identity, this.#services);
+      dropBackendSession(this.#session, backendSession);
+      const again = await ensureBackendSession(this.#session, backend, this.identity, this.#services);
       return this.#askOn(again, backend, kind, cursor);
     }
   }
 
-  #askOn(leg: Leg, backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
+  #askOn(
+    backendSession: BackendSession,
+    backend: Backend,
+    kind: ListKind,
+    cursor: string | undefined,
+  ): Promise<Answer> {
     return ask(backend, {
       identity: this.identity,
       era: 'legacy',
       method: LIST_SPECS[kind].method,
       paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
-      headers: legHeaders(leg),
-      address: leg.address,
+      headers: backendSessionHeaders(backendSession),
+      address: backendSession.address,
       deadline: this.#services.config.operational.timeouts.default,
     });
   }

@@ -13,9 +13,15 @@ import type { AnswerSink, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall, sentCallOf } from '../sessions/in-flight.ts';
-import { legHeaders } from '../sessions/open-leg.ts';
+import { backendSessionHeaders } from '../sessions/open-backend-session.ts';
 import { countedFor } from '../sessions/session-limits.ts';
-import { legOf, type Leg, type Session, underWay, type InFlightCall } from '../sessions/session.ts';
+import {
+  backendSessionOf,
+  type BackendSession,
+  type Session,
+  underWay,
+  type InFlightCall,
+} from '../sessions/session.ts';
 import { tellGivenUp } from './cancel-call.ts';
 import { GeneralStream } from './general-stream.ts';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
@@ -72,8 +78,8 @@ function resumeCall(
   services: Services,
 ): Promise<void> {
   const backend = services.backends.get(position.backend);
-  const leg = legOf(session, position.backend);
-  if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
+  const backendSession = backendSessionOf(session, position.backend);
+  if (!backend || !backendSession) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
   if (session.cancelled?.has(position.stream)) throw notResumed();
   res.once('close', services.streams.take(countedFor(identity, res.req, services)));
   endAtExpiry(res, identity, streamClock(services));
@@ -88,7 +94,7 @@ function resumeCall(
         else reject(notResumed());
       },
     };
-    const source = { backend, session, services, stream: position.stream, call, leg, identity };
+    const source = { backend, session, services, stream: position.stream, call, backendSession, identity };
     enterCall(session, position.stream, call);
     const running = backend.send({
       identity,
@@ -98,8 +104,8 @@ function resumeCall(
       resumes: position.stream,
       verb: 'GET',
       body: undefined,
-      headers: legHeaders(leg).concat(['last-event-id', position.original]),
-      address: leg.address,
+      headers: backendSessionHeaders(backendSession).concat(['last-event-id', position.original]),
+      address: backendSession.address,
       deadline: callDeadline(services, backend.name),
       maximum: services.config.operational.timeouts.maximum,
       idempotent: true,
@@ -133,7 +139,7 @@ function notReached({ answer }: RequestError): RequestError {
 /** A call whose stream is resumed. */
 interface ResumedCall extends EventSource {
   readonly call: InFlightCall;
-  readonly leg: Leg;
+  readonly backendSession: BackendSession;
 }
 
 function resumedSink(
@@ -142,7 +148,7 @@ function resumedSink(
   resolve: () => void,
   reject: (error: Error) => void,
 ): AnswerSink {
-  const { session, stream, leg } = source;
+  const { session, stream, backendSession } = source;
   const refuse = () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone'));
   let flow: Flow | undefined;
   return {
@@ -172,7 +178,7 @@ function resumedSink(
     },
     fail: (failure) => {
       const isTimeout = failure.reason === 'timeout';
-      if (isTimeout) tellGivenUp(leg, { ...source, message: { idText: stream } });
+      if (isTimeout) tellGivenUp(backendSession, { ...source, message: { idText: stream } });
       // Without an answer the client would resume the stream again and again.
       if (!client.cutEvent() && isTimeout && flow) {
         endCall(source);

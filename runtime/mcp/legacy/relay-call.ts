@@ -8,10 +8,10 @@ import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/bac
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
-import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import { dropBackendSession, ensureBackendSession, backendSessionHeaders } from '../sessions/open-backend-session.ts';
 import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall } from '../sessions/in-flight.ts';
-import type { Leg, InFlightCall } from '../sessions/session.ts';
+import type { BackendSession, InFlightCall } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/trail';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
@@ -37,7 +37,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   readonly #resolve: () => void;
   readonly #reject: (error: unknown) => void;
   #running: RunningCall | undefined;
-  #leg: Leg | undefined;
+  #backendSession: BackendSession | undefined;
   #reopened = false;
   #resumable = false;
   #isOver = false;
@@ -70,7 +70,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     else if (res.destroyed) this.#clientLeft();
     else if (session.lostAt && services.sessions.takeLoss(session, name))
       this.fail(callFailure(name, 'state_lost', false));
-    else this.#withLeg();
+    else this.#withBackendSession();
   }
 
   awaitsClient(): boolean {
@@ -159,7 +159,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       this.#cancelled();
       return;
     }
-    if (failure.reason === 'timeout' && this.#leg) tellGivenUp(this.#leg, this.#request);
+    if (failure.reason === 'timeout' && this.#backendSession) tellGivenUp(this.#backendSession, this.#request);
     if (failure.reason === 'session_lost' && !this.#reopened) {
       this.#reopen();
       return;
@@ -174,27 +174,27 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   /** Clears the loss of a process that the client was told of now. The next call opens another process. */
   #forgetProcess(): void {
     const { session, services } = this.#request;
-    if (this.#leg) dropLeg(session, this.#leg);
+    if (this.#backendSession) dropBackendSession(session, this.#backendSession);
     services.sessions.takeLoss(session, this.#call.backend.name);
   }
 
-  #withLeg(): void {
+  #withBackendSession(): void {
     const { session, identity, services } = this.#request;
-    const leg = ensureLeg(session, this.#call.backend, identity, services);
-    if (leg instanceof Promise) {
-      leg.then(
+    const backendSession = ensureBackendSession(session, this.#call.backend, identity, services);
+    if (backendSession instanceof Promise) {
+      backendSession.then(
         (opened) => this.#send(opened),
         (error: unknown) => this.#refuse(error),
       );
     } else {
-      this.#send(leg);
+      this.#send(backendSession);
     }
   }
 
-  #send(leg: Leg): void {
+  #send(backendSession: BackendSession): void {
     // The client has left during the opening of the backend session.
     if (this.#isOver) return;
-    this.#leg = leg;
+    this.#backendSession = backendSession;
     const { message, identity, services, trail } = this.#request;
     const { backend, body, idempotent } = this.#call;
     if (backend.losesState) services.sessions.noteState(this.#request.session, backend.name);
@@ -207,8 +207,8 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       idText: message.idText,
       verb: 'POST',
       body: step ? step.inMeta(body) : body,
-      headers: this.#headers(leg, step),
-      address: leg.address,
+      headers: this.#headers(backendSession, step),
+      address: backendSession.address,
       deadline: callDeadline(services, backend.name),
       maximum: services.config.operational.timeouts.maximum,
       idempotent,
@@ -217,8 +217,11 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     });
   }
 
-  #headers(leg: Leg, step: TraceStep | undefined): string[] {
-    const headers = this.#passthrough.length === 0 ? legHeaders(leg) : legHeaders(leg).concat(this.#passthrough);
+  #headers(backendSession: BackendSession, step: TraceStep | undefined): string[] {
+    const headers =
+      this.#passthrough.length === 0
+        ? backendSessionHeaders(backendSession)
+        : backendSessionHeaders(backendSession).concat(this.#passthrough);
     return step ? tracedHeaders(headers, step) : headers;
   }
 
@@ -228,9 +231,9 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     // Another call may have opened a new session meanwhile.
     const { session, services } = this.#request;
     const { name } = this.#call.backend;
-    if (this.#leg) dropLeg(session, this.#leg);
+    if (this.#backendSession) dropBackendSession(session, this.#backendSession);
     if (services.sessions.takeLoss(session, name)) this.fail(callFailure(name, 'state_lost', false));
-    else this.#withLeg();
+    else this.#withBackendSession();
   }
 
   #refuse(error: unknown): void {

@@ -11,8 +11,8 @@ import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { Backend, StreamEvent } from '../backends/backend.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
 import { endQuestion, noteQuestion } from '../sessions/client-questions.ts';
-import { notify } from '../sessions/open-leg.ts';
-import { legOf, type SentCall, type Session } from '../sessions/session.ts';
+import { notify } from '../sessions/open-backend-session.ts';
+import { backendSessionOf, type SentCall, type Session } from '../sessions/session.ts';
 import { isExpectedProgress } from '../session-era/expected-progress.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
@@ -68,8 +68,9 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
 function noteAsked(id: string, { backend, session, stream, identity, services }: EventSource): void {
   const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
   const answer = (body: Buffer) => {
-    const leg = legOf(session, backend.name);
-    if (leg) void notify(leg, leg.at, identity, services.config.limits.list_deadline, body);
+    const backendSession = backendSessionOf(session, backend.name);
+    if (backendSession)
+      void notify(backendSession, backendSession.at, identity, services.config.limits.list_deadline, body);
   };
   noteQuestion(session, id, { backend: backend.name, call: isOfCall ? stream : undefined, answer });
   if (!isOfCall) services.sessions.tellOfCall(session, { type: 'asked', id, backend: backend.name });

@@ -6,7 +6,7 @@ import type { Trail } from '#runtime/trail';
 import type { DecodedMessage, DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
-import { endLegs } from '../sessions/end-legs.ts';
+import { endBackendSessions } from '../sessions/end-backend-sessions.ts';
 import type { Session } from '../sessions/session.ts';
 import { handleNotification, handleResponse } from './handle-notification.ts';
 import { serveRequest } from '../serve-call.ts';
@@ -82,7 +82,7 @@ export async function serveDelete(
   trail.method = 'DELETE';
   const session = await findSession(identity, services, trail);
   await services.sessions.end(session);
-  endLegs(session, identity, services.backends);
+  endBackendSessions(session, identity, services.backends);
   trail.status = 204;
   res.writeHead(204).end();
 }

@@ -1,7 +1,7 @@
 import type { Backend } from '../backends/backend.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { withinLimitsOfAll } from '../route/within-limits.ts';
-import { ensureLeg, notifyRequest, toldSoon } from '../sessions/open-leg.ts';
+import { ensureBackendSession, notifyRequest, toldSoon } from '../sessions/open-backend-session.ts';
 import { levelField } from '../sessions/session-record.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 
@@ -17,7 +17,7 @@ export async function setLevel(request: LegacyRequest, answer: () => void): Prom
   const level = message.params?.level;
   if (typeof level !== 'string' || !LEVELS.includes(level))
     throw invalidParams(`logging/setLevel needs params.level: ${LEVELS.join(', ')}`);
-  const logging = session.legs.flatMap(({ backend: name }) => {
+  const logging = session.backendSessions.flatMap(({ backend: name }) => {
     const backend = services.backends.get(name);
     return backend?.health.capabilities?.logging ? [backend] : [];
   });
@@ -31,7 +31,13 @@ export async function setLevel(request: LegacyRequest, answer: () => void): Prom
 
 async function tellLevel(backend: Backend, request: LegacyRequest): Promise<void> {
   const { session, identity, services, message, body } = request;
-  const leg = await ensureLeg(session, backend, identity, services);
+  const backendSession = await ensureBackendSession(session, backend, identity, services);
   const deadline = services.config.limits.list_deadline;
-  await notifyRequest(backend, leg, { identity, method: message.method, idText: message.idText, body, deadline });
+  await notifyRequest(backend, backendSession, {
+    identity,
+    method: message.method,
+    idText: message.idText,
+    body,
+    deadline,
+  });
 }

@@ -4,11 +4,11 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import type { Log } from '#runtime/telemetry/log';
-import { endLegsOf } from './end-legs.ts';
+import { endBackendSessionsOf } from './end-backend-sessions.ts';
 import { type Eviction, evictionReason, tooManySessions } from './evict-session.ts';
 import { sha256, type RecordSeal } from './record-seal.ts';
 import type { News } from './replica-news.ts';
-import { fieldsOfSession, readLeg, readProfile, type SessionField } from './session-record.ts';
+import { fieldsOfSession, readBackendSession, readProfile, type SessionField } from './session-record.ts';
 import { storedSessionLogId } from './session-log-id.ts';
 import type { SessionLimits } from './session-limits.ts';
 import { openFields, sealChanges, takeField, type SharedSession } from './shared-session.ts';
@@ -128,7 +128,7 @@ export class RecordWriter {
     if (records.length > 0) void tell({ type: 'ended', keys: records.map(({ key }) => key) });
     for (const record of records) {
       ended(record.key);
-      this.#endLegs(this.#fieldsOf(record), identity);
+      this.#endBackendSessions(this.#fieldsOf(record), identity);
     }
   }
 
@@ -143,14 +143,14 @@ export class RecordWriter {
       const { revision, clientName, clientVersion } = stored?.profile ?? NO_PROFILE;
       const about = { principal: stored?.principal, session, revision, clientName, clientVersion };
       evicted({ ...about, reason: evictionReason(table.limits), idle: record.unused });
-      this.#endLegs(fields, identity);
+      this.#endBackendSessions(fields, identity);
     }
   }
 
-  #endLegs(fields: readonly SessionField[], identity: Identity): void {
-    const legs = fields.map((field) => readLeg(field, this.#deps.backends()));
-    endLegsOf(
-      legs.filter((leg) => leg !== undefined),
+  #endBackendSessions(fields: readonly SessionField[], identity: Identity): void {
+    const backendSessions = fields.map((field) => readBackendSession(field, this.#deps.backends()));
+    endBackendSessionsOf(
+      backendSessions.filter((backendSession) => backendSession !== undefined),
       identity,
     );
   }

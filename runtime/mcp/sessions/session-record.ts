@@ -2,7 +2,7 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { ASSUMED } from './capabilities.ts';
 import { sha256 } from './record-seal.ts';
-import type { ClientProfile, Leg, Session } from './session.ts';
+import type { ClientProfile, BackendSession, Session } from './session.ts';
 
 // The fields of a session that other replicas need. Each field is stored on its own, so that replicas that change different fields do
 // not overwrite each other. Lists, calls in flight and streams stay in their replica.
@@ -16,7 +16,7 @@ export interface SessionField {
 
 const PROFILE = 'profile';
 const LEVEL = 'level';
-const LEG = 'leg:';
+const BACKEND_SESSION = 'leg:';
 const RESOURCE = 'resource:';
 const LOGIN = 'login:';
 const STATE = 'state:';
@@ -44,15 +44,23 @@ export function stateField(backend: string, isThere: boolean): SessionField {
 }
 
 /** Returns the field of a backend session; undefined if other processes cannot use it. */
-export function legField({ backend, at, sessionId, revision, address }: Leg): SessionField | undefined {
-  const name = legName(backend, at);
+export function backendSessionField({
+  backend,
+  at,
+  sessionId,
+  revision,
+  address,
+}: BackendSession): SessionField | undefined {
+  const name = backendSessionName(backend, at);
   return name === undefined ? undefined : { name, plain: JSON.stringify([sessionId ?? null, revision, address]) };
 }
 
 /** A backend session belongs to a URL, not only to a name: its id must not reach another server. */
-function legName(backend: string, { config }: Backend): string | undefined {
+function backendSessionName(backend: string, { config }: Backend): string | undefined {
   // Sessions at a process or on an event stream belong to one replica.
-  return config.transport !== 'streamable-http' ? undefined : `${LEG}${backend}:${sha256(config.url).slice(0, 12)}`;
+  return config.transport !== 'streamable-http'
+    ? undefined
+    : `${BACKEND_SESSION}${backend}:${sha256(config.url).slice(0, 12)}`;
 }
 
 /** Returns all fields of a session. `openedAt`: milliseconds since the epoch. */
@@ -62,7 +70,7 @@ export function fieldsOfSession(session: Session, openedAt: number): SessionFiel
     { name: PROFILE, plain: JSON.stringify({ principal, countedFor, openedAt, ...profile }) },
     initialized ? INITIALIZED : undefined,
     logLevel === undefined ? undefined : levelField(logLevel),
-    ...session.legs.map(legField),
+    ...session.backendSessions.map(backendSessionField),
     ...[...(session.subscriptions ?? [])].map(([uri, backend]) => subscriptionField(uri, backend)),
     ...[...(session.elicitations ?? [])].map(([id, provider]) => loginField(id, provider)),
   ];
@@ -108,13 +116,17 @@ export function clearFields(session: Session): void {
  * Applies a field that another replica wrote.
  * @returns its backend session, if this replica can use it
  */
-export function applyField(session: Session, { name, plain }: SessionField, backends: BackendSet): Leg | undefined {
+export function applyField(
+  session: Session,
+  { name, plain }: SessionField,
+  backends: BackendSet,
+): BackendSession | undefined {
   if (name === INITIALIZED.name) noteInitialized(session);
   else if (name === LEVEL) session.logLevel = plain;
   else if (name.startsWith(RESOURCE)) session.subscriptions = withEntry(session.subscriptions, name, plain);
   else if (name.startsWith(LOGIN)) session.elicitations = withEntry(session.elicitations, name, plain);
   else if (name.startsWith(STATE)) noteLoss(session, name.slice(STATE.length), plain);
-  else if (isLeg(name)) return applyLeg(session, name, plain, backends);
+  else if (isBackendSession(name)) return applyBackendSession(session, name, plain, backends);
   return undefined;
 }
 
@@ -125,7 +137,7 @@ function noteLoss(session: Session, backend: string, plain: string | undefined):
 
 function noteInitialized(session: Session): void {
   session.initialized = true;
-  for (const leg of session.legs) leg.initialized = true;
+  for (const backendSession of session.backendSessions) backendSession.initialized = true;
 }
 
 function withEntry(
@@ -142,28 +154,43 @@ function withEntry(
   return entries?.size === 0 ? undefined : entries;
 }
 
-function applyLeg(session: Session, name: string, plain: string | undefined, backends: BackendSet): Leg | undefined {
-  const leg = readLeg({ name, plain }, backends);
-  if (!leg) return undefined;
-  leg.initialized = session.initialized;
-  session.legs = [...session.legs.filter(({ backend }) => backend !== leg.backend), leg];
-  return leg;
+function applyBackendSession(
+  session: Session,
+  name: string,
+  plain: string | undefined,
+  backends: BackendSet,
+): BackendSession | undefined {
+  const backendSession = readBackendSession({ name, plain }, backends);
+  if (!backendSession) return undefined;
+  backendSession.initialized = session.initialized;
+  session.backendSessions = [
+    ...session.backendSessions.filter(({ backend }) => backend !== backendSession.backend),
+    backendSession,
+  ];
+  return backendSession;
 }
 
 /**
  * Returns the backend session of a field; undefined for other fields, or if the backend is not in the active configuration at the same
  * URL.
  */
-export function readLeg({ name, plain }: SessionField, backends: BackendSet): Leg | undefined {
-  if (!isLeg(name) || plain === undefined) return undefined;
-  const at = backends.get(name.slice(LEG.length, name.lastIndexOf(':')));
-  if (!at || legName(at.name, at) !== name) return undefined;
+export function readBackendSession({ name, plain }: SessionField, backends: BackendSet): BackendSession | undefined {
+  if (!isBackendSession(name) || plain === undefined) return undefined;
+  const at = backends.get(name.slice(BACKEND_SESSION.length, name.lastIndexOf(':')));
+  if (!at || backendSessionName(at.name, at) !== name) return undefined;
   const [id, revision, address] = JSON.parse(plain) as [string | null, string, string | null | undefined];
   const capabilities = at.health.capabilities ?? ASSUMED;
-  const leg = { backend: at.name, at, sessionId: id ?? undefined, revision, capabilities, initialized: false };
-  return typeof address === 'string' ? { ...leg, address } : leg;
+  const backendSession = {
+    backend: at.name,
+    at,
+    sessionId: id ?? undefined,
+    revision,
+    capabilities,
+    initialized: false,
+  };
+  return typeof address === 'string' ? { ...backendSession, address } : backendSession;
 }
 
-export function isLeg(name: string): boolean {
-  return name.startsWith(LEG);
+export function isBackendSession(name: string): boolean {
+  return name.startsWith(BACKEND_SESSION);
 }

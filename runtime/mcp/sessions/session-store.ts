@@ -3,10 +3,10 @@ import type { Identity } from '#runtime/incoming/identity';
 import { evictionReason, pickIdlest } from './evict-session.ts';
 import type { SessionLimits } from './session-limits.ts';
 import type { CallNews } from './call-news.ts';
-import type { SessionEnds } from './end-legs.ts';
+import type { SessionEnds } from './end-backend-sessions.ts';
 import type { SessionField } from './session-record.ts';
 import type { SessionTable } from './record-writer.ts';
-import { newSession, type ClientProfile, type Leg, type Session, type SessionOwner } from './session.ts';
+import { newSession, type ClientProfile, type BackendSession, type Session, type SessionOwner } from './session.ts';
 import type { SharedSessions } from './shared-sessions.ts';
 
 const SWEEP_EVERY = 5_000;
@@ -118,8 +118,8 @@ export class SessionStore implements SessionTable {
   }
 
   /** Stores a backend session that this replica opened. @returns the one to use: another replica may have been first */
-  keepLeg(session: Session, leg: Leg): Leg | Promise<Leg> {
-    return this.#shared?.keepLeg(session, leg) ?? leg;
+  keepBackendSession(session: Session, backendSession: BackendSession): BackendSession | Promise<BackendSession> {
+    return this.#shared?.keepBackendSession(session, backendSession) ?? backendSession;
   }
 
   /** Records that a request went to a backend whose state ends with this process. */

@@ -44,7 +44,7 @@ export interface ClientProfile {
 }
 
 /** A client session's own session at one backend. */
-export interface Leg {
+export interface BackendSession {
   readonly backend: string;
   /** The backend object that opened it. A reload may replace the backend under this name. */
   readonly at: Backend;
@@ -66,7 +66,7 @@ export interface SessionStream {
   /** Whether the event that this stream opened has reached this replica, or may be lost. */
   isTold: boolean;
   /** Adds a backend session that opened after the stream. It replaces one that its backend no longer knows. */
-  join(leg: Leg): void;
+  join(backendSession: BackendSession): void;
   /** Closes the streams of these backends. */
   leave(backends: readonly string[]): void;
   /** Tells the client that lists have changed. */
@@ -86,7 +86,7 @@ export interface Session {
   /** The caller that the session limit of a principal applies to, see `countedFor`. */
   readonly countedFor: string;
   readonly profile: ClientProfile;
-  legs: Leg[];
+  backendSessions: BackendSession[];
   /** Milliseconds of the monotonic clock. */
   readonly openedAt: number;
   lastUsed: number;
@@ -106,7 +106,7 @@ export interface Session {
   /** Requests of backends that the client has not answered, by the ids that the client knows. */
   questions?: Map<string, ClientQuestion> | undefined;
   /** Backend sessions that are opening, so that each opens once. */
-  opening: Map<Backend, Promise<Leg>> | undefined;
+  opening: Map<Backend, Promise<BackendSession>> | undefined;
   /** Logins that the client was asked to open: elicitation id to provider. */
   elicitations?: Map<string, string> | undefined;
   /** Backends where the session has state that ends with this process. */
@@ -130,7 +130,7 @@ export function newSession(
   return {
     ...of,
     logId: sessionLogId(of.id),
-    legs: [],
+    backendSessions: [],
     initialized: false,
     lastBusy: of.openedAt,
     logLevel: undefined,
@@ -155,7 +155,7 @@ export async function underWay<T>(session: Session, work: () => Promise<T>): Pro
   }
 }
 
-export function legOf(session: Session, backend: string): Leg | undefined {
-  for (const leg of session.legs) if (leg.backend === backend) return leg;
+export function backendSessionOf(session: Session, backend: string): BackendSession | undefined {
+  for (const backendSession of session.backendSessions) if (backendSession.backend === backend) return backendSession;
   return undefined;
 }

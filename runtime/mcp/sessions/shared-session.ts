@@ -1,6 +1,6 @@
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import type { RecordSeal } from './record-seal.ts';
-import { applyField, isLeg, type SessionField } from './session-record.ts';
+import { applyField, isBackendSession, type SessionField } from './session-record.ts';
 import type { Session } from './session.ts';
 import type { RecordChange, RecordName, StoredFields } from './storage/session-records.ts';
 
@@ -32,7 +32,7 @@ export interface OpenedField extends SessionField {
 /** Seals changes. A backend session replaces only the version that this replica knows; other fields replace any version. */
 export function sealChanges(shared: SharedSession, fields: readonly SessionField[], seal: RecordSeal): RecordChange[] {
   return fields.map(({ name, plain }) => {
-    const replaces = isLeg(name) ? (shared.versions.get(name) ?? 0) : undefined;
+    const replaces = isBackendSession(name) ? (shared.versions.get(name) ?? 0) : undefined;
     const version = replaces === undefined ? 0 : replaces + 1;
     const value = plain === undefined ? undefined : `${version} ${seal.seal(shared.name, name, plain)}`;
     return { field: name, replaces, value };
@@ -51,15 +51,15 @@ export function openFields(name: RecordName, fields: StoredFields, seal: RecordS
     const { plain, stale } = seal.open(name, field, stored.slice(space + 1));
     opened.push({ name: field, plain, version: Number(stored.slice(0, space)), stale });
   }
-  return opened.sort((a, b) => Number(isLeg(a.name)) - Number(isLeg(b.name)));
+  return opened.sort((a, b) => Number(isBackendSession(a.name)) - Number(isBackendSession(b.name)));
 }
 
 /** Applies a field that another replica wrote. Older versions of a backend session are ignored. */
 export function takeField({ session, versions }: SharedSession, field: OpenedField, backends: BackendSet): void {
-  if (isLeg(field.name)) {
+  if (isBackendSession(field.name)) {
     if ((versions.get(field.name) ?? 0) >= field.version) return;
     versions.set(field.name, field.version);
   }
-  const leg = applyField(session, field, backends);
-  if (leg) session.stream?.join(leg);
+  const backendSession = applyField(session, field, backends);
+  if (backendSession) session.stream?.join(backendSession);
 }

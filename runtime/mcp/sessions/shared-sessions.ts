@@ -6,11 +6,11 @@ import { LIST_KINDS } from '../aggregate/list-kinds.ts';
 import { RecordWriter, storeUnavailable, type RecordWriterDeps } from './record-writer.ts';
 import { recordName } from './record-seal.ts';
 import type { News } from './replica-news.ts';
-import { clearFields, legField, readProfile, stateField, type SessionField } from './session-record.ts';
+import { clearFields, backendSessionField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
 import { takeCallNews, type CallNews } from './call-news.ts';
 import { StreamNews, takeStreamNews } from './stream-news.ts';
-import { legOf, type Leg, type Session } from './session.ts';
+import { backendSessionOf, type BackendSession, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
 
@@ -142,13 +142,13 @@ export class SharedSessions {
   }
 
   /** Stores a backend session. @returns the one to use: another replica may have opened one at the same time */
-  async keepLeg(session: Session, leg: Leg): Promise<Leg> {
+  async keepBackendSession(session: Session, backendSession: BackendSession): Promise<BackendSession> {
     const shared = this.#bySession.get(session);
-    const field = legField(leg);
-    if (!shared || !field) return leg;
+    const field = backendSessionField(backendSession);
+    if (!shared || !field) return backendSession;
     const other = await this.#writer.write(shared, [field]);
-    if (other[field.name] === undefined) return leg;
-    return legOf(session, leg.backend) ?? leg;
+    if (other[field.name] === undefined) return backendSession;
+    return backendSessionOf(session, backendSession.backend) ?? backendSession;
   }
 
   /** Tells the other replicas that the client opened its stream here. */

@@ -12,7 +12,7 @@ import { decodeRequest, type DecodedMessage } from '#runtime/mcp/envelope/decode
 import { invalidRequest } from '#runtime/mcp/route/refusals';
 import { openStream } from '#runtime/mcp/legacy/open-stream';
 import { serveLegacy } from '#runtime/mcp/legacy/serve-legacy';
-import { endLegs } from '#runtime/mcp/sessions/end-legs';
+import { endBackendSessions } from '#runtime/mcp/sessions/end-backend-sessions';
 import { countedFor } from '#runtime/mcp/sessions/session-limits';
 import { noteAnswer, noteMessage } from '#runtime/note-trail';
 import type { Services } from '#runtime/services';
@@ -153,7 +153,7 @@ async function endSession({ sessionId, identity }: SseClient, services: Services
   const session = sessionId === undefined ? undefined : await services.sessions.find(sessionId, identity.key);
   if (!session) return;
   await services.sessions.end(session);
-  endLegs(session, identity, services.backends);
+  endBackendSessions(session, identity, services.backends);
 }
 
 function tooMany(): RequestError {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { awaitsClient, noteQuestion } from './client-questions.ts';
-import { dropLegsAt } from './end-legs.ts';
+import { dropBackendSessionsAt } from './end-backend-sessions.ts';
 import { anySession } from './testdata/any-session.ts';
 
 describe('dropLegsAt', () => {
@@ -8,7 +8,7 @@ describe('dropLegsAt', () => {
     const session = anySession();
     noteQuestion(session, '1', { backend: 'anew', call: undefined });
     noteQuestion(session, '2', { backend: 'same', call: undefined });
-    dropLegsAt(['anew'], [session]);
+    dropBackendSessionsAt(['anew'], [session]);
     expect(['anew', 'same'].map((backend) => awaitsClient(session, backend, '7'))).toEqual([false, true]);
   });
 });

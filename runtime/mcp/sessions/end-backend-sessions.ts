@@ -4,7 +4,7 @@ import { endSession } from '#runtime/mcp/backends/probe';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { endQuestionsAt } from './client-questions.ts';
 import type { Eviction } from './evict-session.ts';
-import type { Leg, Session } from './session.ts';
+import type { BackendSession, Session } from './session.ts';
 
 export interface SessionEnds {
   /** The session is over: closes its backend sessions and its stream. */
@@ -16,29 +16,32 @@ export interface SessionEnds {
 }
 
 /** Ends a session's backend sessions, so that the backends need not keep them until they time out. */
-export function endLegs(session: Session, identity: Identity, backends: BackendSet): void {
-  for (const leg of session.legs) {
-    const backend = backends.get(leg.backend);
-    if (backend?.sessions) endSession(backend, identity, leg);
+export function endBackendSessions(session: Session, identity: Identity, backends: BackendSet): void {
+  for (const backendSession of session.backendSessions) {
+    const backend = backends.get(backendSession.backend);
+    if (backend?.sessions) endSession(backend, identity, backendSession);
   }
-  session.legs = [];
+  session.backendSessions = [];
 }
 
 /**
  * Ends the backend sessions of a session that this replica need not know. For the anonymous identity, it skips backends with a
  * credential per user.
  */
-export function endLegsOf(legs: readonly Leg[], identity: Identity): void {
-  for (const leg of legs) {
-    if (!leg.at.credential.perUser || identity !== ANONYMOUS) endSession(leg.at, identity, leg);
+export function endBackendSessionsOf(backendSessions: readonly BackendSession[], identity: Identity): void {
+  for (const backendSession of backendSessions) {
+    if (!backendSession.at.credential.perUser || identity !== ANONYMOUS)
+      endSession(backendSession.at, identity, backendSession);
   }
 }
 
 /** Drops backend sessions at backends that were removed or replaced. They open again when needed; their state is lost. */
-export function dropLegsAt(backends: readonly string[], sessions: Iterable<Session>): void {
+export function dropBackendSessionsAt(backends: readonly string[], sessions: Iterable<Session>): void {
   if (backends.length === 0) return;
   for (const session of sessions) {
-    session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
+    session.backendSessions = session.backendSessions.filter(
+      (backendSession) => !backends.includes(backendSession.backend),
+    );
     session.stream?.leave(backends);
     for (const backend of backends) {
       endQuestionsAt(session, backend);
@@ -49,15 +52,15 @@ export function dropLegsAt(backends: readonly string[], sessions: Iterable<Sessi
 
 /** Closes what a session holds when it ends or when this replica forgets it. */
 export const SESSION_ENDS: Omit<SessionEnds, 'evicted'> = {
-  ended: ({ stream, legs }) => {
+  ended: ({ stream, backendSessions }) => {
     stream?.close();
-    endLegsOf(legs, ANONYMOUS);
+    endBackendSessionsOf(backendSessions, ANONYMOUS);
   },
-  forgotten: ({ stream, legs }) => {
+  forgotten: ({ stream, backendSessions }) => {
     stream?.close();
     // No other process can use these backend sessions.
-    endLegsOf(
-      legs.filter(({ at }) => at.config.transport !== 'streamable-http'),
+    endBackendSessionsOf(
+      backendSessions.filter(({ at }) => at.config.transport !== 'streamable-http'),
       ANONYMOUS,
     );
   },

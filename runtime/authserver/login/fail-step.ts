@@ -7,7 +7,7 @@ import type { LoginRow } from '../storage/rows.ts';
 import { UpstreamRefused, type UpstreamUnavailable } from '../upstream/provider.ts';
 import type { ChainSettings } from './chain-settings.ts';
 
-type LegError = UpstreamRefused | UpstreamUnavailable;
+type StepError = UpstreamRefused | UpstreamUnavailable;
 type Reason = 'denied' | 'unavailable' | 'failed';
 
 const TO_CLIENT: Readonly<Record<Reason, readonly [OAuthErrorCode, string]>> = {
@@ -25,12 +25,12 @@ const TO_PERSON: Readonly<Record<Reason, readonly [status: number, happened: str
  * Ends a failed login step; the login row and its tokens are already removed. Returns undefined for an optional provider, which is left
  * out. Otherwise the client gets an error with fixed text, and a user who was linking gets a page. @throws PageError
  */
-export function failLeg(settings: ChainSettings, login: LoginRow, name: string, error: LegError): Answer | undefined {
+export function failStep(settings: ChainSettings, login: LoginRow, name: string, error: StepError): Answer | undefined {
   const { urls, chain, log } = settings;
   const reason = reasonOf(error);
   const required = chain.providers.some((provider) => provider.name === name && provider.required);
   note(settings, login, name, reason);
-  if (reason !== 'denied') log.warn('a leg of a login failed', { provider: name, reason: error.message });
+  if (reason !== 'denied') log.warn('a login step failed', { provider: name, reason: error.message });
   if (login.purpose === 'authorize' && !required) return undefined;
   if (login.request) {
     const [code, description] = TO_CLIENT[reason];
@@ -41,7 +41,7 @@ export function failLeg(settings: ChainSettings, login: LoginRow, name: string, 
   throw new PageError({ status, title: `${name} was not linked`, text });
 }
 
-function reasonOf(error: LegError): Reason {
+function reasonOf(error: StepError): Reason {
   if (error instanceof UpstreamRefused) return error.denied ? 'denied' : 'failed';
   return error.answered ? 'failed' : 'unavailable';
 }

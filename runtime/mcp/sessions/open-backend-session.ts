@@ -8,15 +8,15 @@ import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
 import type { Services } from '#runtime/services';
 import { endQuestionsAt } from './client-questions.ts';
 import { readCapabilities } from './capabilities.ts';
-import { legOf, type Leg, type Session } from './session.ts';
+import { backendSessionOf, type BackendSession, type Session } from './session.ts';
 
 const PODS_TRIED = 3;
 
 /** Returns the headers of each request to this backend session. */
-export function legHeaders(leg: Leg): string[] {
-  return leg.sessionId === undefined
-    ? ['mcp-protocol-version', leg.revision]
-    : ['mcp-session-id', leg.sessionId, 'mcp-protocol-version', leg.revision];
+export function backendSessionHeaders(backendSession: BackendSession): string[] {
+  return backendSession.sessionId === undefined
+    ? ['mcp-protocol-version', backendSession.revision]
+    : ['mcp-session-id', backendSession.sessionId, 'mcp-protocol-version', backendSession.revision];
 }
 
 /** Returns whether each session is a process of its own. Such a process starts at the first use of the backend. */
@@ -25,12 +25,17 @@ export function opensAtUse({ config }: Backend): boolean {
 }
 
 /** Returns the backend session if it is open. Otherwise opens it in the background, unless that starts a process. */
-export function openSoon(session: Session, backend: Backend, identity: Identity, services: Services): Leg | undefined {
+export function openSoon(
+  session: Session,
+  backend: Backend,
+  identity: Identity,
+  services: Services,
+): BackendSession | undefined {
   if (!backend.sessions || !serves(backend.health, 'legacy')) return undefined;
-  if (opensAtUse(backend)) return legOf(session, backend.name);
-  const leg = ensureLeg(session, backend, identity, services);
-  if (!(leg instanceof Promise)) return leg;
-  leg.catch(() => undefined);
+  if (opensAtUse(backend)) return backendSessionOf(session, backend.name);
+  const backendSession = ensureBackendSession(session, backend, identity, services);
+  if (!(backendSession instanceof Promise)) return backendSession;
+  backendSession.catch(() => undefined);
   return undefined;
 }
 
@@ -39,17 +44,17 @@ export function openSoon(session: Session, backend: Backend, identity: Identity,
  * Concurrent callers share one opening.
  * @throws NoAnswer
  */
-export function ensureLeg(
+export function ensureBackendSession(
   session: Session,
   backend: Backend,
   identity: Identity,
   services: Services,
-): Leg | Promise<Leg> {
-  const leg = legOf(session, backend.name);
-  if (leg?.at === backend) return leg;
+): BackendSession | Promise<BackendSession> {
+  const backendSession = backendSessionOf(session, backend.name);
+  if (backendSession?.at === backend) return backendSession;
   const running = session.opening?.get(backend);
   if (running) return running;
-  const opening = openLeg(session, backend, identity, services).finally(() => {
+  const opening = openBackendSession(session, backend, identity, services).finally(() => {
     session.opening?.delete(backend);
     if (session.opening?.size === 0) session.opening = undefined;
   });
@@ -58,13 +63,18 @@ export function ensureLeg(
   return opening;
 }
 
-async function openLeg(session: Session, backend: Backend, identity: Identity, services: Services): Promise<Leg> {
+async function openBackendSession(
+  session: Session,
+  backend: Backend,
+  identity: Identity,
+  services: Services,
+): Promise<BackendSession> {
   const deadline = services.config.limits.list_deadline;
-  const { answer, address } = await initializeLeg(session, backend, identity, deadline);
+  const { answer, address } = await initializeBackendSession(session, backend, identity, deadline);
   if (!answer.result) throw new NoAnswer(callFailure(backend.name, 'protocol', true));
   const { health } = backend;
   health.capabilities = readCapabilities(answer.result, health.capabilities);
-  const leg: Leg = {
+  const backendSession: BackendSession = {
     backend: backend.name,
     at: backend,
     sessionId: answer.sessionId,
@@ -74,18 +84,18 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, s
     // Omitted if undefined, to save memory: ten thousand idle sessions have ten thousand backend sessions.
     ...(address === undefined ? {} : { address }),
   };
-  const kept = await keepLeg(session, leg, identity, services);
-  if (kept !== leg) return kept;
+  const kept = await keepBackendSession(session, backendSession, identity, services);
+  if (kept !== backendSession) return kept;
   // The client sent notifications/initialized before this backend session opened.
-  if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
-  if (session.logLevel !== undefined && leg.capabilities.logging)
-    await tellLevel(session.logLevel, leg, backend, identity, deadline);
-  await subscribeAgain(session, leg, backend, identity, deadline);
-  return leg;
+  if (session.initialized) await sendInitialized(backendSession, backend, identity, deadline);
+  if (session.logLevel !== undefined && backendSession.capabilities.logging)
+    await tellLevel(session.logLevel, backendSession, backend, identity, deadline);
+  await subscribeAgain(session, backendSession, backend, identity, deadline);
+  return backendSession;
 }
 
 /** Initializes a session at one pod of the backend. Tries another pod if one refuses the connection. @throws NoAnswer */
-async function initializeLeg(session: Session, backend: Backend, identity: Identity, deadline: number) {
+async function initializeBackendSession(session: Session, backend: Backend, identity: Identity, deadline: number) {
   const { paramsText } = session.profile;
   for (let tries = 1; ; tries += 1) {
     const address = await backend.pickAddress?.();
@@ -104,37 +114,45 @@ async function initializeLeg(session: Session, backend: Backend, identity: Ident
  * reload uses its backend session alone.
  * @returns the session to use; another replica may have opened one at the same time
  */
-async function keepLeg(session: Session, leg: Leg, identity: Identity, services: Services): Promise<Leg> {
-  checkAlive(session, leg, identity);
-  if (services.latest().backends.get(leg.backend) !== leg.at) return leg;
+async function keepBackendSession(
+  session: Session,
+  backendSession: BackendSession,
+  identity: Identity,
+  services: Services,
+): Promise<BackendSession> {
+  checkAlive(session, backendSession, identity);
+  if (services.latest().backends.get(backendSession.backend) !== backendSession.at) return backendSession;
   // Another replica reported this session during the opening. Replacing it would split the client's calls over two sessions.
-  const heard = legOf(session, leg.backend);
-  if (heard?.at === leg.at) {
-    endLeg(leg, identity);
+  const heard = backendSessionOf(session, backendSession.backend);
+  if (heard?.at === backendSession.at) {
+    endBackendSession(backendSession, identity);
     return heard;
   }
-  session.legs = [...session.legs.filter(({ backend }) => backend !== leg.backend), leg];
-  session.stream?.join(leg);
-  const kept = await services.sessions.keepLeg(session, leg);
-  checkAlive(session, leg, identity);
-  if (kept !== leg) endLeg(leg, identity);
+  session.backendSessions = [
+    ...session.backendSessions.filter(({ backend }) => backend !== backendSession.backend),
+    backendSession,
+  ];
+  session.stream?.join(backendSession);
+  const kept = await services.sessions.keepBackendSession(session, backendSession);
+  checkAlive(session, backendSession, identity);
+  if (kept !== backendSession) endBackendSession(backendSession, identity);
   return kept;
 }
 
-function checkAlive(session: Session, leg: Leg, identity: Identity): void {
+function checkAlive(session: Session, backendSession: BackendSession, identity: Identity): void {
   if (!session.isOver) return;
-  endLeg(leg, identity);
-  throw new NoAnswer(callFailure(leg.backend, 'session_lost', false));
+  endBackendSession(backendSession, identity);
+  throw new NoAnswer(callFailure(backendSession.backend, 'session_lost', false));
 }
 
-function endLeg(leg: Leg, identity: Identity): void {
-  endSession(leg.at, identity, leg);
+function endBackendSession(backendSession: BackendSession, identity: Identity): void {
+  endSession(backendSession.at, identity, backendSession);
 }
 
 /** Subscribes again to the resources that the client subscribed to on a lost backend session. */
 async function subscribeAgain(
   session: Session,
-  leg: Leg,
+  backendSession: BackendSession,
   backend: Backend,
   identity: Identity,
   deadline: number,
@@ -143,27 +161,38 @@ async function subscribeAgain(
   for (const [uri, owner] of session.subscriptions ?? []) {
     if (owner !== backend.name) continue;
     const request = ownRequest(method, JSON.stringify({ uri }));
-    await notifyRequest(backend, leg, { identity, method, ...request, deadline });
+    await notifyRequest(backend, backendSession, { identity, method, ...request, deadline });
   }
 }
 
 async function tellLevel(
   level: string,
-  leg: Leg,
+  backendSession: BackendSession,
   backend: Backend,
   identity: Identity,
   deadline: number,
 ): Promise<void> {
   const method = 'logging/setLevel';
   const request = ownRequest(method, JSON.stringify({ level }));
-  await notifyRequest(backend, leg, { identity, method, ...request, deadline });
+  await notifyRequest(backend, backendSession, { identity, method, ...request, deadline });
 }
 
 /** Sends notifications/initialized to a backend session, once. */
-export async function sendInitialized(leg: Leg, backend: Backend, identity: Identity, deadline: number): Promise<void> {
-  if (leg.initialized) return;
-  leg.initialized = true;
-  await notify(leg, backend, identity, deadline, Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
+export async function sendInitialized(
+  backendSession: BackendSession,
+  backend: Backend,
+  identity: Identity,
+  deadline: number,
+): Promise<void> {
+  if (backendSession.initialized) return;
+  backendSession.initialized = true;
+  await notify(
+    backendSession,
+    backend,
+    identity,
+    deadline,
+    Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'),
+  );
 }
 
 /** Unsent messages of one session at one backend. Further messages are dropped: a client may send faster than the backend reads. */
@@ -171,18 +200,18 @@ const MAX_UNTAKEN = 100;
 
 /** Posts a notification or a response to a backend session. Settles when the backend took it or delivery failed. */
 export function notify(
-  leg: Leg,
+  backendSession: BackendSession,
   backend: Backend,
   identity: Identity,
   deadline: number,
   body: Buffer,
 ): Promise<boolean> {
-  const { untaken = 0 } = leg;
+  const { untaken = 0 } = backendSession;
   if (untaken >= MAX_UNTAKEN) return Promise.resolve(false);
-  leg.untaken = untaken + 1;
+  backendSession.untaken = untaken + 1;
   return new Promise((resolve) => {
     const done = (delivered: boolean) => () => {
-      leg.untaken = (leg.untaken ?? 1) - 1;
+      backendSession.untaken = (backendSession.untaken ?? 1) - 1;
       resolve(delivered);
     };
     const sink: AnswerSink = {
@@ -200,8 +229,8 @@ export function notify(
       idText: undefined,
       verb: 'POST',
       body,
-      headers: legHeaders(leg),
-      address: leg.address,
+      headers: backendSessionHeaders(backendSession),
+      address: backendSession.address,
       deadline,
       // A repeated cancellation or answer has no effect at a server.
       idempotent: true,
@@ -231,28 +260,28 @@ export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<vo
 /** Sends a request whose result does not matter. Settles when it is answered or has failed. */
 export async function notifyRequest(
   backend: Backend,
-  leg: Leg,
+  backendSession: BackendSession,
   request: { identity: Identity; method: string; idText: string; body: Buffer; deadline: number },
 ): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = () => resolve();
     const ignore = () => undefined;
     const sink: AnswerSink = { json: done, accepted: done, open: ignore, event: ignore, close: done, fail: done };
-    const { address } = leg;
-    const headers = legHeaders(leg);
+    const { address } = backendSession;
+    const headers = backendSessionHeaders(backendSession);
     backend.send({ ...request, headers, address, era: 'legacy', verb: 'POST', idempotent: true, sink });
   });
 }
 
 /** Records that a process of this session ended and lost its state. The next call there reports this before a new process starts. */
-function noteLostProcess(session: Session, { at, backend }: Leg): void {
+function noteLostProcess(session: Session, { at, backend }: BackendSession): void {
   if (opensAtUse(at) && session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
 
 /** Drops a backend session that the backend no longer knows. */
-export function dropLeg(session: Session, leg: Leg): void {
+export function dropBackendSession(session: Session, backendSession: BackendSession): void {
   // A session that is not in the list was reported before.
-  if (session.legs.includes(leg)) noteLostProcess(session, leg);
-  endQuestionsAt(session, leg.backend);
-  session.legs = session.legs.filter((one) => one !== leg);
+  if (session.backendSessions.includes(backendSession)) noteLostProcess(session, backendSession);
+  endQuestionsAt(session, backendSession.backend);
+  session.backendSessions = session.backendSessions.filter((one) => one !== backendSession);
 }

@@ -12,7 +12,7 @@ import { isRedirectOf, Robot } from '../../../../e2e/robot/robot.ts';
 import type { Person } from '../../../../e2e/robot/person.ts';
 import { createProvider } from '../create-provider.ts';
 import type { ProviderDeps } from '../provider-deps.ts';
-import { type LegResult, type UpstreamProvider, UpstreamRefused, UpstreamUnavailable } from '../provider.ts';
+import { type StepResult, type UpstreamProvider, UpstreamRefused, UpstreamUnavailable } from '../provider.ts';
 
 export const REDIRECT = 'http://127.0.0.1:9/oauth/callback/fake';
 
@@ -26,7 +26,7 @@ export interface Sides {
   /** Warnings in the log. */
   readonly warned: string[];
   /** Logs a person in with a browser. `change` alters the callback. */
-  readonly login: (person?: Person, change?: (callback: URL) => void) => Promise<LegResult>;
+  readonly login: (person?: Person, change?: (callback: URL) => void) => Promise<StepResult>;
   /** Returns the parameters of the redirect to the provider. */
   readonly parameters: (forceLogin?: boolean) => Promise<URLSearchParams>;
   close(): Promise<void>;
@@ -127,12 +127,12 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
     files,
     warned,
     async login(person = { user: 'alice' }, change = () => undefined) {
-      const leg = request();
-      const url = await provider.authorizationUrl({ ...leg, forceLogin: false });
+      const loginStep = request();
+      const url = await provider.authorizationUrl({ ...loginStep, forceLogin: false });
       const { next } = await new Robot().walk(url, person, { before: isRedirectOf(url) });
       if (next === undefined) throw new Error('the provider did not send the browser back');
       change(next);
-      return provider.finish(next, leg);
+      return provider.finish(next, loginStep);
     },
     parameters: async (forceLogin = false) =>
       new URL(await provider.authorizationUrl({ ...request(), forceLogin })).searchParams,

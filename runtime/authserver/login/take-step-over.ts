@@ -3,18 +3,18 @@ import { cannotRenew, otherAccount, otherUser } from './refusals.ts';
 import { accountOf, unnamedUser, userProfile } from './user-profile.ts';
 import { pendingAad } from '../keys/aad.ts';
 import type { LoginRow, UpstreamAccount } from '../storage/rows.ts';
-import type { LegResult, UpstreamProvider } from '../upstream/provider.ts';
+import type { StepResult, UpstreamProvider } from '../upstream/provider.ts';
 import { sealTokens } from '../upstream-tokens/stored-tokens.ts';
 
 /**
  * Adds the result of a login step to the login. The primary provider identifies the user, regardless of the browser
  * login. @throws PageError when the account or the user is not the expected one
  */
-export async function takeLegOver(
+export async function takeStepOver(
   settings: ChainSettings,
   login: LoginRow,
   { name }: UpstreamProvider,
-  { tokens, identity }: LegResult,
+  { tokens, identity }: StepResult,
 ): Promise<LoginRow> {
   const { secrets, place, now, chain } = settings;
   const account = identity && accountOf(identity);
@@ -22,12 +22,12 @@ export async function takeLegOver(
   const links = { ...login.links, [name]: { account, sealed, expires_at: tokens.expires_at } };
   if (name !== chain.primary.name) {
     await checkPinned(settings, login, name, account);
-    return { ...login, leg: undefined, links };
+    return { ...login, login_step: undefined, links };
   }
   if (identity === undefined && login.sub !== undefined) throw cannotRenew(name);
   const user = identity ? userProfile(identity) : unnamedUser(name);
   if (login.sub !== undefined && login.sub !== user.sub) throw otherUser();
-  return { ...login, leg: undefined, links, user };
+  return { ...login, login_step: undefined, links, user };
 }
 
 /** Rejects another person's account before the next provider is visited. The end of the login would reject it too. */
