@@ -82,15 +82,15 @@ const libraries: Readonly<Record<string, Library>> = {
 };
 
 /** Calls the tool, after a login if one is needed. Returns the caller's account at the backend. */
-async function callAs(library: Library, world: Arrangement, person: PersonAuth): Promise<string | undefined> {
-  const url = new URL(world.resource);
+async function callAs(library: Library, setup: Arrangement, person: PersonAuth): Promise<string | undefined> {
+  const url = new URL(setup.resource);
   const before = person.logins;
   const called = await library.call(url, person).catch(async (error: unknown) => {
     if (person.logins === before) throw error;
     await library.finish(url, person);
     return library.call(url, person);
   });
-  return accountAt(world.providers.okta!, (called as { structuredContent: Caller }).structuredContent);
+  return accountAt(setup.providers.okta!, (called as { structuredContent: Caller }).structuredContent);
 }
 
 const start = async (storage?: 'sqlite'): Promise<Arrangement> => {
@@ -103,36 +103,36 @@ describe.each(Object.keys(libraries))('%s', (name) => {
 
   it('logs in once, survives restarts and token expiry, and logs in again after a revocation', async () => {
     const clock = setWallClock();
-    const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
-    expect(await callAs(library, world, person)).toBe('alice');
+    const [setup, person] = [await start('sqlite'), new PersonAuth('alice')];
+    expect(await callAs(library, setup, person)).toBe('alice');
     expect(person).toMatchObject({ logins: 1, registrations: 1 });
-    await world.restart();
-    expect(await callAs(library, world, person)).toBe('alice');
+    await setup.restart();
+    expect(await callAs(library, setup, person)).toBe('alice');
     const before = person.saved;
     clock.forward(LIFESPAN * 1_000);
-    expect(await callAs(library, world, person)).toBe('alice');
+    expect(await callAs(library, setup, person)).toBe('alice');
     expect(person.saved?.access_token).not.toBe(before?.access_token);
     expect(person).toMatchObject({ logins: 1, registrations: 1 });
     const client_id = person.clientInformation()?.client_id ?? '';
     const revoked = { token: person.saved?.refresh_token ?? '', client_id };
-    expect((await postForm(`${world.origin}/oauth/revoke`, revoked)).status).toBe(200);
-    expect(await callAs(library, world, person)).toBe('alice');
+    expect((await postForm(`${setup.origin}/oauth/revoke`, revoked)).status).toBe(200);
+    expect(await callAs(library, setup, person)).toBe('alice');
     expect(person).toMatchObject({ logins: 2, registrations: 1 });
   });
 
   it('registers and logs in again if the server has lost its registration', async () => {
-    const [world, person] = [await start(), new PersonAuth('alice')];
-    expect(await callAs(library, world, person)).toBe('alice');
-    await world.restart();
-    expect(await callAs(library, world, person)).toBe('alice');
+    const [setup, person] = [await start(), new PersonAuth('alice')];
+    expect(await callAs(library, setup, person)).toBe('alice');
+    await setup.restart();
+    expect(await callAs(library, setup, person)).toBe('alice');
     expect(person).toMatchObject({ logins: 2, registrations: 2 });
   });
 
   it('opens a login with its old tokens after the server lost its keys and logins', async () => {
-    const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
-    expect(await callAs(library, world, person)).toBe('alice');
-    await world.restartWithoutState();
-    expect(await callAs(library, world, person)).toBe('alice');
+    const [setup, person] = [await start('sqlite'), new PersonAuth('alice')];
+    expect(await callAs(library, setup, person)).toBe('alice');
+    await setup.restartWithoutState();
+    expect(await callAs(library, setup, person)).toBe('alice');
     expect(person).toMatchObject({ logins: 2, registrations: 2 });
   });
 });

@@ -19,7 +19,7 @@ const LIFESPAN = 10;
 afterEach(closeAll);
 
 interface Opened {
-  readonly world: Arrangement;
+  readonly setup: Arrangement;
   readonly desk: Desk;
 }
 
@@ -29,12 +29,12 @@ async function run({ desk }: Opened, command: readonly string[]): Promise<string
   return stdout;
 }
 
-const accountOf = ({ world }: Opened, json: string) => accountAt(world.providers.okta!, JSON.parse(json) as Caller);
+const accountOf = ({ setup }: Opened, json: string) => accountAt(setup.providers.okta!, JSON.parse(json) as Caller);
 
 /** Each client uses its login or gets a new one, and returns the caller's account. Codex and Claude Code only list the tools. */
 const clients: Readonly<Record<string, (opened: Opened) => Promise<string | undefined>>> = {
   async mcporter(opened) {
-    const about = ['--http-url', opened.world.resource, '--allow-http', '--tool', 'okta_whoami', '--output', 'json'];
+    const about = ['--http-url', opened.setup.resource, '--allow-http', '--tool', 'okta_whoami', '--output', 'json'];
     return accountOf(opened, await run(opened, [...npmProgram('mcporter', OUTSIDE_FOLDER), 'call', ...about]));
   },
 
@@ -42,22 +42,22 @@ const clients: Readonly<Record<string, (opened: Opened) => Promise<string | unde
     const folder = join(opened.desk.home, 'fastmcp');
     await mkdir(folder, { recursive: true });
     const script = join(import.meta.dirname, 'fastmcp-call.py');
-    const output = await run(opened, [PYTHON, script, opened.world.resource, 'okta_whoami', folder]);
+    const output = await run(opened, [PYTHON, script, opened.setup.resource, 'okta_whoami', folder]);
     return accountOf(opened, output.trim().split('\n').at(-1) ?? '');
   },
 
-  async Codex({ world, desk }) {
+  async Codex({ setup, desk }) {
     const codex = npmProgram('codex', OUTSIDE_FOLDER);
     const { stdout } = await desk.run([...codex, 'mcp', 'list', '--json']);
     // `mcp add` includes a login.
-    if (!stdout.includes(world.resource)) await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', world.resource]);
+    if (!stdout.includes(setup.resource)) await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', setup.resource]);
     if (!(await toolsOf(desk, codex)).includes('okta_whoami')) await desk.run([...codex, 'mcp', 'login', 'vmcp']);
     return (await toolsOf(desk, codex)).includes('okta_whoami') ? 'alice' : undefined;
   },
 
-  async 'Claude Code'({ world, desk }) {
+  async 'Claude Code'({ setup, desk }) {
     const { stdout } = await desk.run([...CLAUDE, 'mcp', 'list'], CLAUDE_ENV);
-    if (!stdout.includes(world.resource)) await addToClaude(desk, world.resource);
+    if (!stdout.includes(setup.resource)) await addToClaude(desk, setup.resource);
     if (!(await startClaude(desk)).includes(CONNECTED)) await logInWithClaude(desk);
     const conversation = await startClaude(desk);
     return conversation.includes(CONNECTED) && conversation.includes('mcp__vmcp__okta_whoami') ? 'alice' : undefined;
@@ -119,11 +119,11 @@ describe('fastmcp in front of a group with a backend of older revisions', () => 
 
 describe('Codex whose session was revoked', () => {
   it('says that the server requires a login, and how to log in', async () => {
-    const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
+    const setup = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
     const desk = closing(await openDesk('alice'));
     const codex = npmProgram('codex', OUTSIDE_FOLDER);
-    await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', world.resource]);
-    await signOutEverywhere(world.origin, { user: 'alice' });
+    await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', setup.resource]);
+    await signOutEverywhere(setup.origin, { user: 'alice' });
     const server = desk.start([...codex, 'app-server']);
     try {
       await server.request('initialize', { clientInfo: { name: 'desk', title: 'desk', version: '1' } });
@@ -140,12 +140,12 @@ describe('Codex whose session was revoked', () => {
 
 describe('Claude Code whose session was revoked', () => {
   it('says that the server needs a login, in its list and at the start of a conversation', async () => {
-    const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
+    const setup = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
     const desk = closing(await openDesk('alice'));
-    await addToClaude(desk, world.resource);
+    await addToClaude(desk, setup.resource);
     await logInWithClaude(desk);
     expect(await startClaude(desk)).toContain(CONNECTED);
-    await signOutEverywhere(world.origin, { user: 'alice' });
+    await signOutEverywhere(setup.origin, { user: 'alice' });
     expect((await desk.run([...CLAUDE, 'mcp', 'list'], CLAUDE_ENV)).stdout).toContain('Needs authentication');
     expect(await startClaude(desk)).toContain('{"name":"vmcp","status":"needs-auth"}');
   }, 120_000);
@@ -154,20 +154,20 @@ describe('Claude Code whose session was revoked', () => {
 describe.each(Object.keys(clients))('%s', (name) => {
   it('logs in once by a browser, survives a restart and token refreshes, and logs in again after sign-out', async () => {
     const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
-    const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
-    const opened = { world, desk: closing(await openDesk('alice')) };
+    const setup = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
+    const opened = { setup, desk: closing(await openDesk('alice')) };
     const call = () => clients[name]!(opened);
     expect(await call()).toBe('alice');
     const ends = Date.now() + LIFESPAN * 1_000;
     expect(await opened.desk.opened()).toBe(1);
-    await world.restart();
+    await setup.restart();
     expect(await call()).toBe('alice');
     // The tokens have to expire by the client's clock, too: some clients log in again if a server refuses an unexpired token.
     await until('the end of the first access token', () => Date.now() >= ends);
     expect(await call()).toBe('alice');
     expect(await opened.desk.opened()).toBe(1);
-    expect(world.gateway.log()).toContain('"auth_token_refreshed"');
-    await signOutEverywhere(world.origin, { user: 'alice' });
+    expect(setup.gateway.log()).toContain('"auth_token_refreshed"');
+    await signOutEverywhere(setup.origin, { user: 'alice' });
     expect(await call()).toBe('alice');
     expect(await opened.desk.opened()).toBe(2);
   }, 120_000);

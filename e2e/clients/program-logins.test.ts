@@ -17,11 +17,11 @@ afterEach(async () => {
   await closeAll();
 });
 
-async function start(): Promise<{ world: Arrangement; desk: Desk; clock: WallClock }> {
+async function start(): Promise<{ setup: Arrangement; desk: Desk; clock: WallClock }> {
   const clock = setWallClock();
   const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
-  const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
-  return { world, desk: closing(await openDesk('alice')), clock };
+  const setup = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
+  return { setup, desk: closing(await openDesk('alice')), clock };
 }
 
 /** Returns the caller's account at the backend, from the result of `okta_whoami`. */
@@ -29,38 +29,38 @@ const accountIn = ({ providers }: Arrangement, result: unknown) =>
   accountAt(providers.okta!, (result as { structuredContent: Caller }).structuredContent);
 
 describe('the MCP Inspector on a command line', () => {
-  async function prepare(world: Arrangement, desk: Desk): Promise<() => Promise<string | undefined>> {
+  async function prepare(setup: Arrangement, desk: Desk): Promise<() => Promise<string | undefined>> {
     const callback = `http://127.0.0.1:${await findFreePort()}/oauth/callback`;
-    const target = ['--cli', world.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
+    const target = ['--cli', setup.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
     const tool = ['--method', 'tools/call', '--tool-name', 'okta_whoami'];
     const env = { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' };
     return async () => {
       const { code, stdout, stderr } = await desk.run([...npmProgram('mcp-inspector'), ...target, ...tool], env);
       if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
-      return accountIn(world, (JSON.parse(stdout) as { result: unknown }).result);
+      return accountIn(setup, (JSON.parse(stdout) as { result: unknown }).result);
     };
   }
 
   it('opens a login with its old tokens after the server lost its keys and logins', async () => {
-    const { world, desk } = await start();
-    const call = await prepare(world, desk);
+    const { setup, desk } = await start();
+    const call = await prepare(setup, desk);
     expect(await call()).toBe('alice');
-    await world.restartWithoutState();
+    await setup.restartWithoutState();
     expect(await call()).toBe('alice');
     expect(await desk.opened()).toBe(2);
   });
 
   it('logs in once by a browser, survives a restart and token refreshes, and logs in again after sign-out', async () => {
-    const { world, desk, clock } = await start();
-    const call = await prepare(world, desk);
+    const { setup, desk, clock } = await start();
+    const call = await prepare(setup, desk);
     expect(await call()).toBe('alice');
     expect(await desk.opened()).toBe(1);
-    await world.restart();
+    await setup.restart();
     expect(await call()).toBe('alice');
     clock.forward(LIFESPAN * 1_000);
     expect(await call()).toBe('alice');
     expect(await desk.opened()).toBe(1);
-    await signOutEverywhere(world.origin, { user: 'alice' });
+    await signOutEverywhere(setup.origin, { user: 'alice' });
     expect(await call()).toBe('alice');
     expect(await desk.opened()).toBe(2);
   });
@@ -80,34 +80,34 @@ describe('mcp-remote', () => {
     return client;
   }
 
-  const ask = async (client: LineClient, world: Arrangement) =>
-    accountIn(world, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
+  const ask = async (client: LineClient, setup: Arrangement) =>
+    accountIn(setup, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
 
   it('opens a login with its old tokens after the server lost its keys and logins', async () => {
-    const { world, desk } = await start();
-    const first = await connect(desk, world);
-    expect(await ask(first, world)).toBe('alice');
+    const { setup, desk } = await start();
+    const first = await connect(desk, setup);
+    expect(await ask(first, setup)).toBe('alice');
     await first.stop();
-    await world.restartWithoutState();
-    expect(await ask(await connect(desk, world), world)).toBe('alice');
+    await setup.restartWithoutState();
+    expect(await ask(await connect(desk, setup), setup)).toBe('alice');
     expect(await desk.opened()).toBe(2);
   });
 
   it('logs in once by a browser, survives a restart and token refreshes, and logs in again after sign-out', async () => {
-    const { world, desk, clock } = await start();
-    const call = (client: LineClient) => ask(client, world);
-    const first = await connect(desk, world);
+    const { setup, desk, clock } = await start();
+    const call = (client: LineClient) => ask(client, setup);
+    const first = await connect(desk, setup);
     expect(await call(first)).toBe('alice');
     clock.forward(LIFESPAN * 1_000);
     expect(await call(first)).toBe('alice');
     await first.stop();
-    await world.restart();
-    const second = await connect(desk, world);
+    await setup.restart();
+    const second = await connect(desk, setup);
     expect(await call(second)).toBe('alice');
     expect(await desk.opened()).toBe(1);
     await second.stop();
-    await signOutEverywhere(world.origin, { user: 'alice' });
-    const third = await connect(desk, world);
+    await signOutEverywhere(setup.origin, { user: 'alice' });
+    const third = await connect(desk, setup);
     expect(await call(third)).toBe('alice');
     expect(await desk.opened()).toBe(2);
   });

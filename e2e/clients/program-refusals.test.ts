@@ -15,10 +15,10 @@ interface Called {
   readonly content: readonly { readonly text: string }[];
 }
 /** Calls `picky_tool_0` once. */
-type Caller = (desk: Desk, world: Arrangement) => Promise<Called>;
+type Caller = (desk: Desk, setup: Arrangement) => Promise<Called>;
 
 /** Starts a backend that refuses the tokens of this many calls. */
-async function start(refusals: number): Promise<{ world: Arrangement; desk: Desk; calls: () => number }> {
+async function start(refusals: number): Promise<{ setup: Arrangement; desk: Desk; calls: () => number }> {
   let calls = 0;
   const backend = closing(
     await servePlain({
@@ -34,8 +34,8 @@ async function start(refusals: number): Promise<{ world: Arrangement; desk: Desk
   );
   const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;
   const backends = [{ name: 'picky', transport: 'streamable-http' as const, url: backend.url, auth }];
-  const world = closing(await arrange({ providers: [OKTA], backends }));
-  return { world, desk: closing(await openDesk('alice')), calls: () => calls };
+  const setup = closing(await arrange({ providers: [OKTA], backends }));
+  return { setup, desk: closing(await openDesk('alice')), calls: () => calls };
 }
 
 const programs: Readonly<Record<string, Caller>> = {
@@ -64,15 +64,15 @@ describe.each(Object.keys(programs))("%s, if a backend answers 401 to a provider
   const call = programs[name]!;
 
   it('gets the result of the same call, repeated with a renewed token', async () => {
-    const { world, desk, calls } = await start(1);
-    expect(await call(desk, world)).toMatchObject({ content: [{ type: 'text' }] });
+    const { setup, desk, calls } = await start(1);
+    expect(await call(desk, setup)).toMatchObject({ content: [{ type: 'text' }] });
     expect(calls()).toBe(2);
     expect(await desk.opened()).toBe(1);
   });
 
   it('gets the link as a result if the backend refuses the renewed token, and does not log in repeatedly', async () => {
-    const { world, desk, calls } = await start(Infinity);
-    const { isError, content } = await call(desk, world);
+    const { setup, desk, calls } = await start(Infinity);
+    const { isError, content } = await call(desk, setup);
     expect(isError).toBe(true);
     expect(content[0]?.text).toContain('/connections/link?ticket=');
     expect(calls()).toBe(2);

@@ -14,39 +14,39 @@ const REDIRECT = 'http://127.0.0.1:1/callback';
 const PERSON = { user: 'alice' };
 const METADATA = { client_name: 'Strict', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
 
-let world: Arrangement;
+let setup: Arrangement;
 beforeAll(async () => {
   const authServer = { introspection_clients: [{ client_id: 'asker', client_secret_file: 'introspection' }] };
-  world = await arrange({ authServer, files: { introspection: 'secret-of-the-introspection-client' } });
+  setup = await arrange({ authServer, files: { introspection: 'secret-of-the-introspection-client' } });
 });
-afterAll(() => world.close());
+afterAll(() => setup.close());
 
-const accountOf = async (token: string) => accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'));
+const accountOf = async (token: string) => accountAt(setup.providers.okta!, await whoIs(setup.resource, token, 'okta'));
 
 describe('openid-client', () => {
   it.each(['oauth2', 'oidc'] as const)('discovers, registers, logs in, refreshes, revokes (%s)', async (algorithm) => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     const execute = [oidc.allowInsecureRequests];
-    const registered = await oidc.dynamicClientRegistration(new URL(world.origin), METADATA, oidc.None(), {
+    const registered = await oidc.dynamicClientRegistration(new URL(setup.origin), METADATA, oidc.None(), {
       algorithm,
       execute,
     });
     const { client_id: id } = registered.clientMetadata();
-    const config = await oidc.discovery(new URL(world.origin), id, METADATA, oidc.None(), { algorithm, execute });
+    const config = await oidc.discovery(new URL(setup.origin), id, METADATA, oidc.None(), { algorithm, execute });
     const [verifier, state] = [oidc.randomPKCECodeVerifier(), oidc.randomState()];
     const url = oidc.buildAuthorizationUrl(config, {
       redirect_uri: REDIRECT,
       scope: 'mcp offline_access',
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
-      resource: world.resource,
+      resource: setup.resource,
       state,
     });
     const back = await new Robot().login(url, PERSON);
     const checks = { pkceCodeVerifier: verifier, expectedState: state };
-    const tokens = await oidc.authorizationCodeGrant(config, back, checks, { resource: world.resource });
+    const tokens = await oidc.authorizationCodeGrant(config, back, checks, { resource: setup.resource });
     expect(await accountOf(tokens.access_token)).toBe('alice');
-    const next = await oidc.refreshTokenGrant(config, tokens.refresh_token ?? '', { resource: world.resource });
+    const next = await oidc.refreshTokenGrant(config, tokens.refresh_token ?? '', { resource: setup.resource });
     expect(await accountOf(next.access_token)).toBe('alice');
     await oidc.tokenRevocation(config, next.refresh_token ?? '');
     await expect(oidc.refreshTokenGrant(config, next.refresh_token ?? '')).rejects.toMatchObject({
@@ -60,12 +60,12 @@ describe('oauth4webapi', () => {
   const options = { [oauth.allowInsecureRequests]: true };
 
   it('accepts metadata, responses, RFC 9068 access tokens, introspection and resource metadata', async () => {
-    const issuer = new URL(world.origin);
+    const issuer = new URL(setup.origin);
     const found = await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' });
     const server = await oauth.processDiscoveryResponse(issuer, found);
-    const resource = await oauth.resourceDiscoveryRequest(new URL(world.resource), options);
-    const described = await oauth.processResourceDiscoveryResponse(new URL(world.resource), resource);
-    expect(described.authorization_servers).toEqual([world.origin]);
+    const resource = await oauth.resourceDiscoveryRequest(new URL(setup.resource), options);
+    const described = await oauth.processResourceDiscoveryResponse(new URL(setup.resource), resource);
+    expect(described.authorization_servers).toEqual([setup.origin]);
     const registration = await oauth.dynamicClientRegistrationRequest(server, METADATA, options);
     const client = await oauth.processDynamicClientRegistrationResponse(registration);
     const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()];
@@ -92,12 +92,12 @@ describe('oauth4webapi', () => {
     );
     const tokens = await oauth.processAuthorizationCodeResponse(server, client, asked);
     expect(await accountOf(tokens.access_token)).toBe('alice');
-    const request = new Request(world.resource, { headers: { authorization: `Bearer ${tokens.access_token}` } });
-    const claims = await oauth.validateJwtAccessToken(server, request, world.resource, {
+    const request = new Request(setup.resource, { headers: { authorization: `Bearer ${tokens.access_token}` } });
+    const claims = await oauth.validateJwtAccessToken(server, request, setup.resource, {
       ...options,
       signingAlgorithms: ['ES256'],
     });
-    expect(claims).toMatchObject({ iss: world.origin, aud: world.resource, client_id: client.client_id });
+    expect(claims).toMatchObject({ iss: setup.origin, aud: setup.resource, client_id: client.client_id });
     const asker = { client_id: 'asker' };
     const secret = oauth.ClientSecretBasic('secret-of-the-introspection-client');
     const told = await oauth.introspectionRequest(server, asker, secret, tokens.access_token, options);
@@ -117,9 +117,9 @@ describe('oauth4webapi', () => {
 describe('the official conformance suite', () => {
   it('passes all its scenarios for authorization servers', async () => {
     const port = await findFreePort();
-    const client = await world.client({ redirect_uris: [`http://127.0.0.1:${port}/callback`] });
+    const client = await setup.client({ redirect_uris: [`http://127.0.0.1:${port}/callback`] });
     const program = join(import.meta.dirname, '..', '..', 'node_modules', '.bin', 'conformance');
-    const about = ['--url', world.origin, '--client-id', client.id, '--resource', world.resource, '--port', `${port}`];
+    const about = ['--url', setup.origin, '--client-id', client.id, '--resource', setup.resource, '--port', `${port}`];
     const child = spawn(process.execPath, [program, 'authorization', ...about], { timeout: 25_000 });
     const ended = new Promise((resolve) => child.once('close', resolve));
     const lines: string[] = [];

@@ -1,7 +1,7 @@
 import { createMcpHandler, isLegacyRequest, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { createSessions } from './everything-server/sessions.ts';
-import { createWorld } from './everything-server/server-state.ts';
+import { createServerState } from './everything-server/server-state.ts';
 import { serveWebHandler } from './http/serve-web-handler.ts';
 
 const TOKENS = z.array(z.union([z.string(), z.number()]));
@@ -47,7 +47,7 @@ export async function serveProgress(): Promise<ProgressServer> {
   }
 
   const modern = createMcpHandler(build, { legacy: 'reject' });
-  const legacy = createSessions(createWorld({ refusesCalls: false }), build);
+  const legacy = createSessions(createServerState({ refusesCalls: false }), build);
   const listening = await serveWebHandler(
     async (request) => ((await isLegacyRequest(request)) ? legacy.handle(request) : modern.fetch(request)),
     0,

@@ -22,7 +22,7 @@ const OKTA: ProviderSpec = {
 const GAPS = [0, 10, 40, 80, 130, 200, 300, 450];
 
 /** Starts a program on this machine that waits for its code, redeems the first one, and shows a page. */
-async function startProgram(world: Arrangement) {
+async function startProgram(setup: Arrangement) {
   let client: OAuthClient | undefined;
   let begun: ReturnType<OAuthClient['begin']> | undefined;
   let redeemed: Promise<Came> | undefined;
@@ -36,7 +36,7 @@ async function startProgram(world: Arrangement) {
   return {
     /** Registers a new client, so that the server asks for consent. Returns the URL to open. */
     async begin(): Promise<string> {
-      client = await OAuthClient.register(world.origin, { redirect_uris: [redirect] });
+      client = await OAuthClient.register(setup.origin, { redirect_uris: [redirect] });
       [begun, redeemed] = [client.begin(), undefined];
       return begun.url;
     },
@@ -66,12 +66,12 @@ const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 inChromium('a second click in Chromium', () => {
   describeOnEachStorage('on', (place) => {
     let chromium: Awaited<ReturnType<typeof openChromium>>;
-    let world: Arrangement;
+    let setup: Arrangement;
     let tab: Page;
     let program: Awaited<ReturnType<typeof startProgram>>;
     beforeAll(async () => {
-      world = closing(await arrange({ providers: [OKTA], storage: place().fresh() }));
-      program = await startProgram(world);
+      setup = closing(await arrange({ providers: [OKTA], storage: place().fresh() }));
+      program = await startProgram(setup);
       chromium = await openChromium();
       tab = await chromium.context.newPage();
       // From then on, the provider remembers the person.
@@ -110,7 +110,7 @@ inChromium('a second click in Chromium', () => {
       await tab.getByRole('button', { name: 'Allow' }).click();
       const form = new URLSearchParams((await posted).postData() ?? '');
       await endsWell();
-      const again = await chromium.context.request.post(`${world.origin}/oauth/consent`, {
+      const again = await chromium.context.request.post(`${setup.origin}/oauth/consent`, {
         form: Object.fromEntries(form),
         headers: { 'sec-fetch-site': 'same-origin' },
       });
@@ -119,7 +119,7 @@ inChromium('a second click in Chromium', () => {
     });
 
     it.each(['Unlink okta', 'Sign out everywhere'])('runs %s once, and shows its result', async (name) => {
-      await tab.goto(`${world.origin}/connections`);
+      await tab.goto(`${setup.origin}/connections`);
       const signIn = tab.getByRole('button', { name: 'Sign in with okta' });
       if (await signIn.isVisible()) await doubleClick(tab, 'Sign in with okta', 40);
       await tab.getByRole('heading', { name: 'Your connections' }).waitFor();
