@@ -8,7 +8,7 @@ import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
 import { chooseServer } from '../status.ts';
-import { CLIENTS, type Home, homeOf, type McpClient } from '#management/clients/files/clients';
+import { CLIENTS, findClient, type Home, homeOf, type McpClient } from '#management/clients/files/clients';
 import { UnreadableConfig } from '#management/clients/files/config-editor';
 import { EDITORS, entryIn, putEntry } from '#management/clients/files/edit-config';
 import { changeFile, ForeignFile, readClientFile } from '#management/clients/files/write-config';
@@ -81,7 +81,7 @@ export async function listClients(options: ConnectOptions, context: Context): Pr
 }
 
 function clientNamed(id: string): McpClient {
-  const client = CLIENTS.find((one) => one.id === id);
+  const client = findClient(id);
   if (client) return client;
   throw new CliError(
     EXIT_CODES.usage,

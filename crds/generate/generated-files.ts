@@ -26,7 +26,7 @@ const PAGES: Record<KindName, { file: string; purpose: string }> = {
 };
 
 /** Pages in these folders that other programs generate. */
-export const WRITTEN_ELSEWHERE = ['management-api', 'management-program', 'problems', 'recorded-only'].map(
+export const WRITTEN_ELSEWHERE = ['clients', 'management-api', 'management-program', 'problems', 'recorded-only'].map(
   (page) => `docs/reference/${page}.md`,
 );
 
@@ -80,6 +80,7 @@ function index(): string {
   const management = [
     '- [Management API](management-api.md): its operations, and when they answer what.',
     '- [Program of the management API](management-program.md): its flags, endpoints and metrics in a cluster.',
+    '- [Clients](clients.md): the MCP clients that vmcp configures, with their files and folders.',
     '- [Problems](problems.md): the codes of its answers that are not a success.',
     '- [Recorded only](recorded-only.md): fields that are kept and change nothing that runs.',
   ];

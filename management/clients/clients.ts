@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CLIENTS, type Home, type McpClient } from '#management/clients/files/clients';
+import { CLIENTS, findClient, type Home, type McpClient } from '#management/clients/files/clients';
 import { Problem } from '../problem.ts';
 import { Client, type RegisteredClient } from '../records/client.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
@@ -140,7 +140,7 @@ export class Clients {
 
 /** @throws Problem `bad_request` */
 function clientNamed(id: string): McpClient {
-  const client = CLIENTS.find((one) => one.id === id);
+  const client = findClient(id);
   if (client) return client;
   throw new Problem('bad_request', `there is no client "${id}" (there is: ${CLIENTS.map((one) => one.id).join(', ')})`);
 }

@@ -1,5 +1,6 @@
 import { RECORDED_ONLY as OF_RESOURCES } from '#crds/parts/recorded-only';
 import { RECORDED_ONLY as OF_RUN_CONFIG } from '#crds/run-config/recorded-only';
+import { CLIENTS, type Home } from '#management/clients/files/clients';
 import { BASE } from '../base.ts';
 import { EVERYWHERE, type Operation } from '../operation.ts';
 import { PROBLEMS } from '../problem.ts';
@@ -47,6 +48,27 @@ function problemTable(problems: [string, string][]): string {
     ['Status', 'Code', 'When'],
     ['---', '---', '---'],
     ...problems.map(([code, when]) => [String(statuses[code]?.[0]), `\`${code}\``, when]),
+  );
+}
+
+/** Renders the reference page of the MCP clients. */
+export function renderClientReference(): string {
+  const linux: Home = { platform: 'linux', path: '~', environment: {} };
+  return page(
+    '# Clients',
+    '`vmcp connect` and `vmcp client` edit the configuration of these MCP clients. vmcp installs [skills](../skills.md) into their folders. ' +
+      'The paths are those of Linux. `XDG_CONFIG_HOME` and variables of the clients, such as `CODEX_HOME`, change them.',
+    table(
+      ['Client', 'Name', 'Configuration', 'Skills of the user', 'Skills in a project'],
+      ['---', '---', '---', '---', '---'],
+      ...CLIENTS.map(({ id, name, file, skills }) => [
+        `\`${id}\``,
+        name,
+        `\`${file(linux)}\``,
+        `\`${skills.user(linux)}\``,
+        `\`${skills.project}\``,
+      ]),
+    ),
   );
 }
 

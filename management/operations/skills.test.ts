@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EXPECTED_CLIENTS } from '../clients/testdata/expected-clients.ts';
 import { InstalledSkill } from '../records/skill.ts';
 import { tgzOf, zipOf } from '../skills/testdata/archives.ts';
 import { openSkillsPlace, skillText, type SkillsPlace } from '../skills/testdata/skills-place.ts';
@@ -59,14 +60,11 @@ describe('the operations on a skill from a folder', () => {
   });
 
   it('install it in the folder of each named client', async () => {
-    const clients = ['claude-code', 'cursor', 'vscode', 'codex', 'gemini', 'windsurf', 'goose', 'zed'];
+    const clients = EXPECTED_CLIENTS.map(({ id }) => id);
     const { body } = await place.install({ name: folderOf('notes'), clients });
     expect(body.skill.clients).toEqual(clients);
     expect(place.installed()).toEqual(
-      [
-        ...['.agents/skills', '.claude/skills', '.codeium/windsurf/skills', '.codex/skills', '.config/goose/skills'],
-        ...['.copilot/skills', '.cursor/skills', '.gemini/skills'],
-      ].map((folder) => `${folder}/notes/SKILL.md`),
+      [...new Set(EXPECTED_CLIENTS.map(({ skills: [user] }) => `${user}/notes/SKILL.md`))].sort(),
     );
     expect(await listed('?client=zed')).toEqual(['notes']);
     expect((await place.ask('DELETE', '/skills/notes')).status).toBe(204);

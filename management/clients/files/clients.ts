@@ -17,7 +17,7 @@ export function homeOf(environment: NodeJS.ProcessEnv): Home {
 /** Format of a configuration file. `jsonc`: JSON with comments and trailing commas. */
 export type Format = 'json' | 'jsonc' | 'toml' | 'yaml';
 
-/** MCP client: location and format of its list of servers. */
+/** MCP client: location and format of its list of servers, and the folders of its skills. */
 export interface McpClient {
   id: string;
   name: string;
@@ -32,6 +32,13 @@ export interface McpClient {
   command?: (name: string, url: string) => string;
   /** Next step of the user. */
   after: string;
+  /** Folders in which it looks for skills, each in a subfolder of its name. */
+  skills: {
+    /** For all projects of the user. */
+    user: (home: Home) => string;
+    /** Below the root of a project. */
+    project: string;
+  };
 }
 
 /** Returns the configuration folder: %APPDATA%, ~/Library/Application Support, or the XDG folder. */
@@ -45,8 +52,14 @@ function xdgFolder({ path, environment }: Home): string {
   return environment.XDG_CONFIG_HOME ?? join(path, '.config');
 }
 
+const codexFolder = ({ path, environment }: Home) => environment.CODEX_HOME ?? join(path, '.codex');
+
+/** Skills of several clients. */
+const SHARED_SKILLS = '.agents/skills';
+
 const typedHttp = (_name: string, url: string) => ({ type: 'http', url });
 
+/** All clients. Commands, the management API, the reference page and the tests derive from this table. */
 export const CLIENTS: readonly McpClient[] = [
   {
     id: 'claude-code',
@@ -58,6 +71,10 @@ export const CLIENTS: readonly McpClient[] = [
     url: 'url',
     command: (name, url) => `claude mcp add --transport http ${name} ${url}`,
     after: 'start claude; where the endpoint asks for a login, type /mcp and choose it',
+    skills: {
+      user: ({ path, environment }) => join(environment.CLAUDE_CONFIG_DIR ?? join(path, '.claude'), 'skills'),
+      project: '.claude/skills',
+    },
   },
   {
     id: 'cursor',
@@ -68,6 +85,7 @@ export const CLIENTS: readonly McpClient[] = [
     entry: typedHttp,
     url: 'url',
     after: 'open Settings, MCP; where the endpoint asks for a login, log in there',
+    skills: { user: ({ path }) => join(path, '.cursor', 'skills'), project: SHARED_SKILLS },
   },
   {
     id: 'vscode',
@@ -78,16 +96,18 @@ export const CLIENTS: readonly McpClient[] = [
     entry: typedHttp,
     url: 'url',
     after: 'run "MCP: List Servers" and start it; where the endpoint asks for a login, that opens',
+    skills: { user: ({ path }) => join(path, '.copilot', 'skills'), project: SHARED_SKILLS },
   },
   {
     id: 'codex',
     name: 'Codex',
     format: 'toml',
-    file: ({ path, environment }) => join(environment.CODEX_HOME ?? join(path, '.codex'), 'config.toml'),
+    file: (home) => join(codexFolder(home), 'config.toml'),
     table: 'mcp_servers',
     entry: (_name, url) => ({ url }),
     url: 'url',
     after: 'start codex; where the endpoint asks for a login, run "codex mcp login" with its name first',
+    skills: { user: (home) => join(codexFolder(home), 'skills'), project: SHARED_SKILLS },
   },
   {
     id: 'gemini',
@@ -98,6 +118,7 @@ export const CLIENTS: readonly McpClient[] = [
     entry: (_name, url) => ({ httpUrl: url }),
     url: 'httpUrl',
     after: 'start gemini; where the endpoint asks for a login, type /mcp auth with its name',
+    skills: { user: ({ path }) => join(path, '.gemini', 'skills'), project: SHARED_SKILLS },
   },
   {
     id: 'windsurf',
@@ -108,6 +129,7 @@ export const CLIENTS: readonly McpClient[] = [
     entry: (_name, url) => ({ serverUrl: url }),
     url: 'serverUrl',
     after: 'refresh the list of MCP servers; where the endpoint asks for a login, that opens',
+    skills: { user: ({ path }) => join(path, '.codeium', 'windsurf', 'skills'), project: '.windsurf/skills' },
   },
   {
     id: 'goose',
@@ -128,6 +150,7 @@ export const CLIENTS: readonly McpClient[] = [
     }),
     url: 'uri',
     after: 'start goose; where the endpoint asks for a login, that opens at the first use',
+    skills: { user: (home) => join(xdgFolder(home), 'goose', 'skills'), project: '.goose/skills' },
   },
   {
     id: 'zed',
@@ -143,5 +166,8 @@ export const CLIENTS: readonly McpClient[] = [
     entry: (_name, url) => ({ url }),
     url: 'url',
     after: 'open the agent panel; where the endpoint asks for a login, that opens',
+    skills: { user: ({ path }) => join(path, SHARED_SKILLS), project: SHARED_SKILLS },
   },
 ];
+
+export const findClient = (id: string): McpClient | undefined => CLIENTS.find((client) => client.id === id);

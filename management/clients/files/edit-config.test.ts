@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { CLIENTS } from './clients.ts';
 import { UnreadableConfig } from './config-editor.ts';
 import { dropEntry, EDITORS, entryIn, putEntry } from './edit-config.ts';
 
@@ -184,76 +183,4 @@ describe('dropEntry', () => {
     for (const format of ['json', 'jsonc', 'toml', 'yaml'] as const) expect(dropEntry('', format, 't', 'a')).toBe('');
     expect(dropEntry('{"t": {"b": {}}}', 'json', 't', 'a')).toBe('{"t": {"b": {}}}');
   });
-});
-
-describe('CLIENTS', () => {
-  const home = { platform: 'linux' as const, path: '/home/ada', environment: {} };
-
-  it.each([
-    ['claude-code', '/home/ada/.claude.json', { mcpServers: { x: { type: 'http', url: URL } } }],
-    ['cursor', '/home/ada/.cursor/mcp.json', { mcpServers: { x: { type: 'http', url: URL } } }],
-    ['vscode', '/home/ada/.config/Code/User/mcp.json', { servers: { x: { type: 'http', url: URL } } }],
-    ['codex', '/home/ada/.codex/config.toml', { mcp_servers: { x: { url: URL } } }],
-    ['gemini', '/home/ada/.gemini/settings.json', { mcpServers: { x: { httpUrl: URL } } }],
-    ['windsurf', '/home/ada/.codeium/windsurf/mcp_config.json', { mcpServers: { x: { serverUrl: URL } } }],
-    [
-      'goose',
-      '/home/ada/.config/goose/config.yaml',
-      { extensions: { x: expect.objectContaining({ type: 'streamable_http', uri: URL, name: 'x' }) } },
-    ],
-    ['zed', '/home/ada/.config/zed/settings.json', { context_servers: { x: { url: URL } } }],
-  ])('contain %s, which reads %s', (id, file, values) => {
-    const client = CLIENTS.find((one) => one.id === id)!;
-    expect(client.file(home)).toBe(file);
-    const text = EDITORS[client.format].print(client.table, 'x', client.entry('x', URL));
-    expect(EDITORS[client.format].read(text)).toEqual(values);
-    expect(client.entry('x', URL)[client.url]).toBe(URL);
-  });
-
-  it('use the folders of each platform and of the environment', () => {
-    const files = (platform: NodeJS.Platform, environment: NodeJS.ProcessEnv = {}) =>
-      CLIENTS.map((one) => one.file({ platform, path: '/h', environment }));
-    const windsurf = '/h/.codeium/windsurf/mcp_config.json';
-    expect(files('linux')).toEqual([
-      '/h/.claude.json',
-      '/h/.cursor/mcp.json',
-      '/h/.config/Code/User/mcp.json',
-      '/h/.codex/config.toml',
-      '/h/.gemini/settings.json',
-      windsurf,
-      '/h/.config/goose/config.yaml',
-      '/h/.config/zed/settings.json',
-    ]);
-    const places = { CLAUDE_CONFIG_DIR: '/c', CODEX_HOME: '/x', XDG_CONFIG_HOME: '/g', APPDATA: '/none' };
-    expect(files('linux', places)).toEqual([
-      '/c/.claude.json',
-      '/h/.cursor/mcp.json',
-      '/g/Code/User/mcp.json',
-      '/x/config.toml',
-      '/h/.gemini/settings.json',
-      windsurf,
-      '/g/goose/config.yaml',
-      '/g/zed/settings.json',
-    ]);
-    const where = ['vscode', 'goose', 'zed'].map((id) => CLIENTS.findIndex((one) => one.id === id));
-    const those = (all: string[]) => where.map((index) => all[index]);
-    expect(those(files('darwin'))).toEqual([
-      '/h/Library/Application Support/Code/User/mcp.json',
-      '/h/.config/goose/config.yaml',
-      '/h/.config/zed/settings.json',
-    ]);
-    for (const [environment, roaming] of [
-      [{}, '/h/AppData/Roaming'],
-      [{ APPDATA: '/r' }, '/r'],
-    ] as const)
-      expect(those(files('win32', environment))).toEqual([
-        `${roaming}/Code/User/mcp.json`,
-        `${roaming}/Block/goose/config/config.yaml`,
-        `${roaming}/Zed/settings.json`,
-      ]);
-  });
-});
-
-it.each(CLIENTS)('$id describes the login of an endpoint as optional', ({ after }) => {
-  expect(after).toMatch(/; where the endpoint asks for a login, /);
 });
