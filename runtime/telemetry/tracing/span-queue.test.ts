@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { TraceFlags } from '@opentelemetry/api';
+import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { SpanQueue } from './span-queue.ts';
 
 function span(traceFlags: number = TraceFlags.SAMPLED): ReadableSpan {
   const context = { traceId: '1', spanId: '2', traceFlags };
-  return { spanContext: () => context } as Partial<ReadableSpan> as ReadableSpan;
+  return { spanContext: () => context, resource: resourceFromAttributes({}) } as Partial<ReadableSpan> as ReadableSpan;
 }
 
 /** Starts a queue with a sender whose exports the test answers. */
@@ -67,6 +68,29 @@ describe('SpanQueue', () => {
     await queue.shutdown();
     end(1);
     expect([counts, state.isShut, batches.length]).toEqual([{ exported: 3, dropped: 3 }, true, 1]);
+  });
+
+  it('sends one batch at a time also after a refusal', async () => {
+    const { batches, end, settle } = start();
+    end(2 * 512);
+    batches[0]!.answer(0);
+    await settle();
+    end(512);
+    expect(batches).toHaveLength(2);
+    batches[1]!.answer(512);
+    await settle();
+    batches[2]!.answer(512);
+  });
+
+  it('waits on flush for a batch that is being sent', async () => {
+    const { batches, queue, end, settle } = start();
+    end(512);
+    let isDone = false;
+    const flushed = queue.forceFlush().then(() => void (isDone = true));
+    await settle();
+    expect(isDone).toBe(false);
+    batches[0]!.answer(512);
+    await flushed;
   });
 
   it('does not send unsampled spans', async () => {

@@ -1,5 +1,6 @@
-import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { TraceFlags } from '@opentelemetry/api';
+import { ExportResultCode } from '@opentelemetry/core';
+import { BatchSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { SpanCounts } from '#runtime/telemetry/span-counts';
 import type { SpanSender } from './span-sender.ts';
 
@@ -8,68 +9,56 @@ interface QueueSettings {
   readonly counts: SpanCounts;
 }
 
-const MAX_WAITING = 2_048;
-const BATCH = 512;
-/** Milliseconds in which a batch gathers spans. */
-const GATHER = 1_000;
+const SIZES = { maxQueueSize: 2_048, maxExportBatchSize: 512 };
+/** Milliseconds in which a batch gathers spans, and milliseconds for one export, more than the sender takes. */
+const TIMES = { scheduledDelayMillis: 1_000, exportTimeoutMillis: 10_000 };
 
-/** Queue of outgoing spans. It sends one batch at a time, and drops spans if the collector is too slow. */
-export class SpanQueue implements SpanProcessor {
-  readonly #settings: QueueSettings;
-  #waiting: ReadableSpan[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #sending: Promise<void> | undefined;
-  #isClosed = false;
+/** Queue of outgoing spans, batched by the library. It counts dropped spans, which the library does not report. */
+export class SpanQueue extends BatchSpanProcessor {
+  readonly #state: { readonly counts: SpanCounts; waiting: number; isClosed: boolean; sent: Promise<void> };
 
-  constructor(settings: QueueSettings) {
-    this.#settings = settings;
+  constructor({ sender, counts }: QueueSettings) {
+    const state = { counts, waiting: 0, isClosed: false, sent: Promise.resolve() };
+    super({
+      ...SIZES,
+      ...TIMES,
+      exporter: {
+        // Reports no failure: after one, the library would send two batches at once.
+        export(spans, done) {
+          state.waiting -= spans.length;
+          const before = state.sent;
+          state.sent = (state.isClosed ? Promise.resolve(0) : sender.send(spans)).then((taken) => {
+            counts.exported += taken;
+            counts.dropped += spans.length - taken;
+            done({ code: ExportResultCode.SUCCESS });
+            return before;
+          });
+        },
+        shutdown: () => sender.close(),
+      },
+    });
+    this.#state = state;
   }
 
-  onStart(): void {
-    // Only finished spans are sent.
-  }
-
-  onEnd(span: ReadableSpan): void {
+  override onEnd(span: ReadableSpan): void {
+    const state = this.#state;
     if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
-    if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
-      this.#settings.counts.dropped++;
-      return;
+    if (state.isClosed || state.waiting >= SIZES.maxQueueSize) state.counts.dropped++;
+    else {
+      state.waiting++;
+      super.onEnd(span);
     }
-    this.#waiting.push(span);
-    if (this.#waiting.length >= BATCH) void this.#send();
-    else this.#timer ??= setTimeout(() => void this.#send(), GATHER).unref();
   }
 
-  /** Settles when all waiting spans are sent or dropped. */
-  async forceFlush(): Promise<void> {
-    await this.#sending;
-    await this.#send();
+  /** Settles when all waiting spans are sent or dropped. The library alone ignores the batch that is under way. */
+  override async forceFlush(): Promise<void> {
+    await super.forceFlush();
+    await this.#state.sent;
   }
 
-  /** Closes the queue and drops the waiting spans. */
-  async shutdown(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    this.#settings.counts.dropped += this.#waiting.length;
-    this.#waiting = [];
-    await this.#settings.sender.close();
-  }
-
-  /** Sends one batch after the other. Calls made meanwhile share the same promise. */
-  #send(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    return (this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-    }));
-  }
-
-  async #sendAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH);
-      const taken = await this.#settings.sender.send(batch);
-      this.#settings.counts.exported += taken;
-      this.#settings.counts.dropped += batch.length - taken;
-    }
+  /** Closes the queue and drops the waiting spans; the library alone would send them. */
+  override shutdown(): Promise<void> {
+    this.#state.isClosed = true;
+    return super.shutdown();
   }
 }
