@@ -9,38 +9,29 @@ import { createAudit } from '#runtime/audit/create-audit';
 import { createReadSource, type ReadSource } from '#runtime/http/read-source';
 import { auditEviction } from '#runtime/audit/audit-eviction';
 import type { Eviction } from '#runtime/mcp/sessions/evict-session';
-import type { ExchangeOutcome } from '#runtime/outgoing/credential-deps';
-import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
-import type { Limit } from '#runtime/rate-limits/limit';
-import type { LimitOutcome } from '#runtime/rate-limits/rate-limits';
 import type { Services } from '#runtime/services';
 import type { SecretFiles } from '#runtime/secret-files';
+import { countEvents, type EventCounters } from '#runtime/telemetry/count-events';
 import { followTracing, type FollowedTracing } from '#runtime/telemetry/follow-tracing';
 import type { Log } from '#runtime/telemetry/log';
 import type { Metrics } from '#runtime/telemetry/metrics';
+import { classOf } from '#runtime/telemetry/request-series';
 import type { Trail } from '#runtime/trail';
-import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 
 /** Receives events for audit and metrics. */
-export interface Observer {
+export interface Observer extends EventCounters {
   /** Records each request. */
   readonly trails: Pick<Services, 'begin' | 'finish'>;
   /** Records an event other than an MCP request. */
   readonly record: (event: AuditEvent) => void;
   /** Returns the client's address according to the currently trusted proxies. */
   readonly readSource: ReadSource;
-  readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
-  readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
-  readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
   /** Counts an answer of an endpoint of the authorization server. */
   readonly authServerAnswered: (endpoint: string, status: number) => void;
   /** Records that one session was evicted for another one. */
   readonly sessionEvicted: (eviction: Eviction) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
-  readonly policy: PolicyMetrics;
-  /** Counts a lookup in the token cache. */
-  readonly tokenLookedUp: (remembered: boolean) => void;
   /** Builds the objects of another configuration: commit or abandon them. @throws ConfigError; then the former ones stay in force */
   prepare(config: RunConfig): Promise<PreparedObserver>;
   readonly traces: Pick<FollowedTracing, 'warnings' | 'filesChanged'>;
@@ -80,7 +71,7 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
   let auditProblem: string | undefined;
   let readSource: ReadSource = createReadSource(config.trusted_proxies);
   const reloaded = (type: 'policy_reloaded' | 'config_reloaded', outcome: 'success' | 'failure') => {
-    metrics.reloaded(type === 'policy_reloaded' ? 'policy' : 'config', outcome);
+    metrics.count('vmcp_reloads_total', type === 'policy_reloaded' ? 'policy' : 'config', outcome);
     audit.record({ type, outcome });
   };
   return {
@@ -90,7 +81,7 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
     }),
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
-    ...countersOf(metrics),
+    ...countEvents(metrics),
     authServerAnswered: (endpoint, status) => countAnswer(inForce, metrics, endpoint, status),
     sessionEvicted: (eviction) => noteEviction(eviction, audit, deps),
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
@@ -154,13 +145,13 @@ function openAudit(
 }
 
 function countAnswer({ telemetry_config }: RunConfig, metrics: Metrics, endpoint: string, status: number): void {
-  if (telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
+  if (telemetry_config.metricsEnabled) metrics.count('vmcp_auth_requests_total', endpoint, classOf(status));
 }
 
 function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: ObserverDeps): void {
   const { reason, idle, session } = eviction;
   auditEviction(audit, eviction);
-  metrics.sessionEvicted(reason);
+  metrics.count('vmcp_sessions_evicted_total', reason);
   log.info('a session was evicted for another', {
     reason,
     session,
@@ -184,16 +175,6 @@ function watchTrails(
   };
 }
 
-function countersOf(
-  metrics: Metrics,
-): Pick<Observer, 'exchanged' | 'webhookAsked' | 'rateLimited' | 'policy' | 'tokenLookedUp'> {
-  const { exchanged, webhookAsked, rateLimited, policy } = metrics;
-  return {
-    ...{ exchanged, webhookAsked, rateLimited, policy },
-    tokenLookedUp: (remembered) => metrics.lookedUp('verified_tokens', remembered),
-  };
-}
-
 /** @throws the error of `make`; then it closes the prepared traces */
 function orAbandon<T>(make: () => T, traces: { abandon(): void }): T {
   try {
@@ -211,5 +192,6 @@ function countRequest(metrics: Metrics, trail: Trail, duration: number): void {
   metrics.requestDone(method ?? req.method ?? 'other', outcome, status, duration);
   if (backend === undefined) return;
   metrics.backendDone(backend, outcome, status, duration);
-  if (code?.startsWith(BACKEND_CODE)) metrics.backendFailed(backend, code.slice(BACKEND_CODE.length));
+  if (code?.startsWith(BACKEND_CODE))
+    metrics.count('vmcp_backend_failures_total', backend, code.slice(BACKEND_CODE.length));
 }

@@ -1,11 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { countEvents, type EventCounters } from './count-events.ts';
+import { COUNTED_NAMES, METRICS } from './metric-table.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { renderMetricReference } from './render-metric-reference.ts';
+import { classOf } from './request-series.ts';
 
 let metrics: Metrics;
+let events: EventCounters;
 let rows: Readonly<Record<string, number>> | undefined;
 beforeEach(() => {
   rows = { sessions: 4, links: 5 };
   metrics = createMetrics({ version: '1.2.3', namespace: 'default', server: 'demo' });
+  events = countEvents(metrics);
 });
 
 /** Returns the samples whose name begins with `vmcp_`, e.g. `vmcp_sessions 3`. */
@@ -78,8 +86,8 @@ describe('metrics', () => {
   it('follow the configured backends and drop removed ones', async () => {
     metrics.backendDone('a', 'success', 200, 1);
     metrics.backendDone('b', 'error', 200, 1);
-    metrics.exchanged('a', 'exchanged');
-    metrics.exchanged('b', 'failed');
+    events.exchanged('a', 'exchanged');
+    events.exchanged('b', 'failed');
     watch(backend('a'), backend('b', 'unavailable', null));
     expect(await samples()).toEqual(
       expect.arrayContaining([
@@ -102,16 +110,16 @@ describe('metrics', () => {
   });
 
   it('count caches, policies, reloads and audit events, and read gauges on demand', async () => {
-    metrics.lookedUp('verified_tokens', true);
-    metrics.exchanged('a', 'hit');
-    metrics.authRequestDone('/oauth/token', 400);
-    metrics.authRequestDone('/oauth/token', 401);
-    metrics.policy.lookedUp(false);
-    metrics.policy.decided('denied');
-    metrics.policy.decided('denied');
-    metrics.policy.policyErred('forbid');
-    metrics.policy.engineFailed();
-    metrics.reloaded('config', 'failure');
+    events.tokenLookedUp(true);
+    events.exchanged('a', 'hit');
+    metrics.count('vmcp_auth_requests_total', '/oauth/token', classOf(400));
+    metrics.count('vmcp_auth_requests_total', '/oauth/token', classOf(401));
+    events.policy.lookedUp(false);
+    events.policy.decided('denied');
+    events.policy.decided('denied');
+    events.policy.policyErred('forbid');
+    events.policy.engineFailed();
+    metrics.count('vmcp_reloads_total', 'config', 'failure');
     metrics.audit.dropped += 7;
     watch();
     expect(await samples()).toEqual(
@@ -153,5 +161,29 @@ describe('metrics', () => {
     expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
     for (const line of text.split('\n'))
       expect(line).toMatch(/^$|^# (HELP|TYPE) |^[a-z0-9_]+(\{.*\})? -?[0-9.e+-]+$|Nan$/i);
+  });
+});
+
+describe('METRICS', () => {
+  /** Returns the labels of the first sample by the name of its metric. */
+  async function labelsByName(): Promise<Map<string, string[]>> {
+    metrics.requestDone('ping', 'success', 200, 1);
+    metrics.backendDone('a', 'success', 200, 1);
+    for (const name of COUNTED_NAMES) metrics.count(name, 'a', 'b');
+    watch(backend('a'));
+    const found = (await samples()).reverse().map((line): [string, string[]] => {
+      const [, name = '', labels = ''] = /^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? /.exec(line) ?? [];
+      return [name, [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label).filter((label) => label !== 'le')];
+    });
+    return new Map(found);
+  }
+
+  it('has exactly the metrics that a process exposes, each with its labels', async () => {
+    expect(await labelsByName()).toEqual(new Map(METRICS.map(({ name, labels }) => [name, [...labels]])));
+  });
+
+  it('matches the generated reference page', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/reference/metrics.md'), 'utf8');
+    expect(page).toBe(renderMetricReference());
   });
 });

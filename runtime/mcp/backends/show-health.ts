@@ -1,5 +1,5 @@
 import type { Backend } from './backend.ts';
-import type { BackendGauges } from '#runtime/telemetry/register-metrics';
+import type { BackendGauges } from '#runtime/telemetry/metric-table';
 import type { BackendPhase } from './health.ts';
 
 type Shown = Pick<Backend, 'health' | 'breaker' | 'running' | 'places'>;
