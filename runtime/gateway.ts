@@ -26,7 +26,7 @@ import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import { UnderWay } from '#runtime/under-way';
 
 /** Holds the active configuration and replaces it with a new one without losing a session. */
@@ -41,7 +41,7 @@ export class Gateway {
   readonly #sharing: SessionSharing;
   readonly #streams = new StreamQuota(() => sessionLimits(this.#inForce.config));
   readonly #announcer: Announcer;
-  readonly #running = new UnderWay<Trail>();
+  readonly #running = new UnderWay<RequestRecord>();
   readonly #survey: Survey;
   readonly #retired: RetiredBackends;
   readonly #embedded: EmbeddedAuthServer;
@@ -196,7 +196,8 @@ export class Gateway {
   /** Requests in flight finish at their former backends and count in the former limits. */
   #retire(before: InForce, next: InForce): void {
     const begun = this.#running.all().filter(({ req }) => req.method === 'POST');
-    const isCall = (trail: Trail) => this.#running.has(trail) && trail.method !== LISTEN;
+    const isCall = (requestRecord: RequestRecord) =>
+      this.#running.has(requestRecord) && requestRecord.method !== LISTEN;
     const counters = before.rateLimits.leave(next.rateLimits);
     const limits = counters ? [{ name: 'rate limits', running: 0, close: () => counters.close() }] : [];
     this.#retired.add([...before.backends.leave(next.backends), ...limits], () => begun.some(isCall));

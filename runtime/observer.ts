@@ -16,7 +16,7 @@ import { followTracing, type FollowedTracing } from '#runtime/telemetry/follow-t
 import type { Log } from '#runtime/telemetry/log';
 import type { Metrics } from '#runtime/telemetry/metrics';
 import { classOf } from '#runtime/telemetry/request-series';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 
 /** Receives events for audit and metrics. */
 export interface Observer extends EventCounters {
@@ -75,9 +75,9 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
     audit.record({ type, outcome });
   };
   return {
-    trails: watchTrails(tracing, (trail, duration) => {
-      if (inForce.telemetry_config.metricsEnabled) countRequest(metrics, trail, duration);
-      auditRequest(audit, trail, duration, ({ req }) => readSource(req));
+    trails: watchTrails(tracing, (requestRecord, duration) => {
+      if (inForce.telemetry_config.metricsEnabled) countRequest(metrics, requestRecord, duration);
+      auditRequest(audit, requestRecord, duration, ({ req }) => readSource(req));
     }),
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
@@ -162,15 +162,15 @@ function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: Observ
 /** Returns the functions that record each request. */
 function watchTrails(
   { begun, finished }: FollowedTracing,
-  note: (trail: Trail, milliseconds: number) => void,
+  note: (requestRecord: RequestRecord, milliseconds: number) => void,
 ): Observer['trails'] {
   return {
     begin: begun,
-    finish(trail) {
-      const duration = performance.now() - trail.startedAt;
+    finish(requestRecord) {
+      const duration = performance.now() - requestRecord.startedAt;
       // A refused request gets its trace now, and the audit names it.
-      finished(trail, duration);
-      note(trail, duration);
+      finished(requestRecord, duration);
+      note(requestRecord, duration);
     },
   };
 }
@@ -187,8 +187,8 @@ function orAbandon<T>(make: () => T, traces: { abandon(): void }): T {
 
 const BACKEND_CODE = 'backend_';
 
-function countRequest(metrics: Metrics, trail: Trail, duration: number): void {
-  const { method, req, outcome, status, backend, code } = trail;
+function countRequest(metrics: Metrics, requestRecord: RequestRecord, duration: number): void {
+  const { method, req, outcome, status, backend, code } = requestRecord;
   metrics.requestDone(method ?? req.method ?? 'other', outcome, status, duration);
   if (backend === undefined) return;
   metrics.backendDone(backend, outcome, status, duration);

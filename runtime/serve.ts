@@ -10,8 +10,8 @@ import { serveGet, serveDelete, serveLegacy } from '#runtime/mcp/legacy/serve-le
 import { serveModern } from '#runtime/mcp/modern/serve-modern';
 import type { Services } from '#runtime/services';
 import { checkHeaders, refuseVerb } from '#runtime/http/check-headers';
-import { noteMessage } from '#runtime/note-trail';
-import type { Trail } from '#runtime/trail';
+import { noteMessage } from '#runtime/write-request-record';
+import type { RequestRecord } from '#runtime/request-record';
 
 type Serve = (
   res: ServerResponse,
@@ -19,17 +19,17 @@ type Serve = (
   message: DecodedMessage,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ) => void | Promise<void>;
 
 const eras: Record<Era, Serve> = { legacy: serveLegacy, modern: serveModern };
 
 /** Handles one request to the MCP endpoint with these services; see the diagram in docs/internals/lifecycle.md. */
 export function serve(req: IncomingMessage, res: ServerResponse, services: Services): Promise<void> {
-  return enter(req, res, services, async (identity, trail) => {
-    if (req.method === 'POST') await servePost(req, res, identity, services, trail);
-    else if (req.method === 'GET') await serveGet(res, identity, services, trail);
-    else if (req.method === 'DELETE') await serveDelete(res, identity, services, trail);
+  return enter(req, res, services, async (identity, requestRecord) => {
+    if (req.method === 'POST') await servePost(req, res, identity, services, requestRecord);
+    else if (req.method === 'GET') await serveGet(res, identity, services, requestRecord);
+    else if (req.method === 'DELETE') await serveDelete(res, identity, services, requestRecord);
     else refuseVerb();
   });
 }
@@ -39,7 +39,7 @@ async function servePost(
   res: ServerResponse,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): Promise<void> {
   checkHeaders(req.headers);
   let body = await readBody(req, services.config.limits.max_request_bytes);
@@ -49,7 +49,7 @@ async function servePost(
     message = decodeRequest(body);
   }
   const era = classifyEra(req.headers, message);
-  noteMessage(trail, message, era);
-  services.begin(trail, message);
-  await eras[era](res, body, message, identity, services, trail);
+  noteMessage(requestRecord, message, era);
+  services.begin(requestRecord, message);
+  await eras[era](res, body, message, identity, services, requestRecord);
 }

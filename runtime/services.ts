@@ -13,7 +13,7 @@ import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RateLimits } from '#runtime/rate-limits/rate-limits';
 import type { Log } from '#runtime/telemetry/log';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { UnderWay } from '#runtime/under-way';
 
 /** Services that handle a request, as they are in force now. A reload replaces individual services. */
@@ -38,9 +38,9 @@ export interface Services {
   /** Returns the services now in force, for code that outlives a reload, such as streams. */
   readonly latest: () => Services;
   /** Pending requests and open streams. Draining waits for them. */
-  readonly running: UnderWay<Trail>;
+  readonly running: UnderWay<RequestRecord>;
   /** Called for each decoded message: traces. */
-  readonly begin: (trail: Trail, message: DecodedMessage) => void;
+  readonly begin: (requestRecord: RequestRecord, message: DecodedMessage) => void;
   /** Called at the end of each request: audit, metrics, traces. */
-  readonly finish: (trail: Trail) => void;
+  readonly finish: (requestRecord: RequestRecord) => void;
 }

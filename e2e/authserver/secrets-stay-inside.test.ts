@@ -49,7 +49,7 @@ class Run {
   page(page: Page): void {
     const hidden = page.forms.flatMap(({ fields }) => fields.filter(({ type }) => type === 'hidden'));
     for (const { name, value } of hidden) if (value.length >= 16) this.use(`hidden field ${name}`, value);
-    for (const url of [...page.trail, ...(page.next ? [page.next] : [])]) {
+    for (const url of [...page.requestRecord, ...(page.next ? [page.next] : [])]) {
       for (const name of ['code', 'ticket']) this.use(`${name} in a URL`, url.searchParams.get(name));
       if (url.pathname.includes('/callback/') || url.pathname === '/authorize')
         this.use('state of a leg', url.searchParams.get('state'));

@@ -1,6 +1,6 @@
 import type { AuditEventType } from '#crds/parts/audit';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { Audit, AuditEvent } from './audit.ts';
 
 const TYPES: ReadonlyMap<string, AuditEventType> = new Map([
@@ -31,51 +31,51 @@ function typeOf(method: string | undefined): AuditEventType {
 /** Records a request and its outcome. */
 export function auditRequest(
   audit: Audit,
-  trail: Trail,
+  requestRecord: RequestRecord,
   durationMs: number,
-  sourceOf: (trail: Trail) => string | undefined,
+  sourceOf: (requestRecord: RequestRecord) => string | undefined,
 ): void {
-  const type = typeOf(trail.method);
+  const type = typeOf(requestRecord.method);
   if (!audit.wants(type)) return;
-  const { decision, code } = trail;
+  const { decision, code } = requestRecord;
   const event: AuditEvent = {
     type,
-    outcome: trail.outcome,
-    audit_id: trail.id,
-    source: sourceOf(trail),
+    outcome: requestRecord.outcome,
+    audit_id: requestRecord.id,
+    source: sourceOf(requestRecord),
     subjects: {
-      user: trail.identity && displayName(trail.identity),
-      user_id: trail.identity?.subject,
-      client_name: trail.clientName,
-      client_version: trail.clientVersion,
+      user: requestRecord.identity && displayName(requestRecord.identity),
+      user_id: requestRecord.identity?.subject,
+      client_name: requestRecord.clientName,
+      client_version: requestRecord.clientVersion,
     },
     target: {
-      endpoint: pathOf(trail),
-      method: trail.method ?? trail.req.method,
+      endpoint: pathOf(requestRecord),
+      method: requestRecord.method ?? requestRecord.req.method,
       type: TARGETS.get(type),
-      name: trail.target,
-      backend: trail.backend,
+      name: requestRecord.target,
+      backend: requestRecord.backend,
     },
     metadata: {
       duration_ms: durationMs,
-      transport: trail.transport,
-      revision: trail.revision,
-      session: trail.session,
-      trace_id: trail.traceId,
+      transport: requestRecord.transport,
+      revision: requestRecord.revision,
+      session: requestRecord.session,
+      trace_id: requestRecord.traceId,
     },
-    ...(decision || code !== undefined ? { details: detailsOf(trail) } : {}),
-    ...(audit.wantsRequest && trail.params !== undefined ? { request: trail.params } : {}),
-    ...(audit.wantsResponse && trail.answer !== undefined ? { response: trail.answer } : {}),
+    ...(decision || code !== undefined ? { details: detailsOf(requestRecord) } : {}),
+    ...(audit.wantsRequest && requestRecord.params !== undefined ? { request: requestRecord.params } : {}),
+    ...(audit.wantsResponse && requestRecord.answer !== undefined ? { response: requestRecord.answer } : {}),
   };
   audit.record(event);
 }
 
 /** Returns the path without its query: the query names the client's stream. */
-function pathOf({ req }: Trail): string | undefined {
+function pathOf({ req }: RequestRecord): string | undefined {
   return req.url?.split('?', 1)[0];
 }
 
-function detailsOf({ decision, code, webhook, limit }: Trail): Record<string, unknown> {
+function detailsOf({ decision, code, webhook, limit }: RequestRecord): Record<string, unknown> {
   return {
     ...(code === undefined ? {} : { code }),
     ...(decision === undefined ? {} : { policies: decision.policies }),

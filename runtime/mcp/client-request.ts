@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { DecodedRequest } from './envelope/decode-request.ts';
 
 /** One JSON-RPC request of a client, of any revision. */
@@ -11,5 +11,5 @@ export interface ClientRequest {
   readonly message: DecodedRequest;
   readonly identity: Identity;
   readonly services: Services;
-  readonly trail: Trail;
+  readonly requestRecord: RequestRecord;
 }

@@ -88,12 +88,12 @@ async function connect<R extends ClientRequest>(
 /** Serves a request that names a resource by its URI: resolve, authorize, limit, relay. @throws RequestError */
 export function serveUri<R extends ClientRequest>(request: R, framing: Framing<R>): Promise<void> {
   return framing.keepAlive(request, async () => {
-    const { message, services, trail, body } = request;
+    const { message, services, requestRecord, body } = request;
     const uri = message.params?.uri;
     if (typeof uri !== 'string') throw invalidParams(`${message.method} needs params.uri`);
     const asker = framing.asker(request);
     const target = await resolveUri(uri, framing.catalogue(request, asker), asker, services);
-    authorizeCall('resources', target, undefined, asker, services, trail);
+    authorizeCall('resources', target, undefined, asker, services, requestRecord);
     const own = splice(body, framing.edits(message));
     const call = { backend: target.backend, originalName: uri, body: own, idempotent: true };
     await withinLimits(target.backend, undefined, request, () => framing.relay(request, call));

@@ -3,13 +3,13 @@ import { findTracingProblems } from '#crds/run-config/find-problems';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { TracingDeps, Tracing } from '#runtime/telemetry/tracing/create-tracing';
 
 /** Traces as the current configuration requires; without tracing, it does nothing. */
 export interface FollowedTracing {
-  readonly begun: (trail: Trail, message: DecodedMessage) => void;
-  readonly finished: (trail: Trail, milliseconds: number) => void;
+  readonly begun: (requestRecord: RequestRecord, message: DecodedMessage) => void;
+  readonly finished: (requestRecord: RequestRecord, milliseconds: number) => void;
   /** Why configured spans are not sent. */
   readonly warnings: readonly string[];
   /** Builds the tracing of another configuration. */
@@ -32,14 +32,14 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
     void before.close(GRACE).finally(() => former.delete(before));
   };
   return {
-    begun(trail, message) {
+    begun(requestRecord, message) {
       if (!tracing) return;
-      trail.trace = tracing.begin(trail.req, message, trail.startedAt);
-      trail.traceId = trail.trace?.id;
+      requestRecord.trace = tracing.begin(requestRecord.req, message, requestRecord.startedAt);
+      requestRecord.traceId = requestRecord.trace?.id;
     },
-    finished(trail, milliseconds) {
-      if (trail.trace) trail.trace.finish(trail, milliseconds);
-      else trail.traceId = tracing?.refused(trail, milliseconds);
+    finished(requestRecord, milliseconds) {
+      if (requestRecord.trace) requestRecord.trace.finish(requestRecord, milliseconds);
+      else requestRecord.traceId = tracing?.refused(requestRecord, milliseconds);
     },
     get warnings() {
       return problem === undefined ? [] : [problem];

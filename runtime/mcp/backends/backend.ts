@@ -4,7 +4,7 @@ import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-ba
 import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
-import type { RequestTrace } from '#runtime/trail';
+import type { RequestTrace } from '#runtime/request-record';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
 import type { Breaker } from './breaker.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/http/answer-json';
-import { noteAnswer } from '#runtime/note-trail';
+import { noteAnswer } from '#runtime/write-request-record';
 import type { Backend } from '../backends/backend.ts';
 import { answerConnect as answerConnectTool, SILENT } from '../route/answer-connect.ts';
 import { loginTexts, opensUrls, renderElicitation, renderLoginText, type LoginRequest } from '../route/render-login.ts';
@@ -16,12 +16,12 @@ const MAX_ELICITATIONS = 20;
  * @throws RequestError if there is no link
  */
 export async function answerLogin(request: LegacyRequest, { credential }: Backend, error: LoginNeeded): Promise<void> {
-  const { res, message, identity, trail } = request;
+  const { res, message, identity, requestRecord } = request;
   const { login } = credential;
   if (!login || message.method === SILENT) throw error;
   const { provider } = login;
   const url = await login.linkUrl(identity);
-  noteAnswer(trail, error.answer, error);
+  noteAnswer(requestRecord, error.answer, error);
   const asked = loginRequest(request);
   const text = opensUrls(asked)
     ? await elicit(request, asked, provider, url)

@@ -49,9 +49,9 @@ export function tellGivenUp(
 
 /** Cancels a request that has not been sent to its backend yet. */
 function stopBefore(session: Session, idText: string, services: Services): boolean {
-  for (const trail of services.running.all()) {
-    if (trail.session !== session.logId || trail.rpcId !== idText) continue;
-    trail.isCancelled = true;
+  for (const requestRecord of services.running.all()) {
+    if (requestRecord.session !== session.logId || requestRecord.rpcId !== idText) continue;
+    requestRecord.isCancelled = true;
     return true;
   }
   return false;

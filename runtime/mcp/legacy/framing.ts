@@ -33,7 +33,7 @@ export const legacyFraming: Framing<LegacyRequest> = {
   edits: () => NONE,
   keepAlive: ({ session }, work) => underWay(session, work),
   answerConnect,
-  relay: (request, call) => relayCall(request, call, passthroughHeaders(request.trail.req, request.services)),
+  relay: (request, call) => relayCall(request, call, passthroughHeaders(request.requestRecord.req, request.services)),
 };
 
 /** Records a subscription in the session before the backend receives it. */

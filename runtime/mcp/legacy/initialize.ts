@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import { answerJson } from '#runtime/http/answer-json';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import { callFailure } from '../backends/failures.ts';
 import { isAway } from '../backends/health.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
@@ -26,14 +26,14 @@ export async function initialize(
   message: DecodedRequest,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): Promise<void> {
   const profile = readProfile(body, message);
-  trail.clientName = profile.clientName;
-  trail.clientVersion = profile.clientVersion;
-  trail.revision = profile.revision;
+  requestRecord.clientName = profile.clientName;
+  requestRecord.clientVersion = profile.clientVersion;
+  requestRecord.revision = profile.revision;
   checkWhole(services);
-  const owner = { principal: identity.key, countedFor: countedFor(identity, trail.req, services) };
+  const owner = { principal: identity.key, countedFor: countedFor(identity, requestRecord.req, services) };
   const session = services.sessions.create(owner, profile);
   try {
     await services.sessions.opened(session, identity);
@@ -41,7 +41,7 @@ export async function initialize(
     services.sessions.forget(session);
     throw error;
   }
-  trail.session = session.logId;
+  requestRecord.session = session.logId;
   const known = services.backends.all.filter(({ health }) => health.eras?.has('legacy') ?? true);
   const result = {
     protocolVersion: profile.revision,

@@ -13,7 +13,7 @@ import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall } from '../sessions/in-flight.ts';
 import type { BackendSession, InFlightCall } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
-import type { TraceStep } from '#runtime/trail';
+import type { TraceStep } from '#runtime/request-record';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 import { tellGivenUp } from './cancel-call.ts';
 import { tellProgressToken } from '../session-era/expected-progress.ts';
@@ -59,9 +59,9 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   start(): void {
-    const { session, message, res, services, trail } = this.#request;
+    const { session, message, res, services, requestRecord } = this.#request;
     session.calls++;
-    const isWanted = enterCall(session, message.idText, this) && !trail.isCancelled;
+    const isWanted = enterCall(session, message.idText, this) && !requestRecord.isCancelled;
     // The listener stays after the end of the call: removing it costs more than one call without effect.
     res.on('close', () => this.#clientLeft());
     const { name } = this.#call.backend;
@@ -195,11 +195,11 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     // The client has left during the opening of the backend session.
     if (this.#isOver) return;
     this.#backendSession = backendSession;
-    const { message, identity, services, trail } = this.#request;
+    const { message, identity, services, requestRecord } = this.#request;
     const { backend, body, idempotent } = this.#call;
     if (backend.losesState) services.sessions.noteState(this.#request.session, backend.name);
     if (services.sessions.isShared) tellProgressToken(this.#request, backend.name);
-    const step = (this.#step = trail.trace?.callBackend(backend.name));
+    const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
       era: 'legacy',
@@ -212,7 +212,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
       deadline: callDeadline(services, backend.name),
       maximum: services.config.operational.timeouts.maximum,
       idempotent,
-      trace: trail.trace,
+      trace: requestRecord.trace,
       sink: this,
     });
   }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { DecodedMessage, DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { LEGACY_REVISIONS, MODERN_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
@@ -24,16 +24,16 @@ export function serveLegacy(
   message: DecodedMessage,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): void | Promise<void> {
   if (message.kind === 'request' && message.method === 'initialize')
-    return initialize(res, body, message, identity, services, trail);
+    return initialize(res, body, message, identity, services, requestRecord);
   const serveIn = (session: Session): void | Promise<void> => {
     if (message.kind === 'request')
-      return serveRequest({ res, body, message, session, identity, services, trail }, legacyFraming);
-    return takeMessage(res, body, message, session, identity, services, trail);
+      return serveRequest({ res, body, message, session, identity, services, requestRecord }, legacyFraming);
+    return takeMessage(res, body, message, session, identity, services, requestRecord);
   };
-  const found = findSession(identity, services, trail);
+  const found = findSession(identity, services, requestRecord);
   return found instanceof Promise ? found.then(serveIn) : serveIn(found);
 }
 
@@ -45,11 +45,11 @@ async function takeMessage(
   session: Session,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): Promise<void> {
   if (message.kind === 'notification') await handleNotification(message, body, session, identity, services);
   else await handleResponse(message, body, session, identity, services);
-  trail.status = 202;
+  requestRecord.status = 202;
   res.writeHead(202, { 'content-length': 0 }).end();
 }
 
@@ -58,16 +58,16 @@ export async function serveGet(
   res: ServerResponse,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): Promise<void> {
-  const { headers } = trail.req;
+  const { headers } = requestRecord.req;
   if (headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
   if (!(headers.accept ?? '').includes('text/event-stream')) {
     throw invalidRequest(406, 'not_acceptable', 'The Accept header must list text/event-stream');
   }
-  trail.method = 'GET';
+  requestRecord.method = 'GET';
   const lastEventId = headers['last-event-id'];
-  const session = await findSession(identity, services, trail, false);
+  const session = await findSession(identity, services, requestRecord, false);
   await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, services);
 }
 
@@ -76,14 +76,14 @@ export async function serveDelete(
   res: ServerResponse,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): Promise<void> {
-  if (trail.req.headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
-  trail.method = 'DELETE';
-  const session = await findSession(identity, services, trail);
+  if (requestRecord.req.headers['mcp-protocol-version'] === MODERN_REVISION) throw noStreams();
+  requestRecord.method = 'DELETE';
+  const session = await findSession(identity, services, requestRecord);
   await services.sessions.end(session);
   endBackendSessions(session, identity, services.backends);
-  trail.status = 204;
+  requestRecord.status = 204;
   res.writeHead(204).end();
 }
 
@@ -98,8 +98,13 @@ function noStreams(): RequestError {
 }
 
 /** Finds the caller's session. Sessions of other principals count as unknown. @throws RequestError 400, 404, 503 */
-function findSession(identity: Identity, services: Services, trail: Trail, isUse = true): Session | Promise<Session> {
-  const { headers } = trail.req;
+function findSession(
+  identity: Identity,
+  services: Services,
+  requestRecord: RequestRecord,
+  isUse = true,
+): Session | Promise<Session> {
+  const { headers } = requestRecord.req;
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string')
     throw invalidRequest(400, 'session_missing', 'The Mcp-Session-Id header is missing: initialize first');
@@ -112,14 +117,16 @@ function findSession(identity: Identity, services: Services, trail: Trail, isUse
     );
   }
   const found = services.sessions.find(id, identity.key, isUse);
-  return found instanceof Promise ? found.then((session) => noteSession(session, trail)) : noteSession(found, trail);
+  return found instanceof Promise
+    ? found.then((session) => noteSession(session, requestRecord))
+    : noteSession(found, requestRecord);
 }
 
-function noteSession(session: Session | undefined, trail: Trail): Session {
+function noteSession(session: Session | undefined, requestRecord: RequestRecord): Session {
   if (!session) throw invalidRequest(404, 'session_unknown', 'Session not found: initialize again');
-  trail.session = session.logId;
-  trail.revision = session.profile.revision;
-  trail.clientName = session.profile.clientName;
-  trail.clientVersion = session.profile.clientVersion;
+  requestRecord.session = session.logId;
+  requestRecord.revision = session.profile.revision;
+  requestRecord.clientName = session.profile.clientName;
+  requestRecord.clientVersion = session.profile.clientVersion;
   return session;
 }

@@ -1,6 +1,6 @@
 import type { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/http/answer-json';
-import { noteAnswer } from '#runtime/note-trail';
+import { noteAnswer } from '#runtime/write-request-record';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import type { Edit } from '../envelope/splice.ts';
@@ -59,18 +59,18 @@ export async function awaitLogin(
  * @throws RequestError if there is no link
  */
 export async function answerLogin(request: ModernRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
-  const { res, message, identity, trail } = request;
+  const { res, message, identity, requestRecord } = request;
   const { provider } = login;
   if (message.method === SILENT) throw error;
   const asked = loginRequest(request);
   const said = answerTo(message, provider);
   if (said !== undefined && said !== 'accept') {
-    noteAnswer(trail, error.answer, error);
+    noteAnswer(requestRecord, error.answer, error);
     answerJson(res, 200, renderLoginText(asked, loginTexts.declined(provider), { provider }));
     return;
   }
   const url = await login.linkUrl(identity);
-  noteAnswer(trail, error.answer, error);
+  noteAnswer(requestRecord, error.answer, error);
   // A user who opened the link without finishing in time gets a text. Otherwise the client would open the next link at once.
   const text =
     said === undefined && opensUrls(asked)

@@ -36,12 +36,12 @@ function isShared({ services }: ModernRequest, list: KindCatalogue): boolean {
 }
 
 /** Returns headers that repeat the body with the backend's own name, and the client's Mcp-Param headers. */
-function headersFor({ message, trail, services }: ModernRequest, name: string | undefined): string[] {
+function headersFor({ message, requestRecord, services }: ModernRequest, name: string | undefined): string[] {
   const headers = modernHeaders(message.method);
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
-  for (const [header, value] of Object.entries(trail.req.headers)) {
+  for (const [header, value] of Object.entries(requestRecord.req.headers)) {
     if (header.startsWith('mcp-param-') && typeof value === 'string') headers.push(header, value);
   }
-  headers.push(...passthroughHeaders(trail.req, services));
+  headers.push(...passthroughHeaders(requestRecord.req, services));
   return headers;
 }

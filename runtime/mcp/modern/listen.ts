@@ -27,8 +27,8 @@ export async function listen(request: ModernRequest): Promise<void> {
   const filter = readFilter(request);
   // The client may have left during authentication. Its response then emits no further close event.
   if (hasLeft(request)) return;
-  const { identity, services, trail } = request;
-  const leave = services.streams.take(countedFor(identity, trail.req, services));
+  const { identity, services, requestRecord } = request;
+  const leave = services.streams.take(countedFor(identity, requestRecord.req, services));
   request.res.once('close', leave);
   const byBackend = await assignUris(filter.uris, request);
   if (hasLeft(request)) return;

@@ -8,7 +8,7 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { callFailure, mayBeAway, type CallFailure } from '../backends/failures.ts';
-import type { TraceStep } from '#runtime/trail';
+import type { TraceStep } from '#runtime/request-record';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { ModernRequest } from './modern-request.ts';
@@ -52,14 +52,14 @@ class ModernRelay implements AnswerSink {
   }
 
   #send(): void {
-    const { res, message, identity, services, trail } = this.#request;
+    const { res, message, identity, services, requestRecord } = this.#request;
     // The client left, and so cancelled the call, while the call waited for a list or a login.
     if (res.destroyed) {
       this.#over();
       return;
     }
     const { backend, body, idempotent } = this.#call;
-    const step = (this.#step = trail.trace?.callBackend(backend.name));
+    const step = (this.#step = requestRecord.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
       era: 'modern',
@@ -71,7 +71,7 @@ class ModernRelay implements AnswerSink {
       deadline: callDeadline(services, backend.name),
       maximum: services.config.operational.timeouts.maximum,
       idempotent,
-      trace: trail.trace,
+      trace: requestRecord.trace,
       sink: this,
     });
   }

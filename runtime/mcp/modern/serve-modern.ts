@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { DecodedMessage } from '../envelope/decode-request.ts';
 import { MODERN_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
@@ -16,19 +16,19 @@ export async function serveModern(
   message: DecodedMessage,
   identity: Identity,
   services: Services,
-  trail: Trail,
+  requestRecord: RequestRecord,
 ): Promise<void> {
-  trail.revision = MODERN_REVISION;
+  requestRecord.revision = MODERN_REVISION;
   if (message.kind === 'response')
     throw invalidRequest(400, 'invalid_request', 'This revision has no responses from clients');
   if (message.kind === 'notification') {
     // The core protocol has no notifications over HTTP; extensions may.
-    trail.status = 202;
+    requestRecord.status = 202;
     res.writeHead(202, { 'content-length': 0 }).end();
     return;
   }
-  const meta = checkRequest(trail.req.headers, message, body);
-  trail.clientName = meta.clientName;
-  trail.clientVersion = meta.clientVersion;
-  await serveRequest({ res, body, message, meta, identity, services, trail }, modernFraming);
+  const meta = checkRequest(requestRecord.req.headers, message, body);
+  requestRecord.clientName = meta.clientName;
+  requestRecord.clientVersion = meta.clientVersion;
+  await serveRequest({ res, body, message, meta, identity, services, requestRecord }, modernFraming);
 }

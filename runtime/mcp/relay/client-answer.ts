@@ -1,6 +1,6 @@
 import { renderRpcError } from '#runtime/http/answer-error';
 import { answerJson } from '#runtime/http/answer-json';
-import { noteAnswer, noteCancelled, noteAnswered } from '#runtime/note-trail';
+import { noteAnswer, noteCancelled, noteAnswered } from '#runtime/write-request-record';
 import type { ClientRequest } from '../client-request.ts';
 import type { Flow } from '../backends/backend.ts';
 import type { CallFailure } from '../backends/failures.ts';
@@ -26,18 +26,18 @@ export class ClientAnswer {
 
   /** Forwards a whole document. */
   json(status: number, body: Buffer, kind: AnswerKind): void {
-    const { res, trail } = this.#request;
-    if (this.#isKept()) trail.answer = body.toString('utf8');
-    trail.status = status;
-    noteAnswered(trail, kind);
+    const { res, requestRecord } = this.#request;
+    if (this.#isKept()) requestRecord.answer = body.toString('utf8');
+    requestRecord.status = status;
+    noteAnswered(requestRecord, kind);
     answerJson(res, status, body);
   }
 
   /** Forwards bytes of an answer that is too large to buffer: of a document, or of one event of the stream. */
   part(bytes: readonly Buffer[], flow: Flow): void {
-    const { res, trail } = this.#request;
+    const { res, requestRecord } = this.#request;
     // The empty text makes the audit log mark the answer as truncated.
-    if (this.#isKept()) trail.answer = '';
+    if (this.#isKept()) requestRecord.answer = '';
     if (this.#stream) {
       this.#stream.writePart(bytes, flow);
       return;
@@ -48,7 +48,7 @@ export class ClientAnswer {
 
   /** Ends the parts. `event`: the fields of the event that the client receives. */
   ended(kind: AnswerKind, event: EventFields = {}): void {
-    noteAnswered(this.#request.trail, kind);
+    noteAnswered(this.#request.requestRecord, kind);
     if (this.#stream && this.#flow) this.#stream.endEvent(event, this.#flow);
     else this.#document?.end();
   }
@@ -62,9 +62,9 @@ export class ClientAnswer {
   /** Records the response among the events of a stream. */
   noteEvent(message: BackendMessage, data: string): void {
     if (message.kind !== 'response') return;
-    const { trail } = this.#request;
-    noteAnswered(trail, message.answerKind);
-    if (this.#isKept()) trail.answer = data;
+    const { requestRecord } = this.#request;
+    noteAnswered(requestRecord, message.answerKind);
+    if (this.#isKept()) requestRecord.answer = data;
   }
 
   /** Sends text in the wire form of events. */
@@ -83,8 +83,8 @@ export class ClientAnswer {
   fail({ error }: CallFailure): boolean {
     this.#document?.cut();
     if (!this.#stream) return false;
-    const { trail, message } = this.#request;
-    noteAnswer(trail, error.answer, error);
+    const { requestRecord, message } = this.#request;
+    noteAnswer(requestRecord, error.answer, error);
     // The client must not treat a partial event as complete.
     if (this.#stream.cutEvent()) return true;
     this.#stream.write(writeSse({ event: 'message', data: renderRpcError(error.answer, message.idText) }));
@@ -96,14 +96,14 @@ export class ClientAnswer {
    * Ends the answer after the client's cancellation. SDK clients accept an ended stream, or a 202 instead, as the end.
    */
   cancelled(): void {
-    const { res, trail } = this.#request;
-    noteCancelled(trail);
+    const { res, requestRecord } = this.#request;
+    noteCancelled(requestRecord);
     if (this.#document) {
       this.#document.cut();
     } else if (this.#stream) {
       this.#stream.end();
     } else if (!res.headersSent) {
-      trail.status = 202;
+      requestRecord.status = 202;
       res.writeHead(202, { 'content-length': 0 }).end();
     }
   }

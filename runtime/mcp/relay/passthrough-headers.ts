@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { TraceStep } from '#runtime/trail';
+import type { TraceStep } from '#runtime/request-record';
 import type { Services } from '#runtime/services';
 
 /**

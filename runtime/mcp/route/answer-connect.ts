@@ -26,11 +26,11 @@ export async function answerConnect(
   { entry, backend }: Target,
   { request, asked, comes, ask }: Connecting,
 ): Promise<boolean> {
-  const { res, identity, trail } = request;
+  const { res, identity, requestRecord } = request;
   const { login } = backend.credential;
   const isTool = entry.text !== '';
   if (!login) return false;
-  trail.target = entry.name;
+  requestRecord.target = entry.name;
   if ((await login.isReady(identity)) || (await comes(login))) {
     if (!isTool) return false;
     answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));

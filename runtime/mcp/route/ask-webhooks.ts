@@ -10,7 +10,7 @@ import type { Target } from './resolve-target.ts';
 export async function askWebhooks(
   gate: WebhookGate,
   { entry, backend }: Target,
-  { res, message, identity, trail }: ClientRequest,
+  { res, message, identity, requestRecord }: ClientRequest,
   send: () => Promise<void>,
 ): Promise<void> {
   try {
@@ -20,12 +20,12 @@ export async function askWebhooks(
       tool: entry.name,
       originalName: entry.originalName,
       args: message.params?.arguments,
-      revision: trail.revision,
-      clientName: trail.clientName,
-      clientVersion: trail.clientVersion,
+      revision: requestRecord.revision,
+      clientName: requestRecord.clientName,
+      clientVersion: requestRecord.clientVersion,
     });
   } catch (error) {
-    if (error instanceof WebhookRefusal) trail.webhook = error.webhook;
+    if (error instanceof WebhookRefusal) requestRecord.webhook = error.webhook;
     throw error;
   }
   if (!res.destroyed) await send();

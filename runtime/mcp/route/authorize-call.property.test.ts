@@ -80,8 +80,8 @@ describe('authorizeCall with policies of a server and of a backend', () => {
           const { kind, entry, atOwn } = advertise(each, renaming);
           const asker = { identity: identityOf(each) };
           const target = { entry, backend: { name: entry.backend, authorizer: own } };
-          const trail = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
-          const allowed = isAllowed(() => authorizeCall(kind, target, each.args, asker, services, trail));
+          const requestRecord = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
+          const allowed = isAllowed(() => authorizeCall(kind, target, each.args, asker, services, requestRecord));
           const expected =
             plainly(ofServer, { ...each, resource: entry }) && plainly(ofBackend, { ...each, resource: atOwn });
           expect({ ofServer, ofBackend, each, entry, allowed }).toEqual({

@@ -31,9 +31,9 @@ describe('authorizeCall', () => {
       rateLimits: undefined,
       backends: { all: [], get: () => ({ authorizer: own }) },
     };
-    const trail = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
+    const requestRecord = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
     const target = { entry, backend: { name: 'pol', authorizer: own } };
-    const call = () => authorizeCall('tools', target, {}, { identity: ANONYMOUS }, services, trail);
+    const call = () => authorizeCall('tools', target, {}, { identity: ANONYMOUS }, services, requestRecord);
     call();
     call();
     expect(isVisible('tools', entry, { identity: { ...ANONYMOUS } }, services)).toBe(true);

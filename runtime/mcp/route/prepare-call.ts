@@ -27,12 +27,12 @@ export function prepareNamed(
   kind: 'tools' | 'prompts',
   target: Target,
   asker: Asker,
-  { message, body, services, trail }: ClientRequest,
+  { message, body, services, requestRecord }: ClientRequest,
   more: readonly Edit[] = NONE,
 ): PreparedCall {
   const edits = checkArguments(message, body, target, services);
   if (more.length > 0) edits.push(...more);
-  authorizeCall(kind, target, message.params?.arguments, asker, services, trail);
+  authorizeCall(kind, target, message.params?.arguments, asker, services, requestRecord);
   const { entry, backend } = target;
   const span = message.spans['params.name'];
   if (entry.name !== entry.originalName && span) edits.push({ ...span, text: JSON.stringify(entry.originalName) });
@@ -49,11 +49,11 @@ export function prepareNamed(
 export async function prepareCompletion(
   catalogue: Catalogue,
   asker: Asker,
-  { message, body, services, trail }: ClientRequest,
+  { message, body, services, requestRecord }: ClientRequest,
 ): Promise<PreparedCall> {
   const { entry, backend } = await completionTarget(message, catalogue, asker, services);
-  trail.target = entry.name;
-  trail.backend = backend.name;
+  requestRecord.target = entry.name;
+  requestRecord.backend = backend.name;
   const span = message.spans['params.ref.name'];
   const renamed = entry.name !== entry.originalName && span;
   return {

@@ -1,6 +1,6 @@
 import type { RequestError } from '#runtime/errors';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import type { Asker } from '../aggregate/asker.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
@@ -149,14 +149,14 @@ export function authorizeCall(
   args: unknown,
   asker: Pick<Asker, 'identity'>,
   services: Pick<Services, 'authorizer' | 'rateLimits'>,
-  trail: Pick<Trail, 'target' | 'backend' | 'trace' | 'decision'>,
+  requestRecord: Pick<RequestRecord, 'target' | 'backend' | 'trace' | 'decision'>,
 ): void {
   const { entry, backend, others } = target;
-  trail.target = entry.name;
-  trail.backend = backend.name;
-  authorizeEntry(kind, entry, backend, args, asker, services, trail);
+  requestRecord.target = entry.name;
+  requestRecord.backend = backend.name;
+  authorizeEntry(kind, entry, backend, args, asker, services, requestRecord);
   if (others !== undefined)
-    for (const each of others) authorizeEntry(kind, each, backend, args, asker, services, trail);
+    for (const each of others) authorizeEntry(kind, each, backend, args, asker, services, requestRecord);
 }
 
 function authorizeEntry(
@@ -166,10 +166,10 @@ function authorizeEntry(
   args: unknown,
   asker: Pick<Asker, 'identity'>,
   services: Pick<Services, 'authorizer' | 'rateLimits'>,
-  trail: Pick<Trail, 'trace' | 'decision'>,
+  requestRecord: Pick<RequestRecord, 'trace' | 'decision'>,
 ): void {
-  decide(services.authorizer, kind, entry, args, asker, services, trail);
-  if (own) decide(own, kind, entry.own ?? entry, args, asker, services, trail);
+  decide(services.authorizer, kind, entry, args, asker, services, requestRecord);
+  if (own) decide(own, kind, entry.own ?? entry, args, asker, services, requestRecord);
 }
 
 function decide(
@@ -179,12 +179,12 @@ function decide(
   args: unknown,
   { identity }: Pick<Asker, 'identity'>,
   { rateLimits }: Pick<Services, 'rateLimits'>,
-  trail: Pick<Trail, 'trace' | 'decision'>,
+  requestRecord: Pick<RequestRecord, 'trace' | 'decision'>,
 ): void {
-  const step = trail.trace?.begin('policy');
+  const step = requestRecord.trace?.begin('policy');
   const decision = authorizer.decide(identity, actions[kind], resource, args);
   step?.end(decision.allowed ? undefined : 'denied');
-  if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
+  if (decision.wouldDeny || !decision.allowed) requestRecord.decision = decision;
   if (decision.allowed) return;
   rateLimits?.charge(identity);
   throw deniedByPolicy(decision);

@@ -14,16 +14,16 @@ import { openStream } from '#runtime/mcp/legacy/open-stream';
 import { serveLegacy } from '#runtime/mcp/legacy/serve-legacy';
 import { endBackendSessions } from '#runtime/mcp/sessions/end-backend-sessions';
 import { countedFor } from '#runtime/mcp/sessions/session-limits';
-import { noteAnswer, noteMessage } from '#runtime/note-trail';
+import { noteAnswer, noteMessage } from '#runtime/write-request-record';
 import type { Services } from '#runtime/services';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 import { SseClient } from './sse-client.ts';
 
 /** An authenticated request. */
 interface Entered {
   readonly req: IncomingMessage;
   readonly services: Services;
-  readonly trail: Trail;
+  readonly requestRecord: RequestRecord;
   readonly identity: Identity;
 }
 
@@ -44,9 +44,9 @@ export class SseEndpoint {
   /** Answers a GET with the stream. Settles when the stream is over. */
   stream(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const services = this.#services();
-    return enter(req, res, services, async (identity, trail) => {
-      trail.transport = 'sse';
-      trail.method = 'GET';
+    return enter(req, res, services, async (identity, requestRecord) => {
+      requestRecord.transport = 'sse';
+      requestRecord.method = 'GET';
       if (req.method !== 'GET') throw wrongVerb('GET');
       // The client may have left during authentication.
       if (res.destroyed) return;
@@ -68,8 +68,8 @@ export class SseEndpoint {
   /** Accepts a POST with 202; the answer goes to the stream. Immediate refusals are answered here. */
   message(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const services = this.#services();
-    return enter(req, res, services, async (identity, trail) => {
-      trail.transport = 'sse';
+    return enter(req, res, services, async (identity, requestRecord) => {
+      requestRecord.transport = 'sse';
       if (req.method !== 'POST') throw wrongVerb('POST');
       const client = this.#find(req.url ?? '', identity);
       if (client.isBusy()) throw tooMany();
@@ -80,8 +80,8 @@ export class SseEndpoint {
         body = withoutTasks(message, body);
         message = decodeRequest(body);
       }
-      noteMessage(trail, message, 'legacy');
-      services.begin(trail, message);
+      noteMessage(requestRecord, message, 'legacy');
+      services.begin(requestRecord, message);
       // Other messages may have been accepted while this one was read.
       if (client.isBusy()) throw tooMany();
       checkBegun(client, message);
@@ -89,7 +89,7 @@ export class SseEndpoint {
       // The session is that of this stream, whatever header the client sends.
       if (client.sessionId === undefined) Reflect.deleteProperty(req.headers, SESSION);
       else req.headers[SESSION] = client.sessionId;
-      await serveOn(client, body, message, { req, services, trail, identity });
+      await serveOn(client, body, message, { req, services, requestRecord, identity });
     });
   }
 
@@ -123,16 +123,20 @@ async function serveOn(
   client: SseClient,
   body: Buffer,
   message: DecodedMessage,
-  { req, services, trail, identity }: Entered,
+  { req, services, requestRecord, identity }: Entered,
 ): Promise<void> {
   const answer = client.answerTo(req, message.kind === 'request' ? message.idText : undefined);
   try {
-    await serveLegacy(answer, body, message, identity, services, trail);
+    await serveLegacy(answer, body, message, identity, services, requestRecord);
     if (message.kind === 'notification' && message.method === 'notifications/initialized')
       await listen(client, req, services);
   } catch (error) {
-    noteAnswer(trail, answerError(answer, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
-    logFailure(error, services, trail);
+    noteAnswer(
+      requestRecord,
+      answerError(answer, error, { requestId: requestRecord.id, rpcId: requestRecord.rpcId }),
+      error,
+    );
+    logFailure(error, services, requestRecord);
     if (!(error instanceof RequestError)) return;
     if (error.answer.code === 'session_unknown') client.leave();
     else if (message.kind === 'request' && message.method === 'initialize') client.hasBegun = false;

@@ -21,7 +21,7 @@ import type { SecretFiles } from '#runtime/secret-files';
 import { checkAuthorities } from '#runtime/http/check-authorities';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
-import type { Trail, RequestTrace, TraceStep } from '#runtime/trail';
+import type { RequestRecord, RequestTrace, TraceStep } from '#runtime/request-record';
 import type { ProxySettings } from '#lib/connections/proxy';
 import { describeRequest, nameOf } from './describe-request.ts';
 import { SpanQueue } from './span-queue.ts';
@@ -38,7 +38,7 @@ export interface Tracing {
    * Records a span for a finished request without a trace, which was refused before decoding. Returns the id of its trace, if it is
    * sampled.
    */
-  refused(trail: Trail, milliseconds: number): string | undefined;
+  refused(requestRecord: RequestRecord, milliseconds: number): string | undefined;
   /**
    * Waits up to `grace` milliseconds for pending requests, sends queued spans within two seconds, and closes. A later call may shorten
    * the time.
@@ -129,19 +129,19 @@ class Spans implements Tracing {
     this.#underWay++;
     return new TracedRequest(trace.setSpan(parent, span), {
       start: (name, kind, context) => this.#start(name, kind, context),
-      finish: (trail, milliseconds) => {
-        this.#end(span, trail, milliseconds);
+      finish: (requestRecord, milliseconds) => {
+        this.#end(span, requestRecord, milliseconds);
         if (--this.#underWay === 0) this.#idle.emit('idle');
       },
     });
   }
 
-  refused(trail: Trail, milliseconds: number): string | undefined {
+  refused(requestRecord: RequestRecord, milliseconds: number): string | undefined {
     // A decoded request without a trace was not sampled.
-    if (trail.method !== undefined && trail.req.method === 'POST') return undefined;
-    const span = this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, trail.startedAt);
+    if (requestRecord.method !== undefined && requestRecord.req.method === 'POST') return undefined;
+    const span = this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, requestRecord.startedAt);
     if (!span.isRecording()) return undefined;
-    this.#end(span, trail, milliseconds);
+    this.#end(span, requestRecord, milliseconds);
     return span.spanContext().traceId;
   }
 
@@ -151,11 +151,12 @@ class Spans implements Tracing {
     await this.#queue.shutdown();
   }
 
-  #end(span: Span, trail: Trail, milliseconds: number): void {
+  #end(span: Span, requestRecord: RequestRecord, milliseconds: number): void {
     if (!span.isRecording()) return;
-    span.updateName(nameOf(trail)).setAttributes(describeRequest(trail, this.#useLegacy));
-    if (trail.outcome === 'error' || trail.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end(timeOf(trail.startedAt + milliseconds));
+    span.updateName(nameOf(requestRecord)).setAttributes(describeRequest(requestRecord, this.#useLegacy));
+    if (requestRecord.outcome === 'error' || requestRecord.status >= 500)
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(timeOf(requestRecord.startedAt + milliseconds));
   }
 
   #start(name: string, kind: SpanKind, context: Context, startedAt?: number): Span {

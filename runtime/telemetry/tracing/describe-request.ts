@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 import { METHODS } from '#runtime/telemetry/methods';
-import type { Trail } from '#runtime/trail';
+import type { RequestRecord } from '#runtime/request-record';
 
 /** Attribute names of older conventions, in addition to the current ones. */
 const LEGACY: readonly (readonly [string, string])[] = [
@@ -16,33 +16,33 @@ const LEGACY: readonly (readonly [string, string])[] = [
  * Returns the span name `tools/call <tool>` of the MCP conventions. It omits names that no backend offers, as they are text of the
  * caller.
  */
-export function nameOf({ method, req, target, backend }: Trail): string {
+export function nameOf({ method, req, target, backend }: RequestRecord): string {
   const known = knownMethod(method ?? req.method);
   const isNamed = backend !== undefined && target !== undefined && (known === 'tools/call' || known === 'prompts/get');
   return isNamed ? `${known} ${target}` : known;
 }
 
 /** Returns the attributes of a request. They contain no argument, resource URI, token or error text. */
-export function describeRequest(trail: Trail, useLegacy: boolean): Attributes {
-  const { req, status, revision, session, backend, outcome, code } = trail;
+export function describeRequest(requestRecord: RequestRecord, useLegacy: boolean): Attributes {
+  const { req, status, revision, session, backend, outcome, code } = requestRecord;
   const all: Attributes = {
     'http.request.method': req.method ?? '_OTHER',
     'http.response.status_code': status,
     'url.path': pathOf(req.url ?? ''),
     'network.protocol.version': req.httpVersion,
-    'mcp.method.name': knownMethod(trail.method),
+    'mcp.method.name': knownMethod(requestRecord.method),
     'mcp.protocol.version': revision,
     'mcp.session.id': session,
     'vmcp.backend': backend,
     'vmcp.outcome': outcome,
     'error.type': outcome === 'success' ? undefined : (code ?? (outcome === 'tool_error' ? outcome : String(status))),
-    ...describeTarget(trail),
+    ...describeTarget(requestRecord),
   };
   const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return useLegacy ? { ...present, ...legacyOf(present) } : present;
 }
 
-function describeTarget({ method, target, backend }: Trail): Attributes {
+function describeTarget({ method, target, backend }: RequestRecord): Attributes {
   if (backend === undefined || target === undefined) return {};
   if (method === 'tools/call') return { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': target };
   return method === 'prompts/get' ? { 'gen_ai.prompt.name': target } : {};

@@ -3,18 +3,18 @@ import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '#runtime/mcp/era';
 import { RateLimited } from '#runtime/rate-limits/refusals';
-import type { Outcome, Trail } from '#runtime/trail';
+import type { Outcome, RequestRecord } from '#runtime/request-record';
 
 /** Records the decoded message of a request. */
-export function noteMessage(trail: Trail, message: DecodedMessage, era: Era): void {
-  trail.era = era;
+export function noteMessage(requestRecord: RequestRecord, message: DecodedMessage, era: Era): void {
+  requestRecord.era = era;
   if (message.kind === 'response') {
-    trail.method = 'response';
+    requestRecord.method = 'response';
     return;
   }
-  trail.method = message.method;
-  trail.params = message.params;
-  if (message.kind === 'request') trail.rpcId = message.idText;
+  requestRecord.method = message.method;
+  requestRecord.params = message.params;
+  if (message.kind === 'request') requestRecord.rpcId = message.idText;
 }
 
 const DENIED: ReadonlySet<string> = new Set([
@@ -28,27 +28,27 @@ const DENIED: ReadonlySet<string> = new Set([
 ]);
 
 /** Records how a request was refused or failed. */
-export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): void {
-  trail.status = answer.status;
-  trail.code = answer.code;
-  trail.outcome = outcomeOf(answer, error);
-  if (error instanceof RateLimited) trail.limit = error.scope;
+export function noteAnswer(requestRecord: RequestRecord, answer: PublicAnswer, error: unknown): void {
+  requestRecord.status = answer.status;
+  requestRecord.code = answer.code;
+  requestRecord.outcome = outcomeOf(answer, error);
+  if (error instanceof RateLimited) requestRecord.limit = error.scope;
 }
 
 /** Records the backend's answer: a JSON-RPC error is a failure, and a tool result with `isError` has its own outcome. */
-export function noteAnswered(trail: Trail, kind: AnswerKind): void {
+export function noteAnswered(requestRecord: RequestRecord, kind: AnswerKind): void {
   if (kind === 'error') {
-    trail.outcome = 'failure';
-    trail.code = 'rpc_error';
-  } else if (kind === 'tool_error' && trail.method === 'tools/call') {
-    trail.outcome = 'tool_error';
+    requestRecord.outcome = 'failure';
+    requestRecord.code = 'rpc_error';
+  } else if (kind === 'tool_error' && requestRecord.method === 'tools/call') {
+    requestRecord.outcome = 'tool_error';
   }
 }
 
 /** Records that the client cancelled its request, which gets no answer. */
-export function noteCancelled(trail: Trail): void {
-  trail.outcome = 'failure';
-  trail.code = 'cancelled';
+export function noteCancelled(requestRecord: RequestRecord): void {
+  requestRecord.outcome = 'failure';
+  requestRecord.code = 'cancelled';
 }
 
 /** The call was not made, and may be retried soon. */

@@ -25,14 +25,14 @@ export interface RequestTrace {
   /** Begins a call of this backend. */
   callBackend(backend: string): TraceStep;
   /** Ends the trace at the end of the request. Called once; open steps may remain. */
-  finish(trail: Trail, milliseconds: number): void;
+  finish(requestRecord: RequestRecord, milliseconds: number): void;
 }
 
 /** `tool_error`: the tool answered with `isError`. `failure`: the backend or this gateway answered with an error. */
 export type Outcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
 /** Record of one request for audit, metrics and log. Each stage adds its facts. */
-export class Trail implements Entry {
+export class RequestRecord implements Entry {
   earlier: this | undefined;
   later: this | undefined;
   #id: string | undefined;
