@@ -1,10 +1,10 @@
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { findBoard } from './find-board.ts';
+import { findLocalStatus } from './find-local-status.ts';
 import { kubectlFor } from './management/kubectl-for.ts';
 import { isCluster, type PlaceOptions } from './management/target.ts';
 import { chooseServer } from './status.ts';
-import { type ServerSummary, shownName } from './summarise-board.ts';
+import { type ServerSummary, shownName } from './summarise-status.ts';
 
 /** Host names that only pods can resolve. */
 const INSIDE = /^([^.]+)\.([^.]+)\.svc(\.|$)/;
@@ -49,7 +49,8 @@ export async function chooseUrl(
   context: Context,
 ): Promise<string> {
   const { server } = options;
-  if (typed === undefined) return urlOf(chooseServer(await findBoard(options, context), server), options, context);
+  if (typed === undefined)
+    return urlOf(chooseServer(await findLocalStatus(options, context), server), options, context);
   if (server !== undefined || isCluster(options))
     throw new CliError(EXIT_CODES.usage, 'name an endpoint by its URL, or by --server and --context, and not by both');
   return checkUrl(typed);

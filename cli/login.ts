@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openBrowser } from './oauth/open-browser.ts';
-import { runningBoard } from './running-board.ts';
-import { type ServerSummary, serversOf } from './summarise-board.ts';
+import { runningStatus } from './running-status.ts';
+import { type ServerSummary, serversOf } from './summarise-status.ts';
 
 export interface LoginOptions {
   /** False: print the URL only. */
@@ -18,7 +18,7 @@ type Backend = ServerSummary['backends'][number];
 
 /** Returns the backends at which vmcp logs in, each once. Endpoints that share a backend share its login. */
 function backendsOf(context: Context): Map<string, Backend> {
-  const all = serversOf(runningBoard(context)).flatMap(({ backends }) => backends);
+  const all = serversOf(runningStatus(context)).flatMap(({ backends }) => backends);
   const found = new Map<string, Backend>();
   for (const backend of all)
     if (backend.loginUrl !== null || !found.has(backend.name)) found.set(backend.name, backend);

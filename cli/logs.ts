@@ -1,14 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBoard } from '#local/status-board';
+import { readLocalStatus } from '#local/local-status-file';
 import { lastLines, nextLines } from '#local/tail-log';
 import { backendChild, runtimeChild, runtimeChildOf } from '#operator/plan/child-names';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { nothingRuns } from './nothing-runs.ts';
 import { writeLog } from './shown-output.ts';
-import { serversOf } from './summarise-board.ts';
+import { serversOf } from './summarise-status.ts';
 
 const LOOK = 300;
 const ALL = 1_000_000;
@@ -37,14 +37,16 @@ function meant(name: string | undefined, names: readonly string[]): string[] {
 
 /** Returns the names of all workloads that local servers offer. */
 function workloadsIn(state: Context['state']): string[] {
-  const board = readBoard(state);
-  return board ? serversOf(board).flatMap(({ backends }) => backends.map(({ name }) => name)) : [];
+  const localStatus = readLocalStatus(state);
+  return localStatus ? serversOf(localStatus).flatMap(({ backends }) => backends.map(({ name }) => name)) : [];
 }
 
 /** Returns the logs for a stdio program. Its lines are in the logs of the servers that offer it. */
 function meantInside(name: string, state: Context['state'], names: readonly string[]): string[] {
-  const board = readBoard(state);
-  const servers = board ? serversOf(board).filter(({ backends }) => backends.some((one) => one.name === name)) : [];
+  const localStatus = readLocalStatus(state);
+  const servers = localStatus
+    ? serversOf(localStatus).filter(({ backends }) => backends.some((one) => one.name === name))
+    : [];
   const children = servers.map((server) => runtimeChild(server.name));
   return names.filter((one) => children.includes(one));
 }

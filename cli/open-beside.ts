@@ -1,5 +1,5 @@
 import { readLock } from '#local/lock';
-import type { StatusBoard } from '#local/status-board';
+import type { LocalStatusFile } from '#local/local-status-file';
 import { KeepClients } from '#management/clients/keep-clients';
 import { localClients } from '#management/clients/local-clients';
 import type { LocalSecrets } from '#management/secrets/local-secrets';
@@ -7,7 +7,7 @@ import { systemClock } from '#operator/queue';
 import type { Context } from './context.ts';
 
 /** Starts the services beside a folder's resources: the management API and the configuration files of registered clients. */
-export async function openBeside(board: StatusBoard, context: Context, secrets: LocalSecrets) {
+export async function openBeside(localStatus: LocalStatusFile, context: Context, secrets: LocalSecrets) {
   const { state, environment, err } = context;
   const folder = readLock(state)?.folder ?? '';
   const keep = new KeepClients({
@@ -15,7 +15,7 @@ export async function openBeside(board: StatusBoard, context: Context, secrets: 
     clock: systemClock,
     onProblem: (text) => void err.write(`${text}\n`),
   });
-  board.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
+  localStatus.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
   // Loaded on demand: other commands start faster without the HTTP server.
   const { openManagement } = await import('./open-management.ts');
   const management = await openManagement(context, secrets);

@@ -1,21 +1,21 @@
 import { readLock } from '#local/lock';
-import type { Board } from '#local/status-board';
+import type { LocalStatus } from '#local/local-status-file';
 import { buildOf } from './build-of.ts';
 import type { Context, RecordFormat } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { findBoard } from './find-board.ts';
+import { findLocalStatus } from './find-local-status.ts';
 import { isCluster, type PlaceOptions } from './management/target.ts';
 import { startAgain } from './nothing-runs.ts';
 import { printObject } from './print-object.ts';
 import {
   isServed,
-  printBoard,
+  printLocalStatus,
   type ServerSummary,
   serversOf,
-  type ShownBoard,
+  type ShownStatus,
   shownName,
   withUnoffered,
-} from './summarise-board.ts';
+} from './summarise-status.ts';
 
 /** Returns whether the running build differs from this one. */
 function isOutdated(context: Context): boolean {
@@ -28,8 +28,8 @@ function outdated(context: Context): string {
 }
 
 /** Returns the named endpoint, or the first one. */
-export function chooseServer(board: Pick<Board, 'resources'>, name: string | undefined): ServerSummary {
-  const servers = serversOf(board);
+export function chooseServer(localStatus: Pick<LocalStatus, 'resources'>, name: string | undefined): ServerSummary {
+  const servers = serversOf(localStatus);
   const isMeant = (server: ServerSummary) => server.name === name || shownName(server) === name;
   const chosen = name === undefined ? servers[0] : servers.find(isMeant);
   if (chosen) return chosen;
@@ -46,28 +46,30 @@ export async function status(
   options: PlaceOptions & { output: RecordFormat },
   context: Context,
 ): Promise<number> {
-  const board = await everythingOf(options, context);
-  const servers = serversOf(board);
-  const concerned = name === undefined ? servers : [chooseServer(board, name)];
+  const localStatus = await everythingOf(options, context);
+  const servers = serversOf(localStatus);
+  const concerned = name === undefined ? servers : [chooseServer(localStatus, name)];
   const { output: format } = options;
   if (format === 'table') {
-    context.out.write(`${printBoard(board, context, concerned).join('\n')}\n`);
-    if (board.folder !== undefined && isOutdated(context)) context.err.write(`${outdated(context)}\n`);
+    context.out.write(`${printLocalStatus(localStatus, context, concerned).join('\n')}\n`);
+    if (localStatus.folder !== undefined && isOutdated(context)) context.err.write(`${outdated(context)}\n`);
   } else if (format === 'name') {
     context.out.write(concerned.map((server) => `${shownName(server)}\n`).join(''));
   } else {
-    const { problems, processes, folder } = board;
+    const { problems, processes, folder } = localStatus;
     const where = folder === undefined ? {} : { folder };
-    context.out.write(printObject({ ...chooseServer(board, name), ...where, servers, problems, processes }, format));
+    context.out.write(
+      printObject({ ...chooseServer(localStatus, name), ...where, servers, problems, processes }, format),
+    );
   }
   return concerned.every(isServed) ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }
 
 /** Returns the board. In a cluster it includes MCPServers without an endpoint, because no other status lists them. */
-async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownBoard> {
-  const board = await findBoard(options, context);
-  if (!isCluster(options)) return board;
-  if (board.resources.length > 0) return withUnoffered(board);
+async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownStatus> {
+  const localStatus = await findLocalStatus(options, context);
+  if (!isCluster(options)) return localStatus;
+  if (localStatus.resources.length > 0) return withUnoffered(localStatus);
   const namespace = options.namespace === undefined ? 'this namespace' : `namespace ${options.namespace}`;
   const remedy = `name another one with -n, or start a server with "${context.typed("run '<source>'")}"`;
   throw new CliError(EXIT_CODES.notRunning, `there is no VirtualMCPServer and no MCPServer in ${namespace}: ${remedy}`);

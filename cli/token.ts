@@ -5,7 +5,7 @@ import { listManifestFiles, readFolderContent, type FolderContent } from '#local
 import type { Manifest } from '#operator/snapshot';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { runningBoard } from './running-board.ts';
+import { runningStatus } from './running-status.ts';
 import { chooseServer } from './status.ts';
 
 /** Annotation: the OAuth client that `vmcp token` uses. */
@@ -123,17 +123,17 @@ export async function fetchDevelopmentToken(
 
 /** Prints an access token of a development user, and nothing else. */
 export async function token(user: string, server: string | undefined, context: Context): Promise<number> {
-  const board = runningBoard(context);
-  const { kind: chosen, name, namespace, endpoint } = chooseServer(board, server);
+  const localStatus = runningStatus(context);
+  const { kind: chosen, name, namespace, endpoint } = chooseServer(localStatus, server);
   if (chosen === 'MCPServer') {
     fail(`MCPServer "${name}" is served by itself, and vmcp token works with VirtualMCPServers: log in by vmcp try`);
   }
   if (endpoint === null) throw new CliError(EXIT_CODES.notRunning, `VirtualMCPServer "${name}" has no endpoint yet`);
-  const folderContent = readFolderContent(listManifestFiles(board.folder));
+  const folderContent = readFolderContent(listManifestFiles(localStatus.folder));
   const manifest =
     folderContent.manifests.find(
       ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name && metadata.namespace === namespace,
-    ) ?? fail(`VirtualMCPServer "${name}" is no longer in ${board.folder}`);
+    ) ?? fail(`VirtualMCPServer "${name}" is no longer in ${localStatus.folder}`);
   context.out.write(`${await tokenFor(user, manifest, folderContent, endpoint, context)}\n`);
   return EXIT_CODES.ok;
 }

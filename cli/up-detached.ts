@@ -4,11 +4,11 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AlreadyRunning, readLock } from '#local/lock';
 import { openState } from '#local/state-folder';
-import { type Board, readBoard } from '#local/status-board';
+import { type LocalStatus, readLocalStatus } from '#local/local-status-file';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { isServed, printBoard, serversOf, shownName } from './summarise-board.ts';
+import { isServed, printLocalStatus, serversOf, shownName } from './summarise-status.ts';
 import { alreadyRunning, checkThereIsAServer, nextSteps, readiness } from './up.ts';
 
 const LOOK = 50;
@@ -28,7 +28,7 @@ function startInBackground(folder: string, { self, state, environment }: Context
 }
 
 interface Waited {
-  board: Board | undefined;
+  localStatus: LocalStatus | undefined;
   outcome: 'ready' | 'stuck' | 'crashing' | 'ended' | 'late';
 }
 
@@ -43,12 +43,12 @@ async function waitUntilReady(
   for (;;) {
     if (stop.aborted && !isToldToEnd) isToldToEnd = child.kill('SIGTERM');
     const waited = Date.now() - since;
-    const reported = readBoard(state);
-    const board = reported?.pid === child.pid ? reported : undefined;
-    if (child.exitCode !== null || child.signalCode !== null) return { board, outcome: 'ended' };
-    const outcome = board ? readiness(board, waited) : 'starting';
-    if (outcome !== 'starting') return { board, outcome };
-    if (waited > patience) return { board, outcome: 'late' };
+    const reported = readLocalStatus(state);
+    const localStatus = reported?.pid === child.pid ? reported : undefined;
+    if (child.exitCode !== null || child.signalCode !== null) return { localStatus, outcome: 'ended' };
+    const outcome = localStatus ? readiness(localStatus, waited) : 'starting';
+    if (outcome !== 'starting') return { localStatus, outcome };
+    if (waited > patience) return { localStatus, outcome: 'late' };
     await sleep(LOOK);
   }
 }
@@ -76,15 +76,15 @@ export async function upDetached(
   if (holder) throw alreadyRunning(new AlreadyRunning(holder), context);
   const before = sizeOf(state.ownLog);
   const child = startInBackground(folder, context);
-  const { board, outcome } = await waitUntilReady(child, context, patience, stop);
+  const { localStatus, outcome } = await waitUntilReady(child, context, patience, stop);
   if (outcome === 'ended' && stop.aborted)
     throw new CliError(EXIT_CODES.failed, 'broken off: what was started is stopped again');
   if (outcome === 'ended' || outcome === 'stuck') throw await nothingServed(child, state, before);
-  let last = board;
+  let last = localStatus;
   try {
     if (outcome === 'ready') await until?.();
   } finally {
-    last = readBoard(state) ?? board;
+    last = readLocalStatus(state) ?? localStatus;
     if (last) report(last, context);
   }
   const what = whyNotServed(outcome, until ? undefined : last, patience);
@@ -94,10 +94,14 @@ export async function upDetached(
 }
 
 /** Returns why some endpoints do not serve; undefined if all of them do. */
-function whyNotServed(outcome: Waited['outcome'], board: Board | undefined, patience: number): string | undefined {
+function whyNotServed(
+  outcome: Waited['outcome'],
+  localStatus: LocalStatus | undefined,
+  patience: number,
+): string | undefined {
   if (outcome === 'crashing') return 'a runtime ends again and again';
   if (outcome !== 'ready') return `not ready after ${patience / 1000} s`;
-  const without = (board ? serversOf(board) : []).filter((server) => !isServed(server)).map(shownName);
+  const without = (localStatus ? serversOf(localStatus) : []).filter((server) => !isServed(server)).map(shownName);
   return without.length === 0 ? undefined : `${without.join(', ')} ${without.length === 1 ? 'is' : 'are'} not served`;
 }
 
@@ -108,8 +112,8 @@ async function nothingServed(child: ChildProcess, { ownLog }: Context['state'], 
   return new CliError(child.exitCode ?? EXIT_CODES.failed, `nothing is served:\n${said.trimEnd()}`);
 }
 
-function report(board: Board, context: Context): void {
+function report(localStatus: LocalStatus, context: Context): void {
   const { out, err } = context;
-  out.write(`${[...printBoard(board, context), ...nextSteps(board, context)].join('\n')}\n`);
-  for (const problem of board.problems) err.write(`${printProblem(problem)}\n`);
+  out.write(`${[...printLocalStatus(localStatus, context), ...nextSteps(localStatus, context)].join('\n')}\n`);
+  for (const problem of localStatus.problems) err.write(`${printProblem(problem)}\n`);
 }

@@ -3,7 +3,7 @@ import { Stalled, Waiting } from '#operator/errors';
 import { AlreadyRunning } from '#local/lock';
 import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { runFolder, type RunningFolder } from '#local/run-folder';
-import type { Board } from '#local/status-board';
+import type { LocalStatus } from '#local/local-status-file';
 import { LocalSecrets } from '#management/secrets/local-secrets';
 import { buildOf } from './build-of.ts';
 import { loadFolder, printProblem } from './check-folder.ts';
@@ -11,8 +11,8 @@ import { printClientLines } from './client-lines.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openBeside } from './open-beside.ts';
-import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
-import { leftOut, progressOf, remarksOf, serversOf, shownName } from './summarise-board.ts';
+import { liveTable, plainLines, type ShowStatus } from './show-status.ts';
+import { leftOut, progressOf, remarksOf, serversOf, shownName } from './summarise-status.ts';
 
 /** Milliseconds that `up` waits for a silent backend before it reports the rest as ready. */
 const BACKENDS_COME = 10_000;
@@ -35,26 +35,26 @@ export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'
 const RESTARTS = 2;
 
 /** Returns whether everything serves, some of it still starts, a runtime crashes repeatedly, or the user has to act. */
-export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
-  const servers = serversOf(board);
+export function readiness(localStatus: LocalStatus, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
+  const servers = serversOf(localStatus);
   const progress = servers.map(progressOf);
   const runtimes = new Set(servers.map(runtimeChildOf));
   if (
-    board.processes.some(
+    localStatus.processes.some(
       ({ name, state, restarts }) => runtimes.has(name) && state === 'waiting' && restarts >= RESTARTS,
     )
   ) {
     return 'crashing';
   }
-  if (!board.settled || progress.length === 0 || progress.includes('starting')) return 'starting';
+  if (!localStatus.settled || progress.length === 0 || progress.includes('starting')) return 'starting';
   if (progress.every((one) => one === 'stuck')) return 'stuck';
   if (progress.includes('partly')) return waited < BACKENDS_COME ? 'starting' : 'ready';
   return progress.includes('uncounted') && waited < TOOLS_COME ? 'starting' : 'ready';
 }
 
 /** Returns the next steps: client lines for each endpoint. */
-export function nextSteps(board: Board, context: Pick<Context, 'typed'>): string[] {
-  const served = serversOf(board).filter(({ endpoint }) => endpoint !== null);
+export function nextSteps(localStatus: LocalStatus, context: Pick<Context, 'typed'>): string[] {
+  const served = serversOf(localStatus).filter(({ endpoint }) => endpoint !== null);
   return served.flatMap((server) => {
     const { name, endpoint } = server;
     const without = leftOut(server);
@@ -80,7 +80,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       folder: resolve(folder),
       secrets,
       stop,
-      beside: (board) => openBeside(board, context, secrets),
+      beside: (localStatus) => openBeside(localStatus, context, secrets),
       onProblem: ({ kind, name }, problem) => {
         // The state of the endpoint already shows these.
         const isShown = problem instanceof Stalled || problem instanceof Waiting;
@@ -96,41 +96,43 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
 }
 
 /** Returns the exit code of a failed start. Only a port can become free without a change. */
-export function stuckCode(board: Board): number {
-  const reasons = serversOf(board).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
+export function stuckCode(localStatus: LocalStatus): number {
+  const reasons = serversOf(localStatus).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
   return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
 }
 
 /** Returns the reasons why nothing is served, without those that depend on others. */
-function reasonsOf(board: Board): string[] {
-  const reasons = serversOf(board).flatMap((server) => [
+function reasonsOf(localStatus: LocalStatus): string[] {
+  const reasons = serversOf(localStatus).flatMap((server) => [
     ...remarksOf(server).map(({ reason, message }) => `${shownName(server)}: ${reason}: ${message}`),
     ...server.backends
       .filter(({ phase }) => phase === 'Excluded')
       .map(({ name, message }) => `${shownName(server)}/${name}: ${message}`),
   ]);
-  return [...board.problems.map(printProblem), ...reasons];
+  return [...localStatus.problems.map(printProblem), ...reasons];
 }
 
 /** Shows the whole board on a terminal or without reasons, else the reasons only. */
-export function showStuck(board: Board, show: ShowBoard, { out }: Pick<Context, 'out'>): void {
-  const reasons = out.isTTY ? [] : reasonsOf(board);
+export function showStuck(localStatus: LocalStatus, show: ShowStatus, { out }: Pick<Context, 'out'>): void {
+  const reasons = out.isTTY ? [] : reasonsOf(localStatus);
   if (reasons.length > 0) out.write(`${reasons.join('\n')}\n`);
-  else show(board);
+  else show(localStatus);
 }
 
 /** Shows the board as it changes, and prints the next steps once it serves. */
-function follow({ board }: RunningFolder, show: ShowBoard, context: Context): () => void {
+function follow({ localStatus }: RunningFolder, show: ShowStatus, context: Context): () => void {
   const since = Date.now();
   let announced = false;
   function look(): void {
     const steps =
-      !announced && readiness(board.board, Date.now() - since) === 'ready' ? nextSteps(board.board, context) : [];
+      !announced && readiness(localStatus.localStatus, Date.now() - since) === 'ready'
+        ? nextSteps(localStatus.localStatus, context)
+        : [];
     announced ||= steps.length > 0;
-    show(board.board, steps);
+    show(localStatus.localStatus, steps);
   }
   look();
-  board.listen(look);
+  localStatus.listen(look);
   const timers = [TOOLS_COME, BACKENDS_COME].map((delay) => setTimeout(look, delay));
   return () => {
     for (const timer of timers) clearTimeout(timer);
@@ -146,10 +148,10 @@ export async function up(folder: string, context: Context, stop: AbortSignal): P
   const running = await start(folder, context, stop);
   try {
     const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
-    const { board } = running.board;
-    if (readiness(board, 0) === 'stuck') {
-      showStuck(board, show, context);
-      return stuckCode(board);
+    const { localStatus } = running.localStatus;
+    if (readiness(localStatus, 0) === 'stuck') {
+      showStuck(localStatus, show, context);
+      return stuckCode(localStatus);
     }
     const leave = follow(running, show, context);
     await new Promise<void>((end) => {

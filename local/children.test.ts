@@ -8,7 +8,7 @@ import { systemClock } from '#operator/queue';
 import { Children } from './children.ts';
 import { ProgramPorts } from './program-ports.ts';
 import { locateState, openState } from './state-folder.ts';
-import { StatusBoard } from './status-board.ts';
+import { LocalStatusFile } from './local-status-file.ts';
 
 const OWNER = 'MCPServer/default/b';
 
@@ -19,9 +19,9 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-children-'));
   const state = locateState(join(folder, 'state'));
   openState(state);
-  const board = new StatusBoard(state, folder);
+  const localStatus = new LocalStatusFile(state, folder);
   programs = new ProgramPorts(() => undefined);
-  children = new Children({ state, clock: systemClock, board }, programs, () => undefined);
+  children = new Children({ state, clock: systemClock, localStatus }, programs, () => undefined);
 });
 afterEach(async () => {
   await children.stopAll();

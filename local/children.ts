@@ -10,7 +10,7 @@ import type { PortHolder } from './port-claims.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { type ProcessSpec, SupervisedProcess } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
-import type { Listen, StatusBoard } from './status-board.ts';
+import type { Listen, LocalStatusFile } from './local-status-file.ts';
 
 /** Milliseconds that a new runtime waits for the backends started with it, so that its first probe finds them. */
 const BACKENDS_START = 5000;
@@ -67,7 +67,7 @@ export class PortTaken extends Waiting {
 export class Children {
   readonly #state: StateFolder;
   readonly #clock: Clock;
-  readonly #board: StatusBoard;
+  readonly #localStatus: LocalStatusFile;
   readonly #runtimeEnded: (owner: string) => void;
   readonly #children = new Map<string, Child>();
   readonly programs: ProgramPorts;
@@ -75,14 +75,14 @@ export class Children {
 
   /** Calls `runtimeEnded` with the owner of a runtime that ended on its own, before the runtime is restarted. */
   constructor(
-    { state, clock, board }: { state: StateFolder; clock: Clock; board: StatusBoard },
+    { state, clock, localStatus }: { state: StateFolder; clock: Clock; localStatus: LocalStatusFile },
     programs: ProgramPorts,
     runtimeEnded: (owner: string) => void,
   ) {
     this.programs = programs;
     this.#state = state;
     this.#clock = clock;
-    this.#board = board;
+    this.#localStatus = localStatus;
     this.#runtimeEnded = runtimeEnded;
   }
 
@@ -137,7 +137,7 @@ export class Children {
       openLog: () => openLogFile(join(this.#state.logs, `${child.name}.log`)),
       ...(child.role === 'backend' && { mayStart: () => this.#hasPort(owner, child) }),
       changed: (state) => {
-        this.#board.setProcess(state);
+        this.#localStatus.setProcess(state);
         this.#record();
         if (state.state !== 'waiting') return;
         if (child.role === 'runtime') this.#runtimeEnded(owner);
@@ -245,6 +245,6 @@ export class Children {
       const { name, identity } = process.state;
       return identity ? [{ name, ...identity }] : [];
     });
-    this.#board.attempt(this.#state.children, () => recordChildren(this.#state, running));
+    this.#localStatus.attempt(this.#state.children, () => recordChildren(this.#state, running));
   }
 }

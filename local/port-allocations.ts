@@ -18,11 +18,11 @@ import { findBusyPorts } from './check-port.ts';
 import type { FolderContent } from './manifest-folder.ts';
 import { findPortConflicts, portClaims, type PortConflicts, type PortHolder } from './port-claims.ts';
 import type { StateFolder } from './state-folder.ts';
-import type { StatusBoard } from './status-board.ts';
+import type { LocalStatusFile } from './local-status-file.ts';
 
 interface PortAllocationsOptions {
   state: StateFolder;
-  board: StatusBoard;
+  localStatus: LocalStatusFile;
   /** Returns the current resources. */
   folderContent: () => FolderContent;
   /** Returns the ports of running processes. */
@@ -56,12 +56,12 @@ export class PortAllocations {
 
   /** Probes the ports of other programs, then assigns missing ports. Returns the resources whose ports changed. */
   async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
-    const { state, board, folderContent } = this.#options;
+    const { state, localStatus, folderContent } = this.#options;
     const busy = await this.#findBusy({ starting, lost });
     if (this.#closed) return [];
     const before = this.#ports();
     // A failed write must not hide a change: a resource waits for its port. Without the file, ports hold until the next start.
-    board.attempt(state.allotments, () => {
+    localStatus.attempt(state.allotments, () => {
       const { servers, backends } = applicantsOf(folderContent());
       const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };
       this.#value = allot(this.#value, servers, backends, { ...facts, makeUid: randomUUID });

@@ -1,8 +1,8 @@
-import { readBoard } from '#local/status-board';
+import { readLocalStatus } from '#local/local-status-file';
 import { checkUrl, type EndpointOptions, urlOf } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { findBoard } from '../find-board.ts';
+import { findLocalStatus } from '../find-local-status.ts';
 import { isCluster } from '../management/target.ts';
 import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
@@ -33,7 +33,7 @@ interface Endpoint {
 async function endpointOf(options: ConnectOptions, context: Context): Promise<Endpoint> {
   const { name, url, server } = options;
   if (url !== undefined) return { name: name ?? 'vmcp', url: checkUrl(url) };
-  const chosen = chooseServer(await findBoard(options, context), server);
+  const chosen = chooseServer(await findLocalStatus(options, context), server);
   return { name: name ?? chosen.name, url: urlOf(chosen, options, context) };
 }
 
@@ -63,7 +63,7 @@ function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home):
 export async function listClients(options: ConnectOptions, context: Context): Promise<number> {
   const home = homeOf(context.environment);
   const isNamed = options.url !== undefined || isCluster(options);
-  const endpoint = isNamed || readBoard(context.state) ? await endpointOf(options, context) : undefined;
+  const endpoint = isNamed || readLocalStatus(context.state) ? await endpointOf(options, context) : undefined;
   const rows = CLIENTS.map((client) => ({
     client: client.id,
     name: client.name,

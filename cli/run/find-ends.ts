@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { StateFolder } from '#local/state-folder';
-import type { Board } from '#local/status-board';
+import type { LocalStatus } from '#local/local-status-file';
 import { lastLines } from '#local/tail-log';
 import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import { shownLine, shownText } from '../shown-output.ts';
-import type { ServerSummary } from '../summarise-board.ts';
+import type { ServerSummary } from '../summarise-status.ts';
 
 /** The number of exits of a workload's program, and the last one. */
 export interface Ends {
@@ -44,7 +44,7 @@ function goneIn(line: string): z.infer<typeof Gone> | undefined {
 export function findEnds(
   workload: string,
   server: Pick<ServerSummary, 'kind' | 'name'>,
-  { processes }: Pick<Board, 'processes'>,
+  { processes }: Pick<LocalStatus, 'processes'>,
   { logs }: Pick<StateFolder, 'logs'>,
   since: number,
 ): Ends | undefined {

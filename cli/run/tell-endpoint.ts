@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { withApi } from '../management/open-api.ts';
 import { isCluster, type TargetOptions } from '../management/target.ts';
-import { shownName } from '../summarise-board.ts';
+import { shownName } from '../summarise-status.ts';
 import { waitForWorkloads } from '../workloads/wait-for-workloads.ts';
 import { workloadsOf } from '../workloads/workload-list.ts';
 import { waitUntilListed } from './wait-until-listed.ts';

@@ -23,8 +23,8 @@ function report(backend: Record<string, unknown>, processes: object[] = []): voi
   const status = { phase: 'Degraded', conditions: [], backends: [{ lastTransitionTime, message: '', ...backend }] };
   const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'tools' };
   const resources = [{ key, status, isEndpoint: true }];
-  const board = { pid: process.pid, folder: state.path, settled: true, problems: [], resources, processes };
-  writeFileSync(state.status, JSON.stringify(board));
+  const localStatus = { pid: process.pid, folder: state.path, settled: true, problems: [], resources, processes };
+  writeFileSync(state.status, JSON.stringify(localStatus));
 }
 
 /** Advances a fake clock, and calls `act` at `at` milliseconds. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBoard } from '#local/status-board';
+import { readLocalStatus } from '#local/local-status-file';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { showProgress } from '../show-progress.ts';
-import { type ServerSummary, serversOf } from '../summarise-board.ts';
+import { type ServerSummary, serversOf } from '../summarise-status.ts';
 import { findEnds, tellEnds } from './find-ends.ts';
 
 const LOOK = 200;
@@ -26,11 +26,11 @@ interface Backend {
 
 /** Returns a workload as seen by the endpoints that offer it. */
 function backendsOf(name: string, since: number, { state }: Pick<Context, 'state'>): Backend[] {
-  const board = readBoard(state);
-  if (!board) return [];
-  return serversOf(board).flatMap((server) => {
+  const localStatus = readLocalStatus(state);
+  if (!localStatus) return [];
+  return serversOf(localStatus).flatMap((server) => {
     const found = server.backends.filter((backend) => backend.name === name);
-    const ends = found.length > 0 ? findEnds(name, server, board, state, since) : undefined;
+    const ends = found.length > 0 ? findEnds(name, server, localStatus, state, since) : undefined;
     return found.map((backend) => ({
       ...backend,
       // The connection error only follows from the exit.

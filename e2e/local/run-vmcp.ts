@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { serversOf } from '#cli/summarise-board';
+import { serversOf } from '#cli/summarise-status';
 import { locateState } from '#local/state-folder';
-import { readBoard } from '#local/status-board';
+import { readLocalStatus } from '#local/local-status-file';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BUILT = join(ROOT, 'dist', 'vmcp.js');
@@ -99,9 +99,9 @@ export function makeWorkplace(how = STARTED): Workplace {
       return JSON.parse((await run(['status', '-o', 'json'])).stdout) as StatusOutput;
     },
     glance() {
-      const board = readBoard(locateState(join(path, '.vmcp')));
-      const [server] = board ? serversOf(board) : [];
-      return board && server && { ...server, problems: board.problems, processes: board.processes };
+      const localStatus = readLocalStatus(locateState(join(path, '.vmcp')));
+      const [server] = localStatus ? serversOf(localStatus) : [];
+      return localStatus && server && { ...server, problems: localStatus.problems, processes: localStatus.processes };
     },
     async close() {
       await run(['down']);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { homeOf } from '#management/clients/files/clients';
 import { FileLock } from '#lib/files/file-lock';
 import type { StateFolder } from '#local/state-folder';
-import { readBoard } from '#local/status-board';
+import { readLocalStatus } from '#local/local-status-file';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 import { fileRecords } from '../stores/file-records.ts';
 import { folderResources } from '../stores/folder-resources.ts';
@@ -21,7 +21,7 @@ interface LocalClientsPlace {
 export function localClients({ state, folder, environment }: LocalClientsPlace, namespace: string): Clients {
   const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
   const statusOf = (key: ResourceKey) =>
-    readBoard(state)?.resources.find((one) => keyText(one.key) === keyText(key))?.status;
+    readLocalStatus(state)?.resources.find((one) => keyText(one.key) === keyText(key))?.status;
   return new Clients({
     records: fileRecords(join(state.path, 'records'), namespace)('clients'),
     resources: folderResources({ files, namespace, statusOf, now: Date.now }),

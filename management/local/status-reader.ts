@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Status } from '#crds/kinds/status';
 import type { StateFolder } from '#local/state-folder';
-import { readBoard } from '#local/status-board';
+import { readLocalStatus } from '#local/local-status-file';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 
 /** Returns the last reported status of a resource. The report is read again when it changes. */
@@ -11,7 +11,7 @@ export function statusReader(state: StateFolder): (key: ResourceKey) => Status |
   return (key) => {
     const now = signatureOf(state.status) + signatureOf(state.lock);
     if (now !== seen) {
-      const resources = readBoard(state)?.resources ?? [];
+      const resources = readLocalStatus(state)?.resources ?? [];
       statuses = new Map(resources.map((one) => [keyText(one.key), one.status]));
       seen = now;
     }

@@ -94,8 +94,8 @@ describe('listWorkloads', () => {
         status: { phase, conditions: [] },
         isEndpoint: false,
       }));
-      const board = { pid: process.pid, folder: place.folder, settled: true, problems: [], resources: statuses };
-      writeFileSync(place.state.status, JSON.stringify({ ...board, processes: [] }));
+      const localStatus = { pid: process.pid, folder: place.folder, settled: true, problems: [], resources: statuses };
+      writeFileSync(place.state.status, JSON.stringify({ ...localStatus, processes: [] }));
       const { workloads } = WorkloadList.parse((await ask('GET', '/workloads')).body);
       expect(workloads.map(({ name, status }) => [name, status])).toEqual([['search', 'unhealthy']]);
     } finally {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import type { StateFolder } from '#local/state-folder';
-import { type Board, readBoard } from '#local/status-board';
+import { type LocalStatus, readLocalStatus } from '#local/local-status-file';
 import { tailLog } from '#local/tail-log';
 import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import { Problem } from '../problem.ts';
@@ -19,8 +19,8 @@ export function localRuntime(state: StateFolder): WorkloadRuntime {
     hasPaths: true,
     targetHost: () => '127.0.0.1',
     look() {
-      const board = readBoard(state);
-      return Promise.resolve(({ name }) => board && seenOf(name, board));
+      const localStatus = readLocalStatus(state);
+      return Promise.resolve(({ name }) => localStatus && seenOf(name, localStatus));
     },
     logs: (name, options) => logsOf(state, name, options),
   };
@@ -30,7 +30,7 @@ export function localRuntime(state: StateFolder): WorkloadRuntime {
 const childrenOf = (name: string): string[] => [backendChild(name), runtimeChildOf({ kind: 'MCPServer', name })];
 
 /** Names of processes do not contain the namespace. */
-function seenOf(workload: string, { processes }: Board): Seen {
+function seenOf(workload: string, { processes }: LocalStatus): Seen {
   const names = childrenOf(workload);
   const own = processes.filter(({ name }) => names.includes(name));
   const crashed = own.find(({ state, restarts }) => state === 'waiting' && restarts >= RESTARTS);
@@ -49,4 +49,4 @@ function logsOf(state: StateFolder, name: string, options: LogOptions): Promise<
 }
 
 const runs = (child: string, state: StateFolder): boolean =>
-  readBoard(state)?.processes.some(({ name }) => name === child) === true;
+  readLocalStatus(state)?.processes.some(({ name }) => name === child) === true;

@@ -1,19 +1,19 @@
-import type { Board } from '#local/status-board';
+import type { LocalStatus } from '#local/local-status-file';
 import type { Context, Output } from './context.ts';
 import { printProblem } from './check-folder.ts';
 import { shownText, writeRaw } from './shown-output.ts';
-import { printBoard, remarksOf, serversOf, shownName } from './summarise-board.ts';
+import { printLocalStatus, remarksOf, serversOf, shownName } from './summarise-status.ts';
 
 /** Shows each new state of a board; `above` stays above it. */
-export type ShowBoard = (board: Board, above?: string[]) => void;
+export type ShowStatus = (localStatus: LocalStatus, above?: string[]) => void;
 
 /** Redraws a table in place on a terminal. */
-export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoard {
+export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowStatus {
   let height = 0;
-  return (board, above = []) => {
+  return (localStatus, above = []) => {
     // Some terminals report a width of 0.
     const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
-    const lines = printBoard(board, context).map((line) =>
+    const lines = printLocalStatus(localStatus, context).map((line) =>
       line.length > width ? `${line.slice(0, width - 1)}…` : line,
     );
     const up = height === 0 ? '' : `\u001B[${height}A`;
@@ -23,10 +23,10 @@ export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoa
 }
 
 /** Returns the facts of a board by subject. */
-function factsOf(board: Board): Map<string, string> {
+function factsOf(localStatus: LocalStatus): Map<string, string> {
   const facts = new Map<string, string>();
-  for (const problem of board.problems) facts.set(printProblem(problem), printProblem(problem));
-  for (const server of serversOf(board)) {
+  for (const problem of localStatus.problems) facts.set(printProblem(problem), printProblem(problem));
+  for (const server of serversOf(localStatus)) {
     const shown = shownName(server);
     facts.set(shown, `${shown}: ${server.phase} ${server.endpoint ?? ''}`.trimEnd());
     for (const { name, phase, tools, message, loginUrl } of server.backends) {
@@ -38,7 +38,7 @@ function factsOf(board: Board): Map<string, string> {
       facts.set(`${shown} ${type}`, `${shown}: ${reason}: ${message}`);
     }
   }
-  for (const { name, state, lastEnd } of board.processes) {
+  for (const { name, state, lastEnd } of localStatus.processes) {
     facts.set(
       `process ${name}`,
       `${name}: ${state}${state === 'waiting' && lastEnd !== undefined ? ` (${lastEnd})` : ''}`,
@@ -48,10 +48,10 @@ function factsOf(board: Board): Map<string, string> {
 }
 
 /** Prints a line for each change: for files and pipes. */
-export function plainLines(out: Output): ShowBoard {
+export function plainLines(out: Output): ShowStatus {
   let shown = new Map<string, string>();
-  return (board, above = []) => {
-    const facts = factsOf(board);
+  return (localStatus, above = []) => {
+    const facts = factsOf(localStatus);
     if (above.length > 0) out.write(`${above.join('\n')}\n`);
     for (const [about, fact] of facts) if (shown.get(about) !== fact) out.write(`${fact}\n`);
     for (const about of shown.keys()) if (!facts.has(about)) out.write(`${about}: no longer\n`);

@@ -7,7 +7,7 @@ import { takeLock } from '#local/lock';
 import { LocalPlatform } from '#local/platform';
 import { ProgramPorts } from '#local/program-ports';
 import { locateState, openState, type StateFolder } from '#local/state-folder';
-import { type Board, OtherVersion, readBoard, StatusBoard } from '#local/status-board';
+import { type LocalStatus, OtherVersion, readLocalStatus, LocalStatusFile } from '#local/local-status-file';
 import { systemClock } from '#operator/queue';
 import { keyText } from '#operator/snapshot';
 
@@ -31,43 +31,43 @@ const block = (path: string) => {
   mkdirSync(join(path, 'inside'), { recursive: true });
 };
 const unblock = (path: string) => rmSync(path, { recursive: true });
-const files = ({ problems }: Board) => problems.map(({ file }) => file);
+const files = ({ problems }: LocalStatus) => problems.map(({ file }) => file);
 const running = (name: string) => ({ name, state: 'running', restarts: 0 }) as const;
 
 describe('StatusBoard', () => {
   it('reads back what it wrote', () => {
-    const board = new StatusBoard(state, folder);
+    const localStatus = new LocalStatusFile(state, folder);
     const condition = { type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: 'now' } as const;
     const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
-    board.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 }, false);
-    board.setProcess(running('one'));
-    board.settle();
-    expect(readBoard(state)).toEqual(board.board);
+    localStatus.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 }, false);
+    localStatus.setProcess(running('one'));
+    localStatus.settle();
+    expect(readLocalStatus(state)).toEqual(localStatus.localStatus);
   });
 
   it('rejects a report of another version, with the remedy', () => {
     writeFileSync(state.status, JSON.stringify({ pid: process.pid, resources: [{ name: 'as it once was' }] }));
-    expect(() => readBoard(state)).toThrow(OtherVersion);
+    expect(() => readLocalStatus(state)).toThrow(OtherVersion);
   });
 
   it('keeps serving its listeners while its file cannot be written, and reports the problem until it can', () => {
-    const board = new StatusBoard(state, folder);
-    const seen: Board[] = [];
-    board.listen((one) => seen.push(one));
+    const localStatus = new LocalStatusFile(state, folder);
+    const seen: LocalStatus[] = [];
+    localStatus.listen((one) => seen.push(one));
     block(state.status);
-    board.setProcess(running('one'));
+    localStatus.setProcess(running('one'));
     expect(files(seen.at(-1)!)).toEqual([state.status]);
     expect(seen.at(-1)!.processes).toHaveLength(1);
     unblock(state.status);
-    board.setProcess(running('two'));
+    localStatus.setProcess(running('two'));
     expect(files(seen.at(-1)!)).toEqual([]);
-    expect(readBoard(state)).toEqual(board.board);
+    expect(readLocalStatus(state)).toEqual(localStatus.localStatus);
   });
 
   it('reports that processes cannot be recorded, and ends nothing', async () => {
-    const board = new StatusBoard(state, folder);
+    const localStatus = new LocalStatusFile(state, folder);
     const children = new Children(
-      { state, clock: systemClock, board },
+      { state, clock: systemClock, localStatus },
       new ProgramPorts(() => undefined),
       () => undefined,
     );
@@ -75,20 +75,20 @@ describe('StatusBoard', () => {
     const child = { platform: 'local', role: 'backend', name: 'mcp-one', port: 0, restartToken: '1' } as never;
     const spec = { name: 'mcp-one', command: process.execPath, args: ['-e', 'setInterval(() => 0, 1000)'] };
     await children.start('owner', child, { ...spec, env: {}, directory: folder }, []);
-    expect(files(board.board)).toEqual([state.children]);
+    expect(files(localStatus.localStatus)).toEqual([state.children]);
     unblock(state.children);
     await children.stopAll();
-    expect(files(board.board)).toEqual([]);
+    expect(files(localStatus.localStatus)).toEqual([]);
   });
 
   it('reports that ports cannot be recorded, and still passes on every change', async () => {
-    const board = new StatusBoard(state, folder);
+    const localStatus = new LocalStatusFile(state, folder);
     block(state.allotments);
     writeFileSync(join(folder, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');
     const platform = new LocalPlatform({
       folder,
       state,
-      board,
+      localStatus,
       clock: systemClock,
       runtime: [],
       environment: {},
@@ -98,7 +98,7 @@ describe('StatusBoard', () => {
     const told: string[] = [];
     await platform.watch((key) => told.push(keyText(key)));
     expect(told).toEqual(['MCPGroup/default/tools']);
-    expect(files(board.board)).toEqual([state.allotments]);
+    expect(files(localStatus.localStatus)).toEqual([state.allotments]);
     await platform.close();
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { liveTable, plainLines } from '#cli/show-board';
+import { liveTable, plainLines } from '#cli/show-status';
 import { nextSteps, readiness, showStuck, stuckCode } from '#cli/up';
-import type { Board } from '#local/status-board';
+import type { LocalStatus } from '#local/local-status-file';
 import type { BackendPhase, Status } from '#crds/kinds/status';
 
 const since = '2026-01-01T00:00:00Z';
@@ -35,7 +35,7 @@ function status(
   };
 }
 
-function board(of: Status, more: Partial<Board> = {}): Board {
+function localStatus(of: Status, more: Partial<LocalStatus> = {}): LocalStatus {
   const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
   return {
     pid: 1,
@@ -58,10 +58,10 @@ const stuck = (reason: string) => [{ ...ready, type: 'Waiting', reason }];
 
 describe('nextSteps', () => {
   it('names the excluded backends without waiting for them', () => {
-    const partly = board(status('Degraded', 'Excluded'));
+    const partly = localStatus(status('Degraded', 'Excluded'));
     expect(readiness(partly, 0)).toBe('ready');
     expect(nextSteps(partly, context)[0]).toBe('Connect a client to demo, which serves without one:');
-    expect(nextSteps(board(status('Ready', 'Ready', 3)), context)[0]).toBe('Connect a client to demo:');
+    expect(nextSteps(localStatus(status('Ready', 'Ready', 3)), context)[0]).toBe('Connect a client to demo:');
   });
 });
 
@@ -70,7 +70,7 @@ describe('suggested commands', () => {
 
   it('include the state folder and run as printed', () => {
     const out = output();
-    const shown = board(status('Ready', 'Ready', 3), { processes: [crashed] });
+    const shown = localStatus(status('Ready', 'Ready', 3), { processes: [crashed] });
     liveTable(out, context)(shown, nextSteps(shown, context));
     const text = out.written.join('');
     expect(text).toContain('npx vmcp logs mcp-one --state x)');
@@ -83,8 +83,8 @@ describe('liveTable', () => {
   it('redraws the table in place', () => {
     const out = output();
     const show = liveTable(out, context);
-    show(board(status('Pending', 'Unknown')));
-    show(board(status('Ready', 'Ready', 3)));
+    show(localStatus(status('Pending', 'Unknown')));
+    show(localStatus(status('Ready', 'Ready', 3)));
     const lines = out.written[0]!.trimEnd().split('\n').length;
     expect(out.written[0]).toMatch(/BACKEND +STATE +TOOLS +AUTH +REASON/);
     expect(out.written[1]!.startsWith(`\u001B[${lines + 1}A\u001B[J`)).toBe(true);
@@ -94,23 +94,23 @@ describe('liveTable', () => {
   it('states that it counts only the tools that every user gets', () => {
     const out = output();
     const one = { ...status('Ready', 'Ready', 3), toolCount: 3 };
-    liveTable(out, context)(board(one));
+    liveTable(out, context)(localStatus(one));
     const [backend] = one.backends ?? [];
     const mixed = [backend!, { ...backend!, name: 'mine', authType: 'upstreamInject', tools: 7 }];
-    liveTable(out, context)(board({ ...one, backends: mixed }));
+    liveTable(out, context)(localStatus({ ...one, backends: mixed }));
     expect(out.written[0]).toContain('/mcp  3 tools\n');
     expect(out.written[1]).toContain('/mcp  3 tools for everybody, more by user of mine\n');
   });
 
   it('never wraps a line, because that would break redrawing', () => {
     const out = output(30);
-    liveTable(out, context)(board(status('Ready', 'Ready', 3)));
+    liveTable(out, context)(localStatus(status('Ready', 'Ready', 3)));
     for (const line of out.written[0]!.replace('\u001B[J', '').split('\n')) expect(line.length).toBeLessThanOrEqual(30);
   });
 
   it('does not cut lines on a terminal of unknown width', () => {
     const out = output(0);
-    liveTable(out, context)(board(status('Ready', 'Ready', 3)));
+    liveTable(out, context)(localStatus(status('Ready', 'Ready', 3)));
     expect(out.written.join('')).toContain('http://127.0.0.1:1/mcp\n');
   });
 });
@@ -120,11 +120,11 @@ describe('plainLines', () => {
     const out = output();
     const show = plainLines(out);
     const process = { name: 'mcp-one', state: 'running', restarts: 0 } as const;
-    show(board(status('Ready', 'Ready', 3), { processes: [process] }));
+    show(localStatus(status('Ready', 'Ready', 3), { processes: [process] }));
     out.written.length = 0;
-    show(board(status('Ready', 'Ready', 3), { processes: [process] }));
+    show(localStatus(status('Ready', 'Ready', 3), { processes: [process] }));
     expect(out.written).toEqual([]);
-    show(board(status('Ready', 'Ready', 4)));
+    show(localStatus(status('Ready', 'Ready', 4)));
     expect(out.written).toEqual(['demo/one: Ready (4 tools)\n', 'process mcp-one: no longer\n']);
   });
 });
@@ -133,7 +133,7 @@ describe('showStuck', () => {
   it('prints only the reasons to a file or pipe, and the whole board without reasons', () => {
     const out = output();
     const tell = (conditions: Status['conditions']) => {
-      showStuck(board(status('Pending', 'Unknown', 0, conditions)), plainLines(out), { out });
+      showStuck(localStatus(status('Pending', 'Unknown', 0, conditions)), plainLines(out), { out });
       return out.written.splice(0);
     };
     const missing = {
@@ -151,30 +151,30 @@ describe('readiness and stuckCode', () => {
   it.each([
     [
       'not before every resource was worked on once',
-      board(status('Ready', 'Ready', 1), { settled: false }),
+      localStatus(status('Ready', 'Ready', 1), { settled: false }),
       0,
       'starting',
     ],
-    ['when every backend answers and its tools are counted', board(status('Ready', 'Ready', 1)), 0, 'ready'],
-    ['not while a backend was not asked yet', board(status('Ready', 'Unknown')), 60_000, 'starting'],
-    ['not while tools are being counted', board(status('Ready', 'Ready')), 0, 'starting'],
-    ['after some time without the count', board(status('Ready', 'Ready')), 9000, 'ready'],
-    ['not while a backend may still come up', board(status('Degraded', 'Unavailable')), 0, 'starting'],
+    ['when every backend answers and its tools are counted', localStatus(status('Ready', 'Ready', 1)), 0, 'ready'],
+    ['not while a backend was not asked yet', localStatus(status('Ready', 'Unknown')), 60_000, 'starting'],
+    ['not while tools are being counted', localStatus(status('Ready', 'Ready')), 0, 'starting'],
+    ['after some time without the count', localStatus(status('Ready', 'Ready')), 9000, 'ready'],
+    ['not while a backend may still come up', localStatus(status('Degraded', 'Unavailable')), 0, 'starting'],
     [
       'after some time without the backend that does not answer',
-      board(status('Degraded', 'Unavailable')),
+      localStatus(status('Degraded', 'Unavailable')),
       11_000,
       'ready',
     ],
     [
       'never when the only server waits for the user',
-      board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))),
+      localStatus(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))),
       0,
       'stuck',
     ],
     [
       'never when a runtime ends again and again',
-      board(status('Pending', 'Unknown'), { processes: [{ name: 'vmcp-demo', state: 'waiting', restarts: 2 }] }),
+      localStatus(status('Pending', 'Unknown'), { processes: [{ name: 'vmcp-demo', state: 'waiting', restarts: 2 }] }),
       0,
       'crashing',
     ],
@@ -183,7 +183,7 @@ describe('readiness and stuckCode', () => {
   });
 
   it('returns the code for bad input, or for not running if a port is taken', () => {
-    expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))))).toBe(1);
-    expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('PortInUse'))))).toBe(3);
+    expect(stuckCode(localStatus(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))))).toBe(1);
+    expect(stuckCode(localStatus(status('Pending', 'Unknown', 0, stuck('PortInUse'))))).toBe(3);
   });
 });

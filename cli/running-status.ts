@@ -1,14 +1,14 @@
-import { type Board, OtherVersion, readBoard } from '#local/status-board';
+import { type LocalStatus, OtherVersion, readLocalStatus } from '#local/local-status-file';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { nothingRuns, startAgain } from './nothing-runs.ts';
 
 /** Returns the report of the running `vmcp up`. @throws CliError when none runs */
-export function runningBoard(context: Context): Board {
+export function runningStatus(context: Context): LocalStatus {
   const { state, typed } = context;
   try {
-    const board = readBoard(state);
-    if (board) return board;
+    const localStatus = readLocalStatus(state);
+    if (localStatus) return localStatus;
   } catch (problem) {
     if (!(problem instanceof OtherVersion)) throw problem;
     const remedy = `run "${typed('down')}", then "${startAgain(context) ?? typed('up')}"`;

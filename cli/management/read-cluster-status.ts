@@ -5,7 +5,7 @@ import { readStatus } from '#management/stores/read-status';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import type { Manifest } from '#operator/snapshot';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import type { ShownBoard } from '../summarise-board.ts';
+import type { ShownStatus } from '../summarise-status.ts';
 import { connectCluster, explainFailure } from './connect-cluster.ts';
 import { findApiGroup } from './find-api-group.ts';
 import { listManifests } from './list-manifests.ts';
@@ -25,7 +25,7 @@ const unseen = ({ metadata: { namespace, creationTimestamp } }: Manifest): Statu
   ],
 });
 
-function shownOf(manifests: Manifest[]): ShownBoard['resources'] {
+function shownOf(manifests: Manifest[]): ShownStatus['resources'] {
   return manifests.map((manifest) => {
     const { kind, metadata, status } = manifest;
     const key = { kind, namespace: metadata.namespace, name: metadata.name };
@@ -37,7 +37,7 @@ function shownOf(manifests: Manifest[]): ShownBoard['resources'] {
  * Returns the operator's status of VirtualMCPServers and MCPServers in a namespace, with the rights of the kubeconfig.
  * @throws CliError when the cluster does not answer, does not let this account read, or has no vmcp
  */
-export async function readClusterBoard(options: PlaceOptions): Promise<ShownBoard> {
+export async function readClusterStatus(options: PlaceOptions): Promise<ShownStatus> {
   const connection = connectCluster(options);
   const api = new KubeApi(connection);
   const namespace = options.namespace ?? api.namespace ?? 'default';

@@ -1,12 +1,13 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
-import type { Board, Listen } from '#local/status-board';
+import type { LocalStatus, Listen } from '#local/local-status-file';
 import { PER_USER } from '#operator/plan/summarise-backends';
 import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
 
 /** State of `vmcp up`, or of a namespace of a cluster, which has no folder. */
-export type ShownBoard = Pick<Board, 'resources' | 'problems' | 'processes'> & Partial<Pick<Board, 'folder'>>;
+export type ShownStatus = Pick<LocalStatus, 'resources' | 'problems' | 'processes'> &
+  Partial<Pick<LocalStatus, 'folder'>>;
 
 /** One endpoint in the form of `vmcp status -o json`. */
 export interface ServerSummary {
@@ -56,8 +57,8 @@ export function isServed({ phase, suspended }: ServerSummary): boolean {
 }
 
 /** Returns the endpoints of a board. */
-export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
-  return board.resources
+export function serversOf(localStatus: Pick<LocalStatus, 'resources'>): ServerSummary[] {
+  return localStatus.resources
     .filter(({ isEndpoint }) => isEndpoint)
     .map(({ key: { kind, name, namespace }, status, listen }) => ({
       suspended: isSuspended(status.conditions),
@@ -84,13 +85,13 @@ export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
 }
 
 /** Adds the MCPServers that no VirtualMCPServer reports. No other status shows them. */
-export function withUnoffered(board: ShownBoard): ShownBoard {
-  const offered = new Set(board.resources.flatMap(({ status }) => status.backends ?? []).map(({ name }) => name));
-  const resources = board.resources.map((one) => ({
+export function withUnoffered(localStatus: ShownStatus): ShownStatus {
+  const offered = new Set(localStatus.resources.flatMap(({ status }) => status.backends ?? []).map(({ name }) => name));
+  const resources = localStatus.resources.map((one) => ({
     ...one,
     isEndpoint: one.isEndpoint || !offered.has(one.key.name),
   }));
-  return { ...board, resources };
+  return { ...localStatus, resources };
 }
 
 /** Returns conditions for the user: reasons for not serving, and warnings. */
@@ -183,11 +184,15 @@ function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isH
 }
 
 /** Returns a board, or the given endpoints with common problems, for a terminal. */
-export function printBoard(board: ShownBoard, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
+export function printLocalStatus(
+  localStatus: ShownStatus,
+  context: Pick<Context, 'typed'>,
+  servers = serversOf(localStatus),
+): string[] {
   const { typed } = context;
-  const isHere = board.folder !== undefined;
-  const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
-  const waiting = board.processes
+  const isHere = localStatus.folder !== undefined;
+  const problems = localStatus.problems.map((problem) => `! ${printProblem(problem)}`);
+  const waiting = localStatus.processes
     .filter(({ state }) => state === 'waiting')
     .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (${typed(`logs ${name}`)})`);
   return [...servers.flatMap((server) => [...printServer(server, context, isHere), '']), ...problems, ...waiting];

@@ -24,7 +24,7 @@ const ResourceStatus = z.object({
 type ResourceStatus = z.infer<typeof ResourceStatus>;
 
 /** The full report of one `vmcp up`. */
-const Board = z.object({
+const LocalStatus = z.object({
   /** Process that reports. */
   pid: z.int().positive(),
   /** Folder with the manifests. */
@@ -35,7 +35,7 @@ const Board = z.object({
   resources: z.array(ResourceStatus),
   processes: z.array(ProcessState),
 });
-export type Board = z.infer<typeof Board>;
+export type LocalStatus = z.infer<typeof LocalStatus>;
 
 /** The running vmcp writes a report in another format. */
 export class OtherVersion extends Error {
@@ -46,21 +46,21 @@ export class OtherVersion extends Error {
  * Returns the last report of the process that locks the state folder; undefined when it has not reported or no process holds the lock.
  * @throws OtherVersion
  */
-export function readBoard(state: StateFolder): Board | undefined {
+export function readLocalStatus(state: StateFolder): LocalStatus | undefined {
   const holder = readLock(state)?.pid;
   const text = readIfThere(state.status);
   if (holder === undefined || text === undefined) return undefined;
-  const { data: board } = Board.safeParse(JSON.parse(text));
-  if (!board) throw new OtherVersion(`${state.status} is of another version of vmcp`);
-  return board.pid === holder ? board : undefined;
+  const { data: localStatus } = LocalStatus.safeParse(JSON.parse(text));
+  if (!localStatus) throw new OtherVersion(`${state.status} is of another version of vmcp`);
+  return localStatus.pid === holder ? localStatus : undefined;
 }
 
 /** Collects the public status in a file, and for listeners in this process. */
-export class StatusBoard {
+export class LocalStatusFile {
   readonly #state: StateFolder;
   readonly #resources = new Map<string, ResourceStatus>();
   readonly #processes = new Map<string, ProcessState>();
-  readonly #listeners: ((board: Board) => void)[] = [];
+  readonly #listeners: ((localStatus: LocalStatus) => void)[] = [];
   readonly #folder: string;
   /** Failed steps, by their path. */
   readonly #failures = new Map<string, Problem>();
@@ -73,7 +73,7 @@ export class StatusBoard {
     this.#publish();
   }
 
-  get board(): Board {
+  get localStatus(): LocalStatus {
     return {
       pid: process.pid,
       folder: this.#folder,
@@ -84,7 +84,7 @@ export class StatusBoard {
     };
   }
 
-  listen(listener: (board: Board) => void): void {
+  listen(listener: (localStatus: LocalStatus) => void): void {
     this.#listeners.push(listener);
   }
 
@@ -128,12 +128,12 @@ export class StatusBoard {
     const { status } = this.#state;
     const failed = this.#failures.has(status);
     const written = this.#note(status, () => {
-      const inFile = { ...this.board, problems: this.board.problems.filter(({ file }) => file !== status) };
+      const inFile = { ...this.localStatus, problems: this.localStatus.problems.filter(({ file }) => file !== status) };
       return writeFileAtomic(status, `${JSON.stringify(inFile, null, 2)}\n`);
     });
     if (written === false && !failed) return;
-    const { board } = this;
-    for (const listener of this.#listeners) listener(board);
+    const { localStatus } = this;
+    for (const listener of this.#listeners) listener(localStatus);
   }
 
   /** Returns the result of the step; undefined when it failed. */
