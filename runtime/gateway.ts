@@ -17,7 +17,7 @@ import type { InForce, MakingDeps } from '#runtime/make-in-force';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
-import type { News } from '#runtime/mcp/sessions/replica-news';
+import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
 import { sessionLimits, type SessionLimits } from '#runtime/mcp/sessions/session-limits';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
 import { SessionSharing, type PreparedSharing } from '#runtime/session-sharing';
@@ -251,7 +251,7 @@ export class Gateway {
       table: this.#sessions,
       backends: () => this.#inForce.backends,
       changedSince: (time) => this.#announcer.changedSince(time),
-      heard: (news) => this.#heard(news),
+      heard: (event) => this.#heard(event),
       missed: () => {
         this.#lists.invalidateFor(undefined);
         this.#invalidate(undefined, LIST_KINDS);
@@ -286,9 +286,9 @@ export class Gateway {
   }
 
   /** Handles an event of another replica. */
-  #heard(news: News): void {
-    if (news.type === 'lists') this.#announcer.listChanged(news.backend, news.kinds);
-    if (news.type === 'links') this.#linksChanged(news.principal);
+  #heard(event: ReplicaEvent): void {
+    if (event.type === 'lists') this.#announcer.listChanged(event.backend, event.kinds);
+    if (event.type === 'links') this.#linksChanged(event.principal);
   }
 }
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { createSecretRing, type LiveSecretRing } from '#runtime/keys/create-secret-ring';
-import { newsMayCome } from '#runtime/keys/succession';
+import { eventsMayArrive } from '#runtime/keys/succession';
 import type { OpenSharing, SharingOptions } from '#runtime/mcp/sessions/open-shared-sessions';
-import type { News } from '#runtime/mcp/sessions/replica-news';
+import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
 import type { SecretFiles } from '#runtime/secret-files';
 
@@ -51,8 +51,8 @@ export class SessionSharing {
   }
 
   /** Sends an event to the other replicas, if there are any. */
-  tell(news: News): void {
-    this.#inForce?.sharing.tell(news);
+  tell(event: ReplicaEvent): void {
+    this.#inForce?.sharing.tell(event);
   }
 
   /** Opens the storage if it is not open yet. @throws ConfigError */
@@ -117,7 +117,7 @@ export class SessionSharing {
     const sharing = await openSharedSessions({
       ...this.#deps,
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
-      newsMayCome: () => newsMayCome(ring, { kind: storage.type }, now()),
+      eventsMayArrive: () => eventsMayArrive(ring, { kind: storage.type }, now()),
     });
     return { inForce: { made, ring, sharing } };
   }

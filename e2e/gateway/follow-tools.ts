@@ -12,12 +12,12 @@ type Knows = (...names: string[]) => Promise<void>;
  * because a late one may report an earlier change. `patience`: milliseconds.
  */
 export async function followTools(stream: OpenStream, list: () => Promise<string[]>, patience: number): Promise<Knows> {
-  const news = () => stream.messages().filter(isChange).length;
-  let heard = news();
+  const changes = () => stream.messages().filter(isChange).length;
+  let heard = changes();
   let listed = await list();
   const known = async () => {
-    if (news() > heard) {
-      heard = news();
+    if (changes() > heard) {
+      heard = changes();
       listed = await list();
     }
     return listed.sort();

@@ -114,8 +114,8 @@ function phaseOf(ready: Finding, others: Finding[], backends: BackendSummary[]):
 
 /** Returns the warnings of the runtime, except those that the plan reports itself. */
 function runtimeFindings(observed: ObservedRuntime | undefined, planned: readonly Finding[]): Finding[] {
-  const news = (observed?.warnings ?? []).filter((text) => !planned.some(({ message }) => message.includes(text)));
-  const said = news.slice(0, RUNTIME_WARNINGS);
+  const unplanned = (observed?.warnings ?? []).filter((text) => !planned.some(({ message }) => message.includes(text)));
+  const said = unplanned.slice(0, RUNTIME_WARNINGS);
   if (said.length === 0) return [];
   return [{ type: 'RuntimeWarning', status: 'True', reason: 'RuntimeReported', message: said.join('; ') }];
 }

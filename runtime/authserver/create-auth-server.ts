@@ -5,7 +5,7 @@ import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.t
 import { assembleRoutes, type Assembly } from './assemble-routes.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createSigningKeys } from './keys/create-signing-keys.ts';
-import { newsMayCome } from '#runtime/keys/succession';
+import { eventsMayArrive } from '#runtime/keys/succession';
 import {
   closeProviders,
   openProviders,
@@ -84,7 +84,7 @@ class ReloadableAuthServer implements AuthServer {
   }
 
   keysMayCome(): boolean {
-    return newsMayCome(this.#lasting.keys, this.#current.storage, this.#options.now());
+    return eventsMayArrive(this.#lasting.keys, this.#current.storage, this.#options.now());
   }
 
   async status(): Promise<AuthServerStatus> {

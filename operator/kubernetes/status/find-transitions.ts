@@ -31,7 +31,7 @@ function isGood(condition: Condition, former: Condition | undefined, after: read
 }
 
 /** Progress after an edit is not reported, but a failure to complete is. Ready also covers the backends. */
-const isNews = ({ type, reason }: Condition) =>
+const isTransition = ({ type, reason }: Condition) =>
   type !== 'AllBackendsReady' && (type !== 'Reconciling' || reason === 'RolloutHangs');
 
 const isSame = (a: Transition, b: Transition) => a.message === b.message && a.type === b.type;
@@ -44,7 +44,7 @@ export function findTransitions(
   after: readonly Condition[] | undefined = [],
 ): Transition[] {
   const stalled = after.find((one) => one.type === 'Stalled' && isTrue(one));
-  const all = after.filter(isNews).flatMap((condition): Transition[] => {
+  const all = after.filter(isTransition).flatMap((condition): Transition[] => {
     const { type, status, reason, message } = condition;
     const former = before.find((one) => one.type === type);
     if (former?.status === status && former.reason === reason) return [];

@@ -22,12 +22,12 @@ interface ConnectionsView {
 /** Shows the providers of the signed-in user: account, time of the link, state. */
 export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView): Answer {
   const { user, providers, linked } = view;
-  const news =
+  const notice =
     linked !== undefined &&
     html`<div class="note good" role="status">
       <p><strong>${linked} is linked.</strong> If an application sent you here, you can go back to it.</p>
     </div>`;
-  const main = html`${news}
+  const main = html`${notice}
     <h1>Your connections</h1>
     <p class="lead">You are signed in as ${accountName(user)}. ${frame.server} uses these accounts for you.</p>
     <ul class="rows">

@@ -15,7 +15,7 @@ export function sharedLoginRows(
   frame: ConnectionsFrame,
   { logins, subject, done }: { logins: readonly SharedLoginView[]; subject: string; done: string | undefined },
 ): Html {
-  const news =
+  const notice =
     done !== undefined &&
     html`<div class="note good" role="status">
       <p><strong>You are logged in at ${done}.</strong> It is used with this login for everybody who may call it.</p>
@@ -25,7 +25,7 @@ export function sharedLoginRows(
       ${logins.map((login) => html`<li>${row(frame, login)}</li>`)}
     </ul>`;
   return html`<h2>Logins for everybody</h2>
-    ${news} ${logins.length === 0 ? html`<p>They are done by administrators.</p>` : rows}
+    ${notice} ${logins.length === 0 ? html`<p>They are done by administrators.</p>` : rows}
     <p class="soft">Your subject here: <code>${subject}</code></p>`;
 }
 

@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts';
-import { newsMayCome } from '#runtime/keys/succession';
+import { eventsMayArrive } from '#runtime/keys/succession';
 import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { TokenSettings } from './token-settings.ts';
 
@@ -45,7 +45,7 @@ function refuseUnknownSecret(
   cause: UnknownSecret,
 ): Promise<OAuthError> | OAuthError {
   const { secrets, storage, now } = settings;
-  if (newsMayCome(secrets, storage, now()))
+  if (eventsMayArrive(secrets, storage, now()))
     return new OAuthError('temporarily_unavailable', 'The secret of it is not known here yet; try again soon', {
       cause,
     });

@@ -145,19 +145,19 @@ describe('createRevalidate', () => {
   });
 
   describe('after another replica has asked the provider', () => {
-    const news = { ...alice, claims: { groups: ['left'] } };
+    const changed = { ...alice, claims: { groups: ['left'] } };
     let remembered: LiveSession;
 
     beforeEach(async () => {
       remembered = await session();
       time += 30 * HOUR;
-      await storage.amendSession(KEY, { user: news, asked_at: time, answered_at: time });
+      await storage.amendSession(KEY, { user: changed, asked_at: time, answered_at: time });
     });
 
     it('does not ask the provider again', async () => {
       await revalidate({}, remembered);
       expect(asked).toEqual([]);
-      expect(await session()).toMatchObject({ user: news, answered_at: time });
+      expect(await session()).toMatchObject({ user: changed, answered_at: time });
     });
 
     it('measures the provider’s silence from the answer that the other replica got', async () => {
@@ -171,7 +171,7 @@ describe('createRevalidate', () => {
       identify = () => Promise.resolve(undefined);
       time += 2 * HOUR;
       await revalidate({}, remembered);
-      expect(await session()).toMatchObject({ user: news, answered_at: time });
+      expect(await session()).toMatchObject({ user: changed, answered_at: time });
     });
 
     it('keeps claims that another replica stores during the request', async () => {

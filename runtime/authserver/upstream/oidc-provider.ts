@@ -149,12 +149,12 @@ class OidcProvider implements UpstreamProvider {
   #identityOf(claims: Claims, told: Claims): UpstreamIdentity {
     const { issuer_url: configured, subject_claim: subject = 'sub', userinfo_override } = this.#upstream.oidc_config;
     const mapping = userinfo_override?.field_mapping;
-    const news = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
-    const about = { ...claims, ...news, ...(claims[subject] !== undefined && { [subject]: claims[subject] }) };
+    const renewed = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
+    const about = { ...claims, ...renewed, ...(claims[subject] !== undefined && { [subject]: claims[subject] }) };
     const fields = identityFields(mapping);
     // `email_verified` applies to the address of the ID token only.
-    const isOther = fields.email.some((field) => ![undefined, claims.email].includes(readPath(news, field)));
-    const isSilent = isOther && news.email_verified === undefined && readVerified(claims.email_verified) === true;
+    const isOther = fields.email.some((field) => ![undefined, claims.email].includes(readPath(renewed, field)));
+    const isSilent = isOther && renewed.email_verified === undefined && readVerified(claims.email_verified) === true;
     return readIdentity(this.name, isSilent ? { ...about, email_verified: undefined } : about, {
       // A multi-tenant provider has one issuer per tenant.
       issuer: typeof claims.iss === 'string' ? claims.iss : configured,

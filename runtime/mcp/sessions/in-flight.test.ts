@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { takeCallNews } from './call-news.ts';
+import { takeCallEvent } from './call-event.ts';
 import { cancelInFlight, enterCall, expectCancelled, keepCall, sentCallOf } from './in-flight.ts';
 import { newSession, type InFlightCall } from './session.ts';
 
@@ -81,7 +81,7 @@ describe('sentCallOf', () => {
   it('returns a request that another replica sent, one of the last hundred', () => {
     const session = sessionUsedAt(0);
     for (let id = 0; id <= 100; id += 1)
-      takeCallNews(session, { type: 'sent', id: String(id), backend: 'a', progressToken: '"p"' }, 0);
+      takeCallEvent(session, { type: 'sent', id: String(id), backend: 'a', progressToken: '"p"' }, 0);
     expect(sentCallOf(session, 'a', '0')).toBeUndefined();
     expect(sentCallOf(session, 'a', '1')).toEqual({ backend: 'a', progressToken: '"p"' });
   });
@@ -91,7 +91,7 @@ describe('takeCallNews', () => {
   it('stops a request that arrives here just after another replica received its cancellation', () => {
     // This replica has served no request of the session for over a minute.
     const session = sessionUsedAt(1_000);
-    takeCallNews(session, { type: 'cancelled', id: '1' }, 90_000);
+    takeCallEvent(session, { type: 'cancelled', id: '1' }, 90_000);
     session.lastUsed = 90_500;
     expect(enterCall(session, '1', callAt('a'))).toBe(false);
   });
@@ -102,7 +102,7 @@ describe('takeCallNews', () => {
     enterCall(session, '1', call);
     enterCall(session, '"1"', beside);
     enterCall(other, '1', foreign);
-    takeCallNews(session, { type: 'cancelled', id: '1' }, 0);
+    takeCallEvent(session, { type: 'cancelled', id: '1' }, 0);
     expect([call.ended, beside.ended, foreign.ended]).toEqual([1, 0, 0]);
     expect(cancelInFlight(session, '1')).toBe(false);
   });

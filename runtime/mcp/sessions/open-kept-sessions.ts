@@ -29,7 +29,7 @@ export async function openKeptSessions(options: KeepingOptions): Promise<OpenSha
     seal: createRecordSeal(ring, place),
     tell: () => Promise.resolve(true),
     isHeard: () => true,
-    newsMayCome: () => false,
+    eventsMayArrive: () => false,
   });
   const tending = tendAgainAndAgain(sessions, () => table.limits, log);
   return {

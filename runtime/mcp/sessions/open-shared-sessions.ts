@@ -1,7 +1,7 @@
 import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import { connectRedis } from '#runtime/storage/redis/connect';
 import { createRecordSeal, type RecordPlace } from './record-seal.ts';
-import { ReplicaNews, type News } from './replica-news.ts';
+import { ReplicaEvents, type ReplicaEvent } from './replica-events.ts';
 import { SharedSessions, type SharedSessionsDeps } from './shared-sessions.ts';
 import { tendAgainAndAgain } from './tend-sessions.ts';
 import { RedisRecords } from './storage/redis-records.ts';
@@ -9,14 +9,14 @@ import type { SecretRing } from '#runtime/keys/secret-ring';
 
 export interface SharingOptions extends Pick<
   SharedSessionsDeps,
-  'table' | 'backends' | 'changedSince' | 'newsMayCome' | 'evicted' | 'now' | 'wallClock' | 'log'
+  'table' | 'backends' | 'changedSince' | 'eventsMayArrive' | 'evicted' | 'now' | 'wallClock' | 'log'
 > {
   readonly redis: RedisConfig;
   readonly place: RecordPlace;
   readonly ring: SecretRing;
   readonly readSecret: ReadSecret;
   /** Handles every event of another replica, also those that do not concern sessions. */
-  readonly heard: (news: News) => void;
+  readonly heard: (event: ReplicaEvent) => void;
   /** Called when events may have been missed. */
   readonly missed: () => void;
 }
@@ -24,7 +24,7 @@ export interface SharingOptions extends Pick<
 /** Sessions that are shared through Redis until `close`. */
 export interface OpenSharing {
   readonly sessions: SharedSessions;
-  tell(news: News): void;
+  tell(event: ReplicaEvent): void;
   /** Writes the last uses of sessions to Redis, then disconnects. */
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
   const connection = connectRedis(redis, readSecret);
   const records = new RedisRecords(redis.key_prefix, connection);
   const seal = createRecordSeal(ring, place);
-  const news = new ReplicaNews(
+  const event = new ReplicaEvents(
     redis,
     { records, seal, readSecret, log },
     {
@@ -52,16 +52,16 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
       },
     },
   );
-  const tell = (one: News) => news.tell(one);
-  const sessions = new SharedSessions({ ...options, records, seal, tell, isHeard: () => news.isHeard, now });
+  const tell = (one: ReplicaEvent) => event.tell(one);
+  const sessions = new SharedSessions({ ...options, records, seal, tell, isHeard: () => event.isHeard, now });
   const tending = tendAgainAndAgain(sessions, () => table.limits, log);
-  await Promise.all([connection.firstReady(redis.dial_timeout), news.firstHeard(redis.dial_timeout)]);
+  await Promise.all([connection.firstReady(redis.dial_timeout), event.firstHeard(redis.dial_timeout)]);
   return {
     sessions,
     tell: (one) => void tell(one),
     async close() {
       await tending.stop();
-      news.close();
+      event.close();
       connection.close();
     },
   };

@@ -15,9 +15,9 @@ export interface RecordSeal {
   /** @throws UnknownSecret, SealBroken */
   open(record: RecordName, field: string, sealed: string): Opened;
   /** Seals an event for the other replicas of the server. */
-  sealNews(plain: string): string;
+  sealEvent(plain: string): string;
   /** @throws UnknownSecret, SealBroken */
-  openNews(sealed: string): string;
+  openEvent(sealed: string): string;
 }
 
 export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: RecordPlace): RecordSeal {
@@ -26,8 +26,8 @@ export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: Rec
   return {
     seal: (record, field, plain) => ring.seal(plain, aadOf(record, field)),
     open: (record, field, sealed) => ring.open(sealed, aadOf(record, field)),
-    sealNews: (plain) => ring.seal(plain, aad('news')),
-    openNews: (sealed) => ring.open(sealed, aad('news')).plain,
+    sealEvent: (plain) => ring.seal(plain, aad('news')),
+    openEvent: (sealed) => ring.open(sealed, aad('news')).plain,
   };
 }
 

@@ -7,7 +7,7 @@ import type { Log } from '#runtime/telemetry/log';
 import { endBackendSessionsOf } from './end-backend-sessions.ts';
 import { type Eviction, evictionReason, tooManySessions } from './evict-session.ts';
 import { sha256, type RecordSeal } from './record-seal.ts';
-import type { News } from './replica-news.ts';
+import type { ReplicaEvent } from './replica-events.ts';
 import { fieldsOfSession, readBackendSession, readProfile, type SessionField } from './session-record.ts';
 import { storedSessionLogId } from './session-log-id.ts';
 import type { SessionLimits } from './session-limits.ts';
@@ -33,7 +33,7 @@ export interface RecordWriterDeps {
   /** The backends of the active configuration. */
   readonly backends: () => BackendSet;
   /** Publishes an event to the other replicas. Returns whether that succeeded. */
-  readonly tell: (news: News) => Promise<boolean>;
+  readonly tell: (event: ReplicaEvent) => Promise<boolean>;
   readonly evicted: (eviction: Eviction) => void;
   /** Called for each record that this process ended. @returns its session, if this process knows it */
   readonly ended: (key: string) => Session | undefined;
@@ -64,8 +64,8 @@ export class RecordWriter {
       const written = changes.filter(({ field }) => !(field in answer));
       for (const { field, replaces } of written) if (replaces !== undefined) shared.versions.set(field, replaces + 1);
       for (const field of openFields(shared.name, answer, seal)) takeField(shared, field, backends());
-      const news = Object.fromEntries(written.map(({ field, value = '' }) => [field, value]));
-      if (written.length > 0) void tell({ type: 'changed', key: shared.name.key, fields: news });
+      const event = Object.fromEntries(written.map(({ field, value = '' }) => [field, value]));
+      if (written.length > 0) void tell({ type: 'changed', key: shared.name.key, fields: event });
       return answer;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;

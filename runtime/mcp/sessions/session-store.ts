@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Identity } from '#runtime/incoming/identity';
 import { evictionReason, pickIdlest } from './evict-session.ts';
 import type { SessionLimits } from './session-limits.ts';
-import type { CallNews } from './call-news.ts';
+import type { CallEvent } from './call-event.ts';
 import type { SessionEnds } from './end-backend-sessions.ts';
 import type { SessionField } from './session-record.ts';
 import type { SessionTable } from './record-writer.ts';
@@ -143,8 +143,8 @@ export class SessionStore implements SessionTable {
   }
 
   /** Tells the other replicas about a call that one of them may serve. */
-  tellOfCall(session: Session, news: CallNews): void {
-    this.#shared?.tellOfCall(session, news);
+  tellOfCall(session: Session, event: CallEvent): void {
+    this.#shared?.tellOfCall(session, event);
   }
 
   /** Counts an event in the session as use. */

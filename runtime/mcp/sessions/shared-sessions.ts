@@ -5,11 +5,11 @@ import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import { LIST_KINDS } from '../aggregate/list-kinds.ts';
 import { RecordWriter, storeUnavailable, type RecordWriterDeps } from './record-writer.ts';
 import { recordName } from './record-seal.ts';
-import type { News } from './replica-news.ts';
+import type { ReplicaEvent } from './replica-events.ts';
 import { clearFields, backendSessionField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
-import { takeCallNews, type CallNews } from './call-news.ts';
-import { StreamNews, takeStreamNews } from './stream-news.ts';
+import { takeCallEvent, type CallEvent } from './call-event.ts';
+import { StreamEvent, takeStreamEvent } from './stream-event.ts';
 import { backendSessionOf, type BackendSession, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
@@ -18,7 +18,7 @@ export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
   /** Returns whether lists have changed since then, as far as this replica knows. `time`: milliseconds of the monotonic clock. */
   readonly changedSince: (time: number) => boolean;
   /** Returns whether an unknown secret may be a new one that another replica has read first. */
-  readonly newsMayCome: () => boolean;
+  readonly eventsMayArrive: () => boolean;
   /** Returns whether this replica receives all events of the others. */
   readonly isHeard: () => boolean;
   /** Milliseconds of the monotonic clock. */
@@ -40,7 +40,7 @@ export class SharedSessions {
   readonly #loading = new Map<string, { readonly found: Promise<Session | undefined>; isOvertaken: boolean }>();
   /** Counts the times at which events may have been missed. */
   #hearing = 0;
-  readonly #streams = new StreamNews((news) => this.#deps.tell(news));
+  readonly #streams = new StreamEvent((event) => this.#deps.tell(event));
   readonly #writer: RecordWriter;
   readonly #uses: SessionUses;
 
@@ -158,9 +158,9 @@ export class SharedSessions {
   }
 
   /** Tells the other replicas about a call that one of them may serve. */
-  tellOfCall(session: Session, news: CallNews): void {
+  tellOfCall(session: Session, event: CallEvent): void {
     const shared = this.#bySession.get(session);
-    if (shared) void this.#deps.tell({ ...news, key: shared.name.key });
+    if (shared) void this.#deps.tell({ ...event, key: shared.name.key });
   }
 
   /** Removes a session from this replica only. */
@@ -176,12 +176,12 @@ export class SharedSessions {
     for (const { stream } of this.#bySession.keys()) if (stream) stream.isTold = true;
   }
 
-  heard(news: News): void {
-    if (news.type === 'changed') this.#heardChange(news.key, news.fields);
-    else if (news.type === 'ended') for (const key of news.keys) this.#heardEnd(key);
-    else if (news.type === 'stream') takeStreamNews(this.#byKey.get(news.key)?.session.stream, news.stream);
-    else if (news.type !== 'lists' && news.type !== 'links')
-      takeCallNews(this.#byKey.get(news.key)?.session, news, this.#deps.now());
+  heard(event: ReplicaEvent): void {
+    if (event.type === 'changed') this.#heardChange(event.key, event.fields);
+    else if (event.type === 'ended') for (const key of event.keys) this.#heardEnd(key);
+    else if (event.type === 'stream') takeStreamEvent(this.#byKey.get(event.key)?.session.stream, event.stream);
+    else if (event.type !== 'lists' && event.type !== 'links')
+      takeCallEvent(this.#byKey.get(event.key)?.session, event, this.#deps.now());
   }
 
   /** Writes uses and pending changes to Redis, and ends the sessions whose idle time is over. */
@@ -267,7 +267,7 @@ export class SharedSessions {
       return session;
     } catch (error) {
       if (!(error instanceof UnknownSecret || error instanceof SealBroken)) throw error;
-      if (error instanceof UnknownSecret && this.#deps.newsMayCome()) throw storeUnavailable(error);
+      if (error instanceof UnknownSecret && this.#deps.eventsMayArrive()) throw storeUnavailable(error);
       log.warn('the record of a session cannot be opened: its client has to begin anew', { error });
       return undefined;
     }

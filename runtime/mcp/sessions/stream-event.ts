@@ -1,14 +1,14 @@
-import type { News } from './replica-news.ts';
+import type { ReplicaEvent } from './replica-events.ts';
 import type { Session, SessionStream } from './session.ts';
 
 /** Tells the other replicas which stream a client opened last. An event that cannot be published is published again. */
-export class StreamNews {
-  readonly #publish: (news: News) => Promise<boolean>;
+export class StreamEvent {
+  readonly #publish: (event: ReplicaEvent) => Promise<boolean>;
   /** Sessions whose event could not be published, with the names of their records. */
   readonly #untold = new Map<Session, string>();
 
   /** `publish` returns whether the event was published. */
-  constructor(publish: (news: News) => Promise<boolean>) {
+  constructor(publish: (event: ReplicaEvent) => Promise<boolean>) {
     this.#publish = publish;
   }
 
@@ -34,7 +34,7 @@ export class StreamNews {
  * Handles the event that a client opened the stream `id`. All replicas receive the events of a session in the same order, and the last
  * stream stays: an own stream whose event is outstanding is later than `id`.
  */
-export function takeStreamNews(own: Pick<SessionStream, 'id' | 'isTold' | 'close'> | undefined, id: string): void {
+export function takeStreamEvent(own: Pick<SessionStream, 'id' | 'isTold' | 'close'> | undefined, id: string): void {
   if (own?.id === id) own.isTold = true;
   else if (own?.isTold === true) own.close();
 }

@@ -3,7 +3,7 @@ import { cancelInFlight, expectCancelled, noteSentElsewhere } from './in-flight.
 import type { Session } from './session.ts';
 
 /** An event about the calls of a session that other replicas need. */
-export type CallNews =
+export type CallEvent =
   /** The client cancelled a request; `id` is JSON text. The replica that received the cancellation forwards it to the backends. */
   | { readonly type: 'cancelled'; readonly id: string }
   /** A replica sent a request with a progress token; `id` and `progressToken` are JSON texts. */
@@ -17,12 +17,12 @@ export type CallNews =
   | { readonly type: 'answered'; readonly id: string; readonly body?: string };
 
 /** Applies an event of another replica to a session. `now`: milliseconds of the monotonic clock. */
-export function takeCallNews(session: Session | undefined, news: CallNews, now: number): void {
+export function takeCallEvent(session: Session | undefined, event: CallEvent, now: number): void {
   if (!session) return;
-  if (news.type === 'answered') takeAnswer(session, news.id, news.body);
-  else if (news.type === 'sent') noteSentElsewhere(session, news.id, news);
-  else if (news.type === 'asked') noteQuestion(session, news.id, { backend: news.backend, call: undefined });
-  else if (!cancelInFlight(session, news.id)) expectCancelled(session, news.id, now);
+  if (event.type === 'answered') takeAnswer(session, event.id, event.body);
+  else if (event.type === 'sent') noteSentElsewhere(session, event.id, event);
+  else if (event.type === 'asked') noteQuestion(session, event.id, { backend: event.backend, call: undefined });
+  else if (!cancelInFlight(session, event.id)) expectCancelled(session, event.id, now);
 }
 
 function takeAnswer(session: Session, id: string, body: string | undefined): void {

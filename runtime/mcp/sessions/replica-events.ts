@@ -3,30 +3,30 @@ import { RedisChannel } from '#runtime/storage/redis/channel';
 import type { ReadSecret, RedisConfig } from '#lib/connections/redis-options';
 import type { Log } from '#runtime/telemetry/log';
 import type { ListKind } from '../aggregate/list-kinds.ts';
-import type { CallNews } from './call-news.ts';
+import type { CallEvent } from './call-event.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
 
 /** An event between the replicas of one server. Events are not acknowledged; a replica that misses one reads the store later. */
-export type News =
+export type ReplicaEvent =
   /** Changed fields of a session's record, as stored. An empty value means that the field was removed. */
   | { readonly type: 'changed'; readonly key: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly type: 'ended'; readonly keys: readonly string[] }
   /** The client opened this stream, so its other streams close. The replica of the stream receives the event, too. */
   | { readonly type: 'stream'; readonly key: string; readonly stream: string }
-  | (CallNews & { readonly key: string })
+  | (CallEvent & { readonly key: string })
   /** A backend announced changed lists. Without `backend`, all lists may have changed. */
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
   /** A user's links at providers have changed. `principal`: an `Identity.key`. */
   | { readonly type: 'links'; readonly principal: string };
 
-export interface NewsListener {
-  readonly heard: (news: News) => void;
+export interface ReplicaEventListener {
+  readonly heard: (event: ReplicaEvent) => void;
   /** Called when the subscription is complete. Earlier events may have been missed. */
   readonly joined: () => void;
 }
 
-interface NewsDeps {
+interface ReplicaEventDeps {
   readonly records: Pick<RedisRecords, 'publish'>;
   readonly seal: RecordSeal;
   readonly readSecret: ReadSecret;
@@ -34,16 +34,16 @@ interface NewsDeps {
 }
 
 /** One channel between the replicas of a server. Messages are sealed: only these replicas can read or write them. */
-export class ReplicaNews {
+export class ReplicaEvents {
   readonly #name: string;
   readonly #from = randomUUID();
-  readonly #deps: NewsDeps;
-  readonly #listener: NewsListener;
+  readonly #deps: ReplicaEventDeps;
+  readonly #listener: ReplicaEventListener;
   readonly #channel: RedisChannel;
   #isRefused = false;
 
   /** @throws ConfigError */
-  constructor(config: RedisConfig, deps: NewsDeps, listener: NewsListener) {
+  constructor(config: RedisConfig, deps: ReplicaEventDeps, listener: ReplicaEventListener) {
     this.#name = `${config.key_prefix}news`;
     this.#deps = deps;
     this.#listener = listener;
@@ -65,8 +65,8 @@ export class ReplicaNews {
   }
 
   /** Publishes an event. Returns whether that succeeded. */
-  tell(news: News): Promise<boolean> {
-    const sealed = this.#deps.seal.sealNews(JSON.stringify({ from: this.#from, news }));
+  tell(event: ReplicaEvent): Promise<boolean> {
+    const sealed = this.#deps.seal.sealEvent(JSON.stringify({ from: this.#from, event }));
     // Replicas that miss an event read the store when they are connected again.
     return this.#deps.records.publish(this.#name, sealed).then(
       () => true,
@@ -80,8 +80,8 @@ export class ReplicaNews {
 
   #hear(message: string): void {
     try {
-      const { from, news } = JSON.parse(this.#deps.seal.openNews(message)) as { from: string; news: News };
-      if (from !== this.#from || news.type === 'stream') this.#listener.heard(news);
+      const { from, event } = JSON.parse(this.#deps.seal.openEvent(message)) as { from: string; event: ReplicaEvent };
+      if (from !== this.#from || event.type === 'stream') this.#listener.heard(event);
     } catch (error) {
       this.#deps.log.warn('what another replica said cannot be read', { error });
       // The unreadable event may have ended a session.
