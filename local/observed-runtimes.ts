@@ -1,6 +1,6 @@
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { fetchStatus } from '#operator/fetch-status';
-import { type Heard, lastHeard, NOTHING_HEARD } from '#operator/last-heard';
+import { type LastProbe, lastProbeOf, NO_PROBE } from '#operator/last-probe';
 import type { Clock } from '#operator/queue';
 
 /** Milliseconds between two probes while a runtime does not yet serve its configuration; below, the interval afterwards. */
@@ -12,7 +12,7 @@ const HOW = { host: '127.0.0.1', deadline: 2000, longest: 8 * 1024 * 1024 };
 interface Watched {
   port: number;
   token: string;
-  heard: Heard<RuntimeStatus>;
+  lastProbe: LastProbe<RuntimeStatus>;
   cancel: () => void;
 }
 
@@ -31,7 +31,7 @@ export class ObservedRuntimes {
 
   /** Returns the last status, also during a short silence; undefined while the runtime does not answer. */
   status(name: string): RuntimeStatus | undefined {
-    return this.#watched.get(name)?.heard.said;
+    return this.#watched.get(name)?.lastProbe.said;
   }
 
   watch(name: string, port: number, token: string): void {
@@ -39,7 +39,7 @@ export class ObservedRuntimes {
     const present = this.#watched.get(name);
     if (present?.port === port && present.token === token) return;
     this.forget(name);
-    const watched: Watched = { port, token, heard: NOTHING_HEARD, cancel: () => undefined };
+    const watched: Watched = { port, token, lastProbe: NO_PROBE, cancel: () => undefined };
     this.#watched.set(name, watched);
     void this.#look(name, watched);
   }
@@ -67,9 +67,9 @@ export class ObservedRuntimes {
     const { port, token } = watched;
     const answer = await fetchStatus({ ...HOW, port, tokens: [token] }, (value) => RuntimeStatus.parse(value));
     if (this.#watched.get(name) !== watched) return;
-    const before = watched.heard.said;
-    watched.heard = lastHeard(watched.heard, answer);
-    const { said, silences } = watched.heard;
+    const before = watched.lastProbe.said;
+    watched.lastProbe = lastProbeOf(watched.lastProbe, answer);
+    const { said, silences } = watched.lastProbe;
     const differs = JSON.stringify(said) !== JSON.stringify(before);
     const settled = silences === 0 && said?.ready && said.backends.every(({ phase }) => phase === 'ready');
     watched.cancel = this.#clock.after(settled ? WHILE_SERVING : WHILE_STARTING, () => void this.#look(name, watched));

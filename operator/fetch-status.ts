@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { SILENT } from './last-heard.ts';
+import { STALE } from './last-probe.ts';
 
 /** The /status endpoint of a runtime. */
 interface Asked {
@@ -48,7 +48,7 @@ function ask({ host, port, deadline, longest }: Asked, token: string): Promise<A
 export async function fetchStatus<Said>(
   asked: Asked,
   read: (value: unknown) => Said,
-): Promise<Said | typeof SILENT | undefined> {
+): Promise<Said | typeof STALE | undefined> {
   try {
     for (const token of asked.tokens) {
       const { code, text } = await ask(asked, token);
@@ -56,7 +56,7 @@ export async function fetchStatus<Said>(
       if (code !== 401) return undefined;
     }
   } catch (problem) {
-    if (problem instanceof NoAnswerInTime) return SILENT;
+    if (problem instanceof NoAnswerInTime) return STALE;
     // The runtime does not listen yet, or has stopped.
   }
   return undefined;

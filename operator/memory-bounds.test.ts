@@ -35,12 +35,12 @@ it('the weight of a JSON text covers its memory, for each shape', () => {
 });
 
 it('the limits of untrusted data fit the memory limit of the chart together', () => {
-  const { api, named, heard, webhook } = BOUNDS;
+  const { api, named, lastProbe, webhook } = BOUNDS;
   // A body is read in chunks, joined, decoded and parsed in one event-loop turn, so one body at a time.
   const longest = Math.max(api.list, api.object);
   const held = {
     namedSecretsAndConfigMaps: 2 * KEPT * named.ofAll,
-    heard: KEPT * heard.ofAll,
+    lastProbe: KEPT * lastProbe.ofAll,
     webhook: KEPT * (webhook.bodies + REVIEWS * webhook.ofReview + CONNECTIONS * webhook.shortBody),
     watches: (KINDS.length + watchedChildren(true).length + 3) * api.page,
     parsed: longest * (WIDE + KEPT),

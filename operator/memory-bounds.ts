@@ -24,7 +24,7 @@ export const BOUNDS = {
     sure: MIB / 2,
   },
   /** Cached statuses of pods. */
-  heard: {
+  lastProbe: {
     /** 1,500 pods with 25 backends and a Secret each take less. */
     ofNamespace: 16 * MIB,
     ofAll: 32 * MIB,

@@ -251,7 +251,7 @@ export class Gateway {
       table: this.#sessions,
       backends: () => this.#inForce.backends,
       changedSince: (time) => this.#announcer.changedSince(time),
-      heard: (event) => this.#heard(event),
+      onEvent: (event) => this.#onEvent(event),
       missed: () => {
         this.#lists.invalidateFor(undefined);
         this.#invalidate(undefined, LIST_KINDS);
@@ -286,7 +286,7 @@ export class Gateway {
   }
 
   /** Handles an event of another replica. */
-  #heard(event: ReplicaEvent): void {
+  #onEvent(event: ReplicaEvent): void {
     if (event.type === 'lists') this.#announcer.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);
   }

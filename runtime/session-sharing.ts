@@ -10,7 +10,7 @@ import type { SecretFiles } from '#runtime/secret-files';
 
 interface SessionSharingDeps extends Pick<
   SharingOptions,
-  'backends' | 'changedSince' | 'heard' | 'missed' | 'evicted' | 'now' | 'wallClock' | 'log'
+  'backends' | 'changedSince' | 'onEvent' | 'missed' | 'evicted' | 'now' | 'wallClock' | 'log'
 > {
   readonly table: SessionStore;
   readonly files: SecretFiles;

@@ -40,11 +40,11 @@ export interface RedisKeys {
 const isAnswer = (problem: unknown): problem is Error => problem instanceof ReplyError;
 
 /** Returns the failure with only the first word of the answer, because Redis errors contain the command with its values. */
-function failureOf(problem: unknown, heard: unknown): RedisFailure {
-  const answer = [problem, heard].find(isAnswer);
+function failureOf(problem: unknown, received: unknown): RedisFailure {
+  const answer = [problem, received].find(isAnswer);
   const word = answer && (/^[A-Z]+/.exec(answer.message)?.[0] ?? 'ERR');
   // A command fails with "Connection is closed." only. The earlier event has the reason.
-  return new RedisFailure(word, word === undefined ? (heard ?? problem) : undefined);
+  return new RedisFailure(word, word === undefined ? (received ?? problem) : undefined);
 }
 
 /** Connects to the Redis, or to the master that the Sentinels name, without retries. @throws RedisFailure, UnusableRedisSettings */
@@ -62,22 +62,22 @@ export async function openKeys({ config, readSecret, tlsName }: KeyAccess): Prom
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  let heard: unknown;
+  let received: unknown;
   redis.on('error', (error) => {
-    heard = error;
+    received = error;
   });
   const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
     try {
       return await question();
     } catch (problem) {
-      throw failureOf(problem, heard);
+      throw failureOf(problem, received);
     }
   };
   try {
     await ask(() => redis.connect());
     await ask(() => redis.scan(0, 'COUNT', 1));
     // Without credentials, the default user applies. By default it has all permissions.
-    if (isAnswer(heard)) throw failureOf(heard, heard);
+    if (isAnswer(received)) throw failureOf(received, received);
   } catch (problem) {
     redis.disconnect();
     throw problem;

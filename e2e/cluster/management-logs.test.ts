@@ -66,11 +66,11 @@ describeWithCluster('following a log in a cluster', (cluster) => {
     while (many.length < MOST_LOGS) many.push(await follow());
     return many;
   }
-  const hearAll = (many: Followed[]) => Promise.all(many.map((one) => one.heard((ticks) => ticks.length > 0)));
+  const hearAll = (many: Followed[]) => Promise.all(many.map((one) => one.received((ticks) => ticks.length > 0)));
 
   it('streams the lines of each pod by TLS as they are written, until the reader stops', async () => {
     const log = await follow();
-    const ticks = await log.heard(
+    const ticks = await log.received(
       (all) => podsIn(all).every(({ length }) => length >= 5) && podsIn(all).length === PODS,
     );
     // The first line of each pod is older; the others were written during the read.
@@ -131,7 +131,7 @@ class Followed {
     });
   }
 
-  heard(fits: (ticks: Tick[]) => boolean): Promise<Tick[]> {
+  received(fits: (ticks: Tick[]) => boolean): Promise<Tick[]> {
     return eventually(() => ticksIn(this.#said), fits, 30_000);
   }
 

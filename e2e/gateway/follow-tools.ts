@@ -13,11 +13,11 @@ type Knows = (...names: string[]) => Promise<void>;
  */
 export async function followTools(stream: OpenStream, list: () => Promise<string[]>, patience: number): Promise<Knows> {
   const changes = () => stream.messages().filter(isChange).length;
-  let heard = changes();
+  let received = changes();
   let listed = await list();
   const known = async () => {
-    if (changes() > heard) {
-      heard = changes();
+    if (changes() > received) {
+      received = changes();
       listed = await list();
     }
     return listed.sort();

@@ -94,14 +94,14 @@ describe('a running workload', () => {
       headers: { authorization: `Bearer ${api.token}` },
       signal: reading.signal,
     });
-    let heard = '';
+    let received = '';
     const read = (async () => {
       const decoder = new TextDecoder();
-      for await (const piece of body ?? []) heard += decoder.decode(piece as Uint8Array);
+      for await (const piece of body ?? []) received += decoder.decode(piece as Uint8Array);
     })().catch(() => undefined);
     await api.call('POST', '/workloads/whoami/restart');
     await eventually(
-      () => heard,
+      () => received,
       (text) => text.includes('\n'),
       60_000,
     );

@@ -131,18 +131,18 @@ describe('a subscription of 2026-07-28 beside a hanging backend', () => {
     const [good, bad] = [await start(), await start()];
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
     hang(bad);
-    let heard = 0;
+    let received = 0;
     const client = new Client(
       { name: 'new', version: '1' },
       {
         versionNegotiation: { mode: { pin: '2026-07-28' } },
-        listChanged: { tools: { autoRefresh: false, onChanged: () => (heard += 1) } },
+        listChanged: { tools: { autoRefresh: false, onChanged: () => (received += 1) } },
       },
     );
     await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
     closing(client);
     expire(gateway, 'good');
-    await until('the news', () => heard > 0);
+    await until('the news', () => received > 0);
   });
 });
 

@@ -166,9 +166,9 @@ describe('the credential of a backend with streams', () => {
 
 describe('a backend with a faulty stream', () => {
   it('gets no message if it names an endpoint at another origin, and the status says why', async () => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const thief = createServer((request, response) => {
-      heard.push(request.url ?? '');
+      received.push(request.url ?? '');
       response.writeHead(202).end();
     });
     await new Promise<void>((resolve) => void thief.listen(0, '127.0.0.1', resolve));
@@ -180,7 +180,7 @@ describe('a backend with a faulty stream', () => {
       phase: 'unavailable',
       message: expect.stringContaining('names an endpoint at another origin'),
     });
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   it('becomes unavailable if it names no endpoint, and others serve', async () => {

@@ -14,18 +14,18 @@ const session = (principal: string) =>
 function open(...sessions: Session[]) {
   const announcer = createAnnouncer({ invalidate: () => undefined, sessions: () => sessions, now: () => 1 });
   closing.push(() => announcer.close());
-  const heard = (principal: string) =>
+  const received = (principal: string) =>
     new Promise<ReadonlySet<ListKind>>((resolve) =>
       announcer.subscribe({ principal, changed: resolve, end: () => resolve(new Set()) }),
     );
-  return { announcer, heard };
+  return { announcer, received };
 }
 
 describe('announcer', () => {
   it('notifies only the sessions and listeners of the principal that changed', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
-    const { announcer, heard } = open(alice, bob);
-    const [toAlice, toBob] = [heard('alice'), heard('bob')];
+    const { announcer, received } = open(alice, bob);
+    const [toAlice, toBob] = [received('alice'), received('bob')];
     announcer.announceTo('alice', ['tools']);
     announcer.announceTo('alice', ['prompts']);
     expect(await toAlice).toEqual(new Set(['tools', 'prompts']));
@@ -37,8 +37,8 @@ describe('announcer', () => {
 
   it('combines it with a general change, also for a session that knows that change', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
-    const { announcer, heard } = open(alice, bob);
-    const toAlice = heard('alice');
+    const { announcer, received } = open(alice, bob);
+    const toAlice = received('alice');
     announcer.listChanged('files', ['resources'], alice);
     announcer.announceTo('alice', ['tools']);
     expect(await toAlice).toEqual(new Set(['resources', 'tools']));

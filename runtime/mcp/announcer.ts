@@ -18,7 +18,7 @@ export interface Announcer {
    */
   listChanged(backend: string | undefined, kinds: readonly ListKind[], told?: Session): void;
   /** Reports a change that a backend announced in a session. Other replicas may not know it yet. */
-  heardChange(backend: string, kinds: readonly ListKind[], told?: Session): void;
+  noteChange(backend: string, kinds: readonly ListKind[], told?: Session): void;
   /** Returns whether anything has changed since then, in milliseconds of the monotonic clock. */
   changedSince(time: number): boolean;
   /** Notifies clients that these lists changed, without dropping caches. */
@@ -54,9 +54,9 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   const tell = () => {
     timer = undefined;
     const changes = gathered;
-    const { kinds, personal, heard } = changes;
+    const { kinds, personal, toldElsewhere } = changes;
     gathered = nothing();
-    tellAgain(heard, deps);
+    tellAgain(toldElsewhere, deps);
     // A session that is younger than the change never saw the former lists.
     for (const session of deps.sessions()) if (session.openedAt <= changedAt) tellSession(session, changes);
     for (const listener of listeners) tellListener(listener, together(kinds, personal.get(listener.principal ?? '')));
@@ -80,9 +80,9 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   return {
     announce,
     listChanged,
-    heardChange(backend, kinds, knows) {
+    noteChange(backend, kinds, knows) {
       listChanged(backend, kinds, knows);
-      tellOthers(gathered.heard, backend, kinds, deps);
+      tellOthers(gathered.toldElsewhere, backend, kinds, deps);
     },
     changedSince: (time) => changedAt > time,
     announceTo(principal, kinds) {
@@ -116,7 +116,7 @@ function nothing() {
      * Backends whose first change was sent to the replicas, with later changes. Later changes are sent again, as
      * replicas may have listed in between.
      */
-    heard: new Map() as Heard,
+    toldElsewhere: new Map() as ToldElsewhere,
   };
 }
 
@@ -124,19 +124,24 @@ function together(kinds: Kinds, more: Kinds | undefined): Kinds {
   return more ? new Set([...kinds, ...more]) : kinds;
 }
 
-type Heard = Map<string, Set<ListKind>>;
+type ToldElsewhere = Map<string, Set<ListKind>>;
 
 /** Sends the first change of a backend to other replicas at once, and collects changes that follow soon. */
-function tellOthers(heard: Heard, backend: string, kinds: readonly ListKind[], deps: AnnouncerDeps): void {
-  const again = heard.get(backend);
+function tellOthers(
+  toldElsewhere: ToldElsewhere,
+  backend: string,
+  kinds: readonly ListKind[],
+  deps: AnnouncerDeps,
+): void {
+  const again = toldElsewhere.get(backend);
   for (const kind of kinds) again?.add(kind);
   if (again) return;
-  heard.set(backend, new Set());
+  toldElsewhere.set(backend, new Set());
   deps.tellOthers?.(backend, kinds);
 }
 
-function tellAgain(heard: Heard, { tellOthers: tell }: AnnouncerDeps): void {
-  for (const [backend, again] of heard) if (again.size > 0) tell?.(backend, [...again]);
+function tellAgain(toldElsewhere: ToldElsewhere, { tellOthers: tell }: AnnouncerDeps): void {
+  for (const [backend, again] of toldElsewhere) if (again.size > 0) tell?.(backend, [...again]);
 }
 
 function tellListener(listener: ChangeListener, kinds: Kinds): void {

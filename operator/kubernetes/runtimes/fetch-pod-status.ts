@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { fetchStatus } from '#operator/fetch-status';
-import type { SILENT } from '#operator/last-heard';
+import type { STALE } from '#operator/last-probe';
 
 const DEADLINE = 3000;
 /** Characters of a status. The operator holds the statuses of many pods at once, and any user who may start pods may start many. */
@@ -35,6 +35,6 @@ export async function fetchPodStatus(
   ip: string,
   tokens: readonly string[],
   port = PRIVATE_PORT,
-): Promise<PodStatus | typeof SILENT | undefined> {
+): Promise<PodStatus | typeof STALE | undefined> {
   return fetchStatus({ host: ip, port, tokens, deadline: DEADLINE, longest: LONGEST }, read);
 }

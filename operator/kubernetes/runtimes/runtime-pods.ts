@@ -1,6 +1,6 @@
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { Semaphore } from '#lib/limits/semaphore';
-import { type Heard, lastHeard, NOTHING_HEARD, SILENT } from '#operator/last-heard';
+import { type LastProbe, lastProbeOf, NO_PROBE, STALE } from '#operator/last-probe';
 import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { mergeStatuses } from './merge-statuses.ts';
@@ -35,7 +35,7 @@ export interface Runtime extends Expected {
 
 interface Watched {
   pod: WatchedPod;
-  heard: Heard<PodStatus>;
+  lastProbe: LastProbe<PodStatus>;
   /** Milliseconds. */
   lookDelay: number;
   pushDelay: number;
@@ -50,7 +50,7 @@ interface RuntimePodsOptions {
   clock: Clock;
   /** Between 0 and 1. */
   random: () => number;
-  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof SILENT | undefined>;
+  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof STALE | undefined>;
   /** Makes the kubelet refresh the files of a pod now. Must not reject. */
   push: (pod: WatchedPod, digest: string) => Promise<void>;
   /** Called when the status of a runtime, or its number of pods, has changed. */
@@ -100,12 +100,12 @@ export class RuntimePods {
     const runtime = this.#runtimes.get(place);
     const pods = [...(this.#pods.get(place)?.values() ?? [])];
     const merged = mergeStatuses(
-      pods.flatMap((watched) => (watched.heard.said ? [this.#statusOf(watched, watched.heard.said)] : [])),
+      pods.flatMap((watched) => (watched.lastProbe.said ? [this.#statusOf(watched, watched.lastProbe.said)] : [])),
     );
     if (!merged) return undefined;
     return {
       ...merged,
-      current: runtime !== undefined && pods.every(({ heard }) => hasTakenOver(heard.said, runtime)),
+      current: runtime !== undefined && pods.every(({ lastProbe }) => hasTakenOver(lastProbe.said, runtime)),
     };
   }
 
@@ -149,7 +149,7 @@ export class RuntimePods {
     }
     known?.cancel();
     const asked = known?.asked ?? Promise.withResolvers<undefined>();
-    const watched: Watched = { pod, heard: NOTHING_HEARD, ...this.#fresh(), cancel: () => undefined, asked };
+    const watched: Watched = { pod, lastProbe: NO_PROBE, ...this.#fresh(), cancel: () => undefined, asked };
     pods.set(uid, watched);
     this.#options.changed(place);
     if (pod.ip !== undefined) this.#lookSoon(place, watched);
@@ -198,9 +198,9 @@ export class RuntimePods {
     if (cancelled() || ip === undefined) return;
     const answer = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
     if (cancelled()) return;
-    const before = watched.heard.said;
-    watched.heard = lastHeard(watched.heard, this.#withinQuota(watched.pod, answer));
-    const { said, silences } = watched.heard;
+    const before = watched.lastProbe.said;
+    watched.lastProbe = lastProbeOf(watched.lastProbe, this.#withinQuota(watched.pod, answer));
+    const { said, silences } = watched.lastProbe;
     const differs = JSON.stringify(said) !== JSON.stringify(before);
     if (silences === 1) watched.lookDelay = FIRST_LOOK;
     if (runtime) watched.asked.resolve(undefined);
@@ -210,9 +210,9 @@ export class RuntimePods {
   }
 
   /** Returns the answer; undefined if it exceeds the quota, like an answer that exceeds its own limit. */
-  #withinQuota({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof SILENT | undefined) {
+  #withinQuota({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof STALE | undefined) {
     // The last status of a silent pod is kept for a while.
-    if (answer === SILENT) return SILENT;
+    if (answer === STALE) return STALE;
     if (answer && this.#quota.take(namespace, uid, weightOf(answer))) return answer;
     this.#quota.release(uid);
     return undefined;
@@ -239,7 +239,7 @@ function placeOf(namespace: string, child: string): string {
   return `${namespace}/${child}`;
 }
 
-function isSettled({ heard: { said, silences }, newSince }: Watched, runtime: Runtime, now: number): boolean {
+function isSettled({ lastProbe: { said, silences }, newSince }: Watched, runtime: Runtime, now: number): boolean {
   if (silences > 0 || !said?.status.ready || !hasTakenOver(said, runtime)) return false;
   if (now - newSince > BACKENDS_COME) return true;
   // A runtime lists its backends again after a takeover, and has no counts until then.

@@ -2,7 +2,7 @@ import { Quota, QuotaExceeded } from '#lib/limits/quota';
 import { BOUNDS } from '#operator/memory-bounds';
 import type { PodStatus } from './fetch-pod-status.ts';
 
-const { ofNamespace, ofAll, sure } = BOUNDS.heard;
+const { ofNamespace, ofAll, sure } = BOUNDS.lastProbe;
 /** Weight of an entry besides its text. */
 const ENTRY = 64;
 

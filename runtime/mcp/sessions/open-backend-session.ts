@@ -123,10 +123,10 @@ async function keepBackendSession(
   checkAlive(session, backendSession, identity);
   if (services.latest().backends.get(backendSession.backend) !== backendSession.at) return backendSession;
   // Another replica reported this session during the opening. Replacing it would split the client's calls over two sessions.
-  const heard = backendSessionOf(session, backendSession.backend);
-  if (heard?.at === backendSession.at) {
+  const onEvent = backendSessionOf(session, backendSession.backend);
+  if (onEvent?.at === backendSession.at) {
     endBackendSession(backendSession, identity);
-    return heard;
+    return onEvent;
   }
   session.backendSessions = [
     ...session.backendSessions.filter(({ backend }) => backend !== backendSession.backend),

@@ -28,7 +28,7 @@ export async function openKeptSessions(options: KeepingOptions): Promise<OpenSha
     records,
     seal: createRecordSeal(ring, place),
     tell: () => Promise.resolve(true),
-    isHeard: () => true,
+    isSubscribed: () => true,
     eventsMayArrive: () => false,
   });
   const tending = tendAgainAndAgain(sessions, () => table.limits, log);

@@ -16,7 +16,7 @@ export interface SharingOptions extends Pick<
   readonly ring: SecretRing;
   readonly readSecret: ReadSecret;
   /** Handles every event of another replica, also those that do not concern sessions. */
-  readonly heard: (event: ReplicaEvent) => void;
+  readonly onEvent: (event: ReplicaEvent) => void;
   /** Called when events may have been missed. */
   readonly missed: () => void;
 }
@@ -42,9 +42,9 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
     redis,
     { records, seal, readSecret, log },
     {
-      heard: (one) => {
-        sessions.heard(one);
-        options.heard(one);
+      onEvent: (one) => {
+        sessions.onEvent(one);
+        options.onEvent(one);
       },
       joined: () => {
         sessions.missed();
@@ -53,9 +53,9 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
     },
   );
   const tell = (one: ReplicaEvent) => event.tell(one);
-  const sessions = new SharedSessions({ ...options, records, seal, tell, isHeard: () => event.isHeard, now });
+  const sessions = new SharedSessions({ ...options, records, seal, tell, isSubscribed: () => event.isSubscribed, now });
   const tending = tendAgainAndAgain(sessions, () => table.limits, log);
-  await Promise.all([connection.firstReady(redis.dial_timeout), event.firstHeard(redis.dial_timeout)]);
+  await Promise.all([connection.firstReady(redis.dial_timeout), event.firstSubscribed(redis.dial_timeout)]);
   return {
     sessions,
     tell: (one) => void tell(one),

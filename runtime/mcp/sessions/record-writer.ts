@@ -114,7 +114,7 @@ export class RecordWriter {
     const answer = await records.open(record, { idle, most, safe });
     if (answer.outcome === 'full') throw tooManySessions(answer.wait);
     // Another replica stored the record first. This replica reads it at the next use of the session.
-    if (answer.outcome === 'there') shared.heardIn = -1;
+    if (answer.outcome === 'there') shared.subscribedIn = -1;
     else if (answer.outcome !== 'opened') table.forget(session);
     else {
       for (const { field, replaces } of changes) if (replaces !== undefined) shared.versions.set(field, replaces + 1);

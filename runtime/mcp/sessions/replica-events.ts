@@ -21,7 +21,7 @@ export type ReplicaEvent =
   | { readonly type: 'links'; readonly principal: string };
 
 export interface ReplicaEventListener {
-  readonly heard: (event: ReplicaEvent) => void;
+  readonly onEvent: (event: ReplicaEvent) => void;
   /** Called when the subscription is complete. Earlier events may have been missed. */
   readonly joined: () => void;
 }
@@ -48,7 +48,7 @@ export class ReplicaEvents {
     this.#deps = deps;
     this.#listener = listener;
     this.#channel = new RedisChannel(this.#name, config, deps.readSecret, {
-      heard: (message) => this.#hear(message),
+      onEvent: (message) => this.#hear(message),
       joined: () => listener.joined(),
       left: () => undefined,
       refused: (reason) => this.#refused(reason),
@@ -56,11 +56,11 @@ export class ReplicaEvents {
   }
 
   /** Whether this replica receives all events of the others. */
-  get isHeard(): boolean {
+  get isSubscribed(): boolean {
     return this.#channel.isJoined;
   }
 
-  firstHeard(ms: number): Promise<void> {
+  firstSubscribed(ms: number): Promise<void> {
     return this.#channel.firstJoined(ms);
   }
 
@@ -81,7 +81,7 @@ export class ReplicaEvents {
   #hear(message: string): void {
     try {
       const { from, event } = JSON.parse(this.#deps.seal.openEvent(message)) as { from: string; event: ReplicaEvent };
-      if (from !== this.#from || event.type === 'stream') this.#listener.heard(event);
+      if (from !== this.#from || event.type === 'stream') this.#listener.onEvent(event);
     } catch (error) {
       this.#deps.log.warn('what another replica said cannot be read', { error });
       // The unreadable event may have ended a session.

@@ -33,7 +33,7 @@ function begin() {
     name: { key, owner: 'ann' },
     openedAt: 0,
     versions: new Map(),
-    heardIn: 0,
+    subscribedIn: 0,
     toldUse: 0,
     isUnwritten: false,
   });

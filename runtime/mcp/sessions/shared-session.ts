@@ -16,7 +16,7 @@ export interface SharedSession {
    * The value of the miss counter when this replica last read the record. While it equals the counter, the copy here is current. -1:
    * read again.
    */
-  heardIn: number;
+  subscribedIn: number;
   /** The last recorded use, in milliseconds of the monotonic clock. */
   toldUse: number;
   /** Whether a change could not be written to the record. */

@@ -20,7 +20,7 @@ export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
   /** Returns whether an unknown secret may be a new one that another replica has read first. */
   readonly eventsMayArrive: () => boolean;
   /** Returns whether this replica receives all events of the others. */
-  readonly isHeard: () => boolean;
+  readonly isSubscribed: () => boolean;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
@@ -46,7 +46,7 @@ export class SharedSessions {
 
   constructor(deps: SharedSessionsDeps) {
     this.#deps = deps;
-    this.#writer = new RecordWriter({ ...deps, ended: (key) => this.#heardEnd(key) });
+    this.#writer = new RecordWriter({ ...deps, ended: (key) => this.#onEnded(key) });
     this.#uses = new SessionUses({
       ...deps,
       idle: () => this.#limits.idle,
@@ -62,7 +62,7 @@ export class SharedSessions {
     const shared = this.#bySession.get(session);
     if (shared === undefined) return false;
     this.#uses.note(shared);
-    return shared.heardIn === this.#hearing && this.#deps.isHeard();
+    return shared.subscribedIn === this.#hearing && this.#deps.isSubscribed();
   }
 
   /** @throws RequestError 503 if a new session could not be stored */
@@ -88,15 +88,16 @@ export class SharedSessions {
 
   /** Warnings for the operator. */
   get warnings(): readonly string[] {
-    const { records, isHeard } = this.#deps;
+    const { records, isSubscribed } = this.#deps;
     if (records.problem !== undefined) return [records.problem];
-    if (!isHeard()) return ['this replica hears nothing of the others: each request of a session asks Redis instead'];
+    if (!isSubscribed())
+      return ['this replica hears nothing of the others: each request of a session asks Redis instead'];
     return [];
   }
 
   /** Adds sessions that opened before sharing began. Each is read from the store at its next use. */
   begin(sessions: Iterable<Session>): void {
-    for (const session of sessions) this.#share(session).heardIn = UNHEARD;
+    for (const session of sessions) this.#share(session).subscribedIn = UNHEARD;
   }
 
   /** Stores a new session. @throws RequestError 503 */
@@ -176,9 +177,9 @@ export class SharedSessions {
     for (const { stream } of this.#bySession.keys()) if (stream) stream.isTold = true;
   }
 
-  heard(event: ReplicaEvent): void {
-    if (event.type === 'changed') this.#heardChange(event.key, event.fields);
-    else if (event.type === 'ended') for (const key of event.keys) this.#heardEnd(key);
+  onEvent(event: ReplicaEvent): void {
+    if (event.type === 'changed') this.#onChanged(event.key, event.fields);
+    else if (event.type === 'ended') for (const key of event.keys) this.#onEnded(key);
     else if (event.type === 'stream') takeStreamEvent(this.#byKey.get(event.key)?.session.stream, event.stream);
     else if (event.type !== 'lists' && event.type !== 'links')
       takeCallEvent(this.#byKey.get(event.key)?.session, event, this.#deps.now());
@@ -206,7 +207,7 @@ export class SharedSessions {
       name: recordName(session.id, session.principal),
       openedAt: openedAt ?? Math.round(wallClock() - (now() - session.openedAt)),
       versions: new Map(),
-      heardIn: this.#hearing,
+      subscribedIn: this.#hearing,
       toldUse: now(),
       isUnwritten: false,
     };
@@ -225,7 +226,7 @@ export class SharedSessions {
     if (typeof stored === 'string') return shared && this.#settle(shared, stored, hearing);
     const session = this.#takeOver(id, principal, stored);
     const now = session && this.#bySession.get(session);
-    if (now) now.heardIn = this.#loading.get(slot)?.isOvertaken === true ? UNHEARD : hearing;
+    if (now) now.subscribedIn = this.#loading.get(slot)?.isOvertaken === true ? UNHEARD : hearing;
     return session;
   }
 
@@ -242,7 +243,7 @@ export class SharedSessions {
 
   /** Handles a session that is known here but has no record in Redis. */
   async #settle(shared: SharedSession, state: NoRecord, hearing: number): Promise<Session | undefined> {
-    shared.heardIn = hearing;
+    shared.subscribedIn = hearing;
     await this.#writer.settle(shared, state);
     return shared.session.isOver ? undefined : shared.session;
   }
@@ -273,7 +274,7 @@ export class SharedSessions {
     }
   }
 
-  #heardChange(key: string, stored: StoredFields): void {
+  #onChanged(key: string, stored: StoredFields): void {
     this.#overtake(key);
     const shared = this.#byKey.get(key);
     if (!shared) return;
@@ -281,12 +282,12 @@ export class SharedSessions {
       const fields = openFields(shared.name, stored, this.#deps.seal);
       for (const field of fields) takeField(shared, field, this.#deps.backends());
     } catch (error) {
-      shared.heardIn = UNHEARD;
+      shared.subscribedIn = UNHEARD;
       this.#deps.log.warn('what another replica wrote cannot be opened', { error });
     }
   }
 
-  #heardEnd(key: string): Session | undefined {
+  #onEnded(key: string): Session | undefined {
     this.#overtake(key);
     const session = this.#byKey.get(key)?.session;
     if (session) this.#deps.table.forget(session);

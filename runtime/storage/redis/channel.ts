@@ -4,7 +4,7 @@ import { connectRedis } from './connect.ts';
 import type { RedisConnection } from './connection.ts';
 
 export interface ChannelListener {
-  readonly heard: (message: string) => void;
+  readonly onEvent: (message: string) => void;
   /** Called when the subscription begins; earlier messages may have been missed. */
   readonly joined: () => void;
   /** Called when the subscription ends, until it begins again. */
@@ -56,7 +56,7 @@ export class RedisChannel {
 
   async #join(redis: Redis): Promise<void> {
     redis.on('message', (channel: string, message: string) => {
-      if (channel === this.#name) this.#listener.heard(message);
+      if (channel === this.#name) this.#listener.onEvent(message);
     });
     try {
       await redis.subscribe(this.#name);
