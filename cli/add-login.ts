@@ -5,7 +5,7 @@ const HELP = `For MCPServers with remoteAuth: the login is done once, by who run
 vmcp status says who waits for one.`;
 
 /** Adds `vmcp login`. */
-export function addLogin({ program, around, stop, finish }: Parts): void {
+export function addLogin({ program, deps, stop, finish }: Parts): void {
   program
     .command('login')
     .description('log in at a remote server, for all who call it')
@@ -14,8 +14,8 @@ export function addLogin({ program, around, stop, finish }: Parts): void {
     .addOption(timeoutOption('how long the login may take', '5m'))
     .addOption(stateOption())
     .addHelpText('after', `\n${HELP}`)
-    .addHelpText('after', examples(around, 'vmcp login', 'vmcp login tickets --no-browser'))
+    .addHelpText('after', examples(deps, 'vmcp login', 'vmcp login tickets --no-browser'))
     .action(async (backend: string | undefined, options: StateOptions & LoginOptions) =>
-      finish(await login(backend, options, contextOf(around, options), stop)),
+      finish(await login(backend, options, contextOf(deps, options), stop)),
     );
 }

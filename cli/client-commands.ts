@@ -16,7 +16,7 @@ const urlArgument = (): Argument =>
 
 const serverOption = (): Option => new Option('--server <server>', 'VirtualMCPServer; default the first');
 
-function addTry({ program, around, stop, finish }: Parts): void {
+function addTry({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('try')
     .description('log in at an endpoint by your browser, list its tools, and show who you are at each backend')
@@ -29,7 +29,7 @@ function addTry({ program, around, stop, finish }: Parts): void {
     .addHelpText(
       'after',
       examples(
-        around,
+        deps,
         'vmcp try',
         'vmcp try https://mcp.example.com/mcp --no-browser -o json',
         'vmcp try --context production -n team-a',
@@ -38,11 +38,11 @@ function addTry({ program, around, stop, finish }: Parts): void {
     .action(async (url: string | undefined, options: StateOptions & TryOptions) => {
       // Loaded on demand, so that other commands start without the MCP client.
       const { tryEndpoint } = await import('./try/try.ts');
-      finish(await tryEndpoint(url, options, contextOf(around, options), stop));
+      finish(await tryEndpoint(url, options, contextOf(deps, options), stop));
     });
 }
 
-function addConnect({ program, around, finish }: Parts): void {
+function addConnect({ program, deps, finish }: Parts): void {
   const command = program
     .command('connect')
     .description('print what to add to the configuration of an MCP client, or add it; without a client: list them')
@@ -66,7 +66,7 @@ function addConnect({ program, around, finish }: Parts): void {
     .addHelpText(
       'after',
       examples(
-        around,
+        deps,
         'vmcp connect',
         'vmcp connect cursor --write',
         'vmcp connect codex --url https://mcp.example.com/mcp',
@@ -74,12 +74,12 @@ function addConnect({ program, around, finish }: Parts): void {
       ),
     )
     .action(async (client: string | undefined, options: StateOptions & ConnectOptions) => {
-      const context = contextOf(around, options);
+      const context = contextOf(deps, options);
       finish(await (client === undefined ? listClients(options, context) : connect(client, options, context)));
     });
 }
 
-function addDoctor({ program, around, finish }: Parts): void {
+function addDoctor({ program, deps, finish }: Parts): void {
   const command = program
     .command('doctor')
     .description('look at an endpoint as MCP clients do, and explain what would stop them')
@@ -92,11 +92,11 @@ function addDoctor({ program, around, finish }: Parts): void {
     .addHelpText('after', DOCTOR_HELP)
     .addHelpText(
       'after',
-      examples(around, 'vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -'),
+      examples(deps, 'vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -'),
     )
     .action(async (url: string | undefined, options: StateOptions & DoctorOptions) => {
       const { doctor } = await import('./doctor/doctor.ts');
-      finish(await doctor(url, options, contextOf(around, options)));
+      finish(await doctor(url, options, contextOf(deps, options)));
     });
 }
 

@@ -5,7 +5,7 @@ import type { Context, RecordFormat } from './context.ts';
 import { quoted } from './name-program.ts';
 
 /** The context without the fields that options decide. */
-export type Surroundings = Omit<Context, 'state' | 'typed'>;
+export type CommandDeps = Omit<Context, 'state' | 'typed'>;
 
 export const folderArgument = (): Argument =>
   new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
@@ -47,13 +47,13 @@ export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
 /** Formats example lines for a shell. The examples call the program vmcp. */
-export const examples = ({ program }: Surroundings, ...lines: string[]): string =>
+export const examples = ({ program }: CommandDeps, ...lines: string[]): string =>
   `\nExamples:\n${lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => program)}`).join('\n')}`;
 
 /** Dependencies of the functions that add a command. */
 export interface Parts {
   program: Command;
-  around: Surroundings;
+  deps: CommandDeps;
   stop: AbortSignal;
   finish: (code: number) => void;
 }
@@ -70,10 +70,10 @@ interface Where extends StateOptions {
   apiGroup?: string | undefined;
 }
 
-export const contextOf = (around: Surroundings, where: Where): Context => ({
-  ...around,
+export const contextOf = (deps: CommandDeps, where: Where): Context => ({
+  ...deps,
   state: locateState(where.state),
-  typed: (command) => [around.program, command, ...againOf(where)].join(' '),
+  typed: (command) => [deps.program, command, ...againOf(where)].join(' '),
 });
 
 function againOf({ state, kubeconfig, context, namespace, apiGroup }: Where): string[] {

@@ -12,7 +12,7 @@ import {
   type Parts,
   type StateOptions,
   stateOption,
-  type Surroundings,
+  type CommandDeps,
   timeoutOption,
   USUAL_STATE,
 } from './command-parts.ts';
@@ -47,7 +47,7 @@ With authServerConfig the user logs in there, page by page as a browser would: i
 and agrees, on this machine only; later calls renew that login. Without, the issuer must be on this machine and offer the
 password grant (that is what the client is for). For real identity providers log in by your client, or by vmcp try.`;
 
-function addRunning({ program, around, stop, finish }: Parts): void {
+function addRunning({ program, deps, stop, finish }: Parts): void {
   program
     .command('up')
     .description('run a folder of manifests, and take over its changes until stopped')
@@ -55,20 +55,20 @@ function addRunning({ program, around, stop, finish }: Parts): void {
     .option('-d, --detach', 'run in the background; return when it serves', false)
     .addOption(timeoutOption('with --detach: how long to wait until it serves', '60s'))
     .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
+    .addHelpText('after', examples(deps, 'vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
     .action(async (folder: string, options: StateOptions & { detach: boolean; timeout: number }) => {
-      const context = contextOf(around, options);
+      const context = contextOf(deps, options);
       finish(await (options.detach ? upDetached(folder, options.timeout, context, stop) : up(folder, context, stop)));
     });
   program
     .command('down')
     .description('stop what runs here, with everything that it started')
     .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp down'))
-    .action(async (options: StateOptions) => finish(await down(contextOf(around, options))));
+    .addHelpText('after', examples(deps, 'vmcp down'))
+    .action(async (options: StateOptions) => finish(await down(contextOf(deps, options))));
 }
 
-function addReading({ program, around, finish }: Parts): void {
+function addReading({ program, deps, finish }: Parts): void {
   const command = program
     .command('validate')
     .description('say what is wrong in manifests, with file and line')
@@ -77,11 +77,11 @@ function addReading({ program, around, finish }: Parts): void {
     .option('--cluster', 'say what the operator of a cluster would refuse', false)
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption());
-  addClusterOptions(command, around)
+  addClusterOptions(command, deps)
     .addHelpText(
       'after',
       examples(
-        around,
+        deps,
         'vmcp validate',
         'vmcp validate server.yaml backend.yaml',
         'vmcp validate examples/quickstart -o json',
@@ -97,15 +97,15 @@ function addReading({ program, around, finish }: Parts): void {
       ) => {
         const { factsOf } = await import('./cluster-folder.ts');
         const facts = options.cluster ? factsOf(options) : undefined;
-        finish(await validate(paths, { ...options, cluster: facts }, contextOf(around, options)));
+        finish(await validate(paths, { ...options, cluster: facts }, contextOf(deps, options)));
       },
     );
-  addRender({ program, around, finish });
+  addRender({ program, deps, finish });
 }
 
-function addClusterOptions(command: Command, around: Surroundings): Command {
+function addClusterOptions(command: Command, deps: CommandDeps): Command {
   return command
-    .option('--runtime-image <image>', 'image of the pods of VirtualMCPServers', `vmcp-runtime:${around.version}`)
+    .option('--runtime-image <image>', 'image of the pods of VirtualMCPServers', `vmcp-runtime:${deps.version}`)
     .option('--stdio-attach', 'as the operator has it', false)
     .option('--allow-host-paths', 'as the operator has it', false)
     .option('--image-pull-secret <name...>', 'as the operator has it', [])
@@ -113,7 +113,7 @@ function addClusterOptions(command: Command, around: Surroundings): Command {
     .option('--sidecars-of <namespace/name...>', 'as the operator has it');
 }
 
-function addRender({ program, around, finish }: Pick<Parts, 'program' | 'around' | 'finish'>): void {
+function addRender({ program, deps, finish }: Pick<Parts, 'program' | 'deps' | 'finish'>): void {
   const command = program
     .command('render')
     .description('print what would be run: run configurations and processes, with placeholders for secrets')
@@ -122,17 +122,14 @@ function addRender({ program, around, finish }: Pick<Parts, 'program' | 'around'
     .option('-n, --namespace <name>', 'with --cluster: namespace of resources that name none', 'default')
     .addOption(output('yaml', 'json'))
     .addOption(stateOption());
-  addClusterOptions(command, around)
-    .addHelpText(
-      'after',
-      examples(around, 'vmcp render examples/quickstart', 'vmcp render --cluster -n team-a -o json'),
-    )
+  addClusterOptions(command, deps)
+    .addHelpText('after', examples(deps, 'vmcp render examples/quickstart', 'vmcp render --cluster -n team-a -o json'))
     .action(
       async (
         folder: string,
         options: StateOptions & ClusterOptions & { output: 'yaml' | 'json'; cluster: boolean },
       ) => {
-        const context = contextOf(around, options);
+        const context = contextOf(deps, options);
         const { renderCluster } = await import('./render-cluster.ts');
         const { cluster, output: format } = options;
         finish(cluster ? renderCluster(folder, format, options, context) : await render(folder, format, context));
@@ -140,7 +137,7 @@ function addRender({ program, around, finish }: Pick<Parts, 'program' | 'around'
     );
 }
 
-function addDiff({ program, around, finish }: Parts): void {
+function addDiff({ program, deps, finish }: Parts): void {
   const command = program
     .command('diff')
     .description('say what applying a folder of manifests would change in a cluster; reads no Secret, writes nothing')
@@ -149,22 +146,19 @@ function addDiff({ program, around, finish }: Parts): void {
     .option('--context <name>', 'context of the kubeconfig; default its current one')
     .option('-n, --namespace <name>', 'namespace of resources that name none; default that of the context', '')
     .addOption(output('table', 'json'));
-  addClusterOptions(command, around)
+  addClusterOptions(command, deps)
     .addHelpText(
       'after',
       '\nThe exit code is 1 where something differs. Settings are taken from the operator of the cluster, if it may be read.',
     )
-    .addHelpText(
-      'after',
-      examples(around, 'vmcp diff deploy/team-a -n team-a', 'vmcp diff --context production -o json'),
-    )
+    .addHelpText('after', examples(deps, 'vmcp diff deploy/team-a -n team-a', 'vmcp diff --context production -o json'))
     .action(async (folder: string, options: DiffOptions) => {
       const { diff } = await import('./diff.ts');
-      finish(await diff(folder, options, contextOf(around, { state: USUAL_STATE })));
+      finish(await diff(folder, options, contextOf(deps, { state: USUAL_STATE })));
     });
 }
 
-function addLooking({ program, around, finish }: Parts): void {
+function addLooking({ program, deps, finish }: Parts): void {
   const command = program
     .command('status')
     .description('show endpoints and backends: state, tools, authentication, reason')
@@ -173,14 +167,14 @@ function addLooking({ program, around, finish }: Parts): void {
   addPlace(command)
     .addHelpText(
       'after',
-      examples(around, 'vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a'),
+      examples(deps, 'vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a'),
     )
     .action(async (server: string | undefined, options: StateOptions & PlaceOptions & { output: RecordFormat }) =>
-      finish(await status(server, options, contextOf(around, options))),
+      finish(await status(server, options, contextOf(deps, options))),
     );
 }
 
-function addRest({ program, around, finish }: Parts): void {
+function addRest({ program, deps, finish }: Parts): void {
   program
     .command('token')
     .description('print an access token of a user of a development identity provider')
@@ -188,26 +182,26 @@ function addRest({ program, around, finish }: Parts): void {
     .option('--server <server>', 'VirtualMCPServer that the token is for; default the first')
     .addOption(stateOption())
     .addHelpText('after', `\n${TOKEN_HELP}`)
-    .addHelpText('after', examples(around, 'vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
+    .addHelpText('after', examples(deps, 'vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
     .action(async (user: string, options: StateOptions & { server?: string }) =>
-      finish(await token(user, options.server, contextOf(around, options))),
+      finish(await token(user, options.server, contextOf(deps, options))),
     );
   program
     .command('version')
     .description('print the version')
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText('after', examples(around, 'vmcp version', 'vmcp version -o json'))
+    .addHelpText('after', examples(deps, 'vmcp version', 'vmcp version -o json'))
     .action(({ output: format }: { output: Format }) => {
-      const version = { version: around.version, node: process.versions.node, platform: process.platform };
-      around.out.write(format === 'table' ? `vmcp ${around.version}\n` : printObject(version, format));
+      const version = { version: deps.version, node: process.versions.node, platform: process.platform };
+      deps.out.write(format === 'table' ? `vmcp ${deps.version}\n` : printObject(version, format));
       finish(EXIT_CODES.ok);
     });
   program
     .command('completion')
     .description('print the script that completes vmcp in a shell')
     .addArgument(new Argument('<shell>', 'shell').choices(SHELLS))
-    .addHelpText('after', examples(around, 'source <(vmcp completion bash)', 'vmcp completion fish | source'))
-    .action((shell: Shell) => finish(completion(shell, program, around)));
+    .addHelpText('after', examples(deps, 'source <(vmcp completion bash)', 'vmcp completion fish | source'))
+    .action((shell: Shell) => finish(completion(shell, program, deps)));
 }
 
 /** Commands about management API records. */
@@ -219,15 +213,15 @@ const describeOption = (option: Option): string =>
 
 /** Creates the whole command without parsing arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {
-  const { around } = parts;
-  const { out, err, version } = around;
+  const { deps } = parts;
+  const { out, err, version } = deps;
   const program = new Command('vmcp')
     .description('One MCP endpoint for a group of MCP servers, with an authentication boundary on each side')
     .version(version, '-V, --version')
     .addHelpText(
       'after',
       examples(
-        around,
+        deps,
         'vmcp registry search git',
         'vmcp run memory',
         'vmcp connect cursor --write',
@@ -256,23 +250,23 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
   return program;
 }
 
-function reportFailure(problem: unknown, { err }: Surroundings): number {
+function reportFailure(problem: unknown, { err }: CommandDeps): number {
   if (problem instanceof CommanderError) return problem.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
   err.write(`vmcp: ${problem instanceof Error ? problem.message : String(problem)}\n`);
   return problem instanceof CliError ? problem.exitCode : EXIT_CODES.failed;
 }
 
 /** Runs one command line. `stop` ends long-running commands. Returns the exit code; never throws. */
-export async function runCommand(args: string[], given: Surroundings, stop: AbortSignal): Promise<number> {
-  const around = { ...given, out: shownOutput(given.out), err: shownOutput(given.err) };
+export async function runCommand(args: string[], given: CommandDeps, stop: AbortSignal): Promise<number> {
+  const deps = { ...given, out: shownOutput(given.out), err: shownOutput(given.err) };
   let code: number = EXIT_CODES.ok;
   const finish = (result: number): void => {
     code = result;
   };
   try {
-    await createProgram({ around, stop, finish }).parseAsync(args, { from: 'user' });
+    await createProgram({ deps, stop, finish }).parseAsync(args, { from: 'user' });
     return code;
   } catch (problem) {
-    return reportFailure(problem, around);
+    return reportFailure(problem, deps);
   }
 }

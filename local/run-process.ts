@@ -42,7 +42,7 @@ export const ProcessState = z.object({
 });
 export type ProcessState = z.infer<typeof ProcessState>;
 
-interface ProcessSurroundings {
+interface ProcessDeps {
   clock: Clock;
   /** Opens the log; it is closed with the process. */
   openLog: () => Writable;
@@ -86,16 +86,16 @@ function cannotStart(problem: unknown): string {
  */
 export class SupervisedProcess {
   readonly #spec: ProcessSpec;
-  readonly #around: ProcessSurroundings;
+  readonly #deps: ProcessDeps;
   #child: ChildProcess | undefined;
   #state: ProcessState;
   #crashes = 0;
   #wanted = true;
   #cancelRestart: (() => void) | undefined;
 
-  constructor(spec: ProcessSpec, around: ProcessSurroundings) {
+  constructor(spec: ProcessSpec, deps: ProcessDeps) {
     this.#spec = spec;
-    this.#around = around;
+    this.#deps = deps;
     this.#state = { name: spec.name, state: 'stopped', restarts: 0 };
     this.#start();
   }
@@ -109,7 +109,7 @@ export class SupervisedProcess {
     this.#wanted = false;
     this.#cancelRestart?.();
     const child = this.#child;
-    if (child?.pid !== undefined) await endGroup(child, child.pid, this.#around.clock);
+    if (child?.pid !== undefined) await endGroup(child, child.pid, this.#deps.clock);
     await this.#spec.cleanUp?.();
     this.#become({ state: 'stopped' });
   }
@@ -117,13 +117,13 @@ export class SupervisedProcess {
   #become(change: Partial<ProcessState>): void {
     const { name, restarts, lastEnd, failure } = this.#state;
     this.#state = { name, state: 'stopped', restarts, ...defined({ lastEnd, failure }), ...change };
-    this.#around.changed(this.#state);
+    this.#deps.changed(this.#state);
   }
 
   /** Some start failures are thrown, others are events; both count as an end of the process. */
   #start(): void {
     try {
-      const log = this.#around.openLog();
+      const log = this.#deps.openLog();
       log.on('error', () => undefined);
       try {
         this.#startWith(log);
@@ -138,7 +138,7 @@ export class SupervisedProcess {
 
   #startWith(log: Writable): void {
     const { command, args, env, directory } = this.#spec;
-    const started = this.#around.clock.now();
+    const started = this.#deps.clock.now();
     const options: SpawnOptions = { cwd: directory, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
     const child = spawn(command, args, options);
     this.#child = child;
@@ -157,7 +157,7 @@ export class SupervisedProcess {
     });
     child.once('exit', (code, signal) => {
       if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
-      this.#ended(describeEnd(code, signal), this.#around.clock.now() - started);
+      this.#ended(describeEnd(code, signal), this.#deps.clock.now() - started);
     });
     if (child.pid !== undefined) {
       this.#become({ state: 'running', identity: { pid: child.pid, started: startOf(child.pid) ?? '' } });
@@ -177,16 +177,16 @@ export class SupervisedProcess {
     this.#crashes = lived >= LIVED ? 1 : this.#crashes + 1;
     const delay = Math.min(FIRST_DELAY * 2 ** (this.#crashes - 1), LONGEST_DELAY);
     this.#become({ state: 'waiting', lastEnd: how });
-    this.#cancelRestart = this.#around.clock.after(delay, () => {
+    this.#cancelRestart = this.#deps.clock.after(delay, () => {
       void this.#startAgain();
     });
   }
   async #startAgain(): Promise<void> {
     await this.#spec.cleanUp?.();
-    const mayStart = (await this.#around.mayStart?.()) ?? true;
+    const mayStart = (await this.#deps.mayStart?.()) ?? true;
     if (!this.#wanted) return;
     if (!mayStart) {
-      this.#cancelRestart = this.#around.clock.after(BARRED, () => void this.#startAgain());
+      this.#cancelRestart = this.#deps.clock.after(BARRED, () => void this.#startAgain());
       return;
     }
     this.#state = { ...this.#state, restarts: this.#state.restarts + 1 };

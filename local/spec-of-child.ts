@@ -10,7 +10,7 @@ import { RUN_CONFIG_FILE } from './write-rendered.ts';
 /** Seconds that a runtime has to finish current calls; it is killed soon after. */
 const DRAIN = '2';
 
-interface ChildSurroundings {
+interface ChildDeps {
   /** Program of the runtime with its first arguments. */
   runtime: string[];
   /** Folder of the manifests: paths in commands are relative to it. */
@@ -25,15 +25,11 @@ function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** Returns how a planned child is started. `configDirectory`: folder of the runtime's document. */
-export function specOfChild(
-  child: LocalChild,
-  configDirectory: string | undefined,
-  around: ChildSurroundings,
-): ProcessSpec {
-  const { folder: directory, environment } = around;
+export function specOfChild(child: LocalChild, configDirectory: string | undefined, deps: ChildDeps): ProcessSpec {
+  const { folder: directory, environment } = deps;
   if (child.role === 'runtime') {
     if (configDirectory === undefined) throw new Error(`${child.name} has no run configuration`);
-    const [command = '', ...first] = around.runtime;
+    const [command = '', ...first] = deps.runtime;
     const args = [...first, '--config', join(configDirectory, RUN_CONFIG_FILE), '--drain', DRAIN];
     return {
       name: child.name,
@@ -44,7 +40,7 @@ export function specOfChild(
       tellsFailure: true,
     };
   }
-  const secrets = Object.entries(child.secretEnv).map(([name, source]) => [name, around.valueOf(source)] as const);
+  const secrets = Object.entries(child.secretEnv).map(([name, source]) => [name, deps.valueOf(source)] as const);
   const env = { ...inheritedVariables(environment), ...child.env, ...Object.fromEntries(secrets) };
   const { name, command, args, container } = child;
   const cleanUp = container && { cleanUp: () => removeContainers(container, environment) };

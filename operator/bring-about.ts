@@ -55,14 +55,14 @@ export function resultOf(problem: unknown): WorkResult {
   return problem instanceof Waiting ? 'waiting' : 'error';
 }
 
-interface Circumstances {
+interface RetryOptions {
   manifest: Manifest | undefined;
   snapshot: Snapshot;
   now: string;
 }
 
 /** Returns the outcome of a failed plan: it changes nothing that runs. */
-function unplanned(key: ResourceKey, problem: unknown, { manifest, snapshot, now }: Circumstances): Outcome {
+function unplanned(key: ResourceKey, problem: unknown, { manifest, snapshot, now }: RetryOptions): Outcome {
   const serving = Object.hasOwn(snapshot.documents, runtimeName(key));
   const status = manifest ? { status: summariseProblem(problem, manifest, serving, now) } : {};
   return { key, action: 'keep', children: [], ...status };

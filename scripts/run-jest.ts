@@ -11,7 +11,7 @@ const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarnin
 const END = 2000;
 
 /** Options of a program's process. */
-export interface Surroundings {
+export interface RunOptions {
   /** Added to the environment of this process. */
   env?: Record<string, string>;
   /** Prefix of the command. */
@@ -22,7 +22,7 @@ export interface Surroundings {
 export async function runNode(
   args: string[],
   say: Say,
-  { env = {}, within = [] }: Surroundings = {},
+  { env = {}, within = [] }: RunOptions = {},
 ): Promise<{ code: number; end: string }> {
   const [program = process.execPath, ...words] = [...within, process.execPath, ...args];
   const options = { cwd: ROOT, env: { ...process.env, ...env } };
@@ -45,7 +45,7 @@ export interface Run {
 }
 
 /** Runs jest once. */
-export async function runJest(say: Say, args: string[], where?: Surroundings): Promise<Run> {
+export async function runJest(say: Say, args: string[], where?: RunOptions): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-tests-'));
   const file = join(folder, 'report.json');
   try {
@@ -62,7 +62,7 @@ export async function runJest(say: Say, args: string[], where?: Surroundings): P
  * Returns the result of jest runs. Runs the files with failures once more, alone, unless they are many. A test that then passes counts as
  * passed and is listed.
  */
-export async function repeatFailed(say: Say, runs: readonly Run[], where?: Surroundings): Promise<Merged> {
+export async function repeatFailed(say: Say, runs: readonly Run[], where?: RunOptions): Promise<Merged> {
   const first: Report = { testResults: runs.flatMap(({ report }) => report.testResults) };
   const files = filesToRepeat(first);
   let again: Run | undefined;

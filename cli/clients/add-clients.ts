@@ -32,7 +32,7 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the clients that are registered')
-    .addHelpText('after', examples(parts.around, 'vmcp client list', 'vmcp client list -o json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp client list', 'vmcp client list -o json'));
   throughApi<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listClients } = await import('#management/operations/clients');
     const list = async () => (await api.call(listClients)).body.clients;
@@ -51,7 +51,7 @@ function addRegister({ parts, group }: Adding): void {
     .addHelpText(
       'after',
       examples(
-        parts.around,
+        parts.deps,
         'vmcp client register cursor',
         'vmcp client register claude-code codex --group dev',
         'vmcp client register zed --context production -n team-a',
@@ -99,7 +99,7 @@ function addRemove({ parts, group }: Adding): void {
     .command('rm')
     .description('forget clients, and take out of their files what vmcp wrote')
     .argument('<client...>', 'which')
-    .addHelpText('after', examples(parts.around, 'vmcp client rm cursor'));
+    .addHelpText('after', examples(parts.deps, 'vmcp client rm cursor'));
   throughApi(parts, command, async (names, { api, context }) => {
     const { deleteClient } = await import('#management/operations/clients');
     await changeEach(names, async (name) => {
@@ -115,6 +115,6 @@ export function addClients(parts: Parts): void {
     .command('client')
     .description('register MCP clients with groups: their configuration follows the endpoints')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.around, 'vmcp client register cursor', 'vmcp client list'));
+    .addHelpText('after', examples(parts.deps, 'vmcp client register cursor', 'vmcp client list'));
   for (const add of [addList, addRegister, addRemove]) add({ parts, group });
 }

@@ -17,7 +17,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 async function vmcp(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const said = { out: '', err: '' };
   const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
-  const around = {
+  const deps = {
     input: Readable.from([]),
     out: stream('out'),
     err: stream('err'),
@@ -29,7 +29,7 @@ async function vmcp(...args: string[]): Promise<{ code: number; out: string; err
     containerEngine: undefined,
   };
   const all = ['connect', ...args, '--state', join(home, 'state')];
-  return { code: await runCommand(all, around, new AbortController().signal), ...said };
+  return { code: await runCommand(all, deps, new AbortController().signal), ...said };
 }
 
 const fileOf = (id: string) =>

@@ -30,7 +30,7 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the groups and their workloads')
-    .addHelpText('after', examples(parts.around, 'vmcp group list', 'vmcp group list -o json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp group list', 'vmcp group list -o json'));
   throughApi<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listGroups } = await import('#management/operations/groups');
     const list = async () => (await api.call(listGroups)).body.groups;
@@ -44,7 +44,7 @@ function addGet({ parts, group }: Adding): void {
     .description('print a group')
     .argument('<group>', 'its name')
     .addOption(output('yaml', 'json'))
-    .addHelpText('after', examples(parts.around, 'vmcp group get tools'));
+    .addHelpText('after', examples(parts.deps, 'vmcp group get tools'));
   throughApi<{ output: 'yaml' | 'json' }>(parts, command, async ([name = ''], { api, options, context }) => {
     const { getGroup } = await import('#management/operations/groups');
     const { body } = await api.call(getGroup, { params: { name } });
@@ -58,7 +58,7 @@ function addCreate({ parts, group }: Adding): void {
     .description('make a group')
     .argument('<name>', 'what it is called')
     .addOption(description())
-    .addHelpText('after', examples(parts.around, 'vmcp group create dev --description "Tools for developers"'));
+    .addHelpText('after', examples(parts.deps, 'vmcp group create dev --description "Tools for developers"'));
   throughApi<{ description?: string }>(parts, command, async ([name = ''], { api, options, context }) => {
     const { createGroup } = await import('#management/operations/groups');
     await api.call(createGroup, { body: { name, description: options.description } });
@@ -72,7 +72,7 @@ function addEdit({ parts, group }: Adding): void {
     .description('change what is said about a group')
     .argument('<group>', 'its name')
     .addOption(description().makeOptionMandatory())
-    .addHelpText('after', examples(parts.around, 'vmcp group edit dev --description "Tools for developers"'));
+    .addHelpText('after', examples(parts.deps, 'vmcp group edit dev --description "Tools for developers"'));
   throughApi<{ description: string }>(parts, command, async ([name = ''], { api, options, context }) => {
     const { editGroup } = await import('#management/operations/groups');
     await api.call(editGroup, { params: { name }, body: { description: options.description } });
@@ -85,7 +85,7 @@ function addRemove({ parts, group }: Adding): void {
     .command('rm')
     .description('delete groups that nothing uses')
     .argument('<group...>', 'their names')
-    .addHelpText('after', examples(parts.around, 'vmcp group rm dev'));
+    .addHelpText('after', examples(parts.deps, 'vmcp group rm dev'));
   throughApi(parts, command, async (names, { api, context }) => {
     const { deleteGroup } = await import('#management/operations/groups');
     await changeEach(names, async (name) => {
@@ -101,6 +101,6 @@ export function addGroups(parts: Parts): void {
     .command('group')
     .description('put workloads together that are offered together')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.around, 'vmcp group create dev', 'vmcp group list'));
+    .addHelpText('after', examples(parts.deps, 'vmcp group create dev', 'vmcp group list'));
   for (const add of [addList, addGet, addCreate, addEdit, addRemove]) add({ parts, group });
 }

@@ -36,7 +36,7 @@ function withList(problem: unknown, command: Command, { typed }: Pick<Context, '
 
 /** Completes a command that uses the management API: adds target options and the action. */
 export function throughApi<O extends object>(
-  { around, stop, finish }: Parts,
+  { deps, stop, finish }: Parts,
   command: Command,
   work: Work<O>,
   needs: Pick<TargetOptions, 'withoutFolder'> = {},
@@ -48,7 +48,7 @@ export function throughApi<O extends object>(
       .flat()
       .filter((one) => typeof one === 'string');
     const options = command.opts<O & TargetOptions>();
-    const context = contextOf(around, options);
+    const context = contextOf(deps, options);
     try {
       await withApi({ ...options, ...needs }, context, stop, (api) => work(words, { api, options, context, stop }));
     } catch (problem) {

@@ -16,7 +16,7 @@ function readNumber(text: string): number {
 }
 
 /** Adds `vmcp purge`. */
-export function addPurge({ program, around, stop, finish }: Parts): void {
+export function addPurge({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('purge')
     .description('delete what a server stored: logins, sessions, tokens, keys; of one that is gone')
@@ -41,7 +41,7 @@ export function addPurge({ program, around, stop, finish }: Parts): void {
     .addHelpText(
       'after',
       examples(
-        around,
+        deps,
         'vmcp purge demo --dry-run',
         'vmcp purge demo --yes',
         'vmcp purge tools --context production -n team-a --redis-address 127.0.0.1:6379 --password-file redis-password',
@@ -49,6 +49,6 @@ export function addPurge({ program, around, stop, finish }: Parts): void {
     );
   addTarget(command).action(async (server: string, options: PurgeOptions) => {
     const { purge } = await import('./purge.ts');
-    finish(await purge(server, options, contextOf(around, options), stop));
+    finish(await purge(server, options, contextOf(deps, options), stop));
   });
 }

@@ -44,7 +44,7 @@ export function renderReference(): string {
   let text = '';
   const silent = { write: () => true };
   const program = createProgram({
-    around: {
+    deps: {
       input: process.stdin,
       out: { write: (part: string) => (text += part) },
       err: silent,

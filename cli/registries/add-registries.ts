@@ -22,7 +22,7 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the registries: where they are read from, and how many servers they have')
-    .addHelpText('after', examples(parts.around, 'vmcp registry list', 'vmcp registry list -o json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp registry list', 'vmcp registry list -o json'));
   withoutFolder<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listRegistries } = await import('#management/operations/registries');
     const { REGISTRIES } = await import('./registry-list.ts');
@@ -38,7 +38,7 @@ function addSearch({ parts, group }: Adding): void {
     .argument('[word...]', 'words that a server must have, all of them')
     .option('--registry <registry>', 'which registry', 'default')
     .addOption(output('table', 'json', 'yaml', 'name'))
-    .addHelpText('after', examples(parts.around, 'vmcp registry search', 'vmcp registry search git issues'));
+    .addHelpText('after', examples(parts.deps, 'vmcp registry search', 'vmcp registry search git issues'));
   interface Options {
     output: RecordFormat;
     registry: string;
@@ -62,7 +62,7 @@ function addInfo({ parts, group }: Adding): void {
     .argument('<entry>', 'its name in the registry')
     .option('--registry <registry>', 'which registry', 'default')
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText('after', examples(parts.around, 'vmcp registry info github', 'vmcp registry info github -o json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp registry info github', 'vmcp registry info github -o json'));
   interface Options {
     output: 'table' | 'json' | 'yaml';
     registry: string;
@@ -104,7 +104,7 @@ function addSet({ parts, group }: Adding): void {
     .addHelpText(
       'after',
       examples(
-        parts.around,
+        parts.deps,
         'vmcp registry set servers.json',
         'vmcp registry set https://registry.example.com --api',
         'vmcp registry set https://mcp.example.com/servers.json --issuer https://id.example.com --client-id vmcp',
@@ -124,7 +124,7 @@ function addRemove({ parts, group }: Adding): void {
   const command = group
     .command('rm')
     .description('forget what vmcp registry set set: the list that vmcp brings along is the registry again')
-    .addHelpText('after', examples(parts.around, 'vmcp registry rm'));
+    .addHelpText('after', examples(parts.deps, 'vmcp registry rm'));
   withoutFolder(parts, command, async (_, { api, context }) => {
     const { updateRegistry } = await import('#management/operations/registries');
     const { body } = await api.call(updateRegistry, { params: { name: 'default' }, body: {} });
@@ -138,6 +138,6 @@ export function addRegistries(parts: Parts): void {
     .command('registry')
     .description('find MCP servers to run, and say where they are looked up')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.around, 'vmcp registry search git', 'vmcp registry info github'));
+    .addHelpText('after', examples(parts.deps, 'vmcp registry search git', 'vmcp registry info github'));
   for (const add of [addList, addSearch, addInfo, addSet, addRemove]) add({ parts, group });
 }

@@ -25,7 +25,7 @@ export interface Values {
 const VARIABLES = { plain: '--env', secret: '--secret' };
 export const HEADERS = { plain: '--header', secret: '--header-secret' };
 
-interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {
+interface ValueDeps extends Pick<Context, 'input' | 'err' | 'environment'> {
   options?: typeof VARIABLES;
 }
 
@@ -34,16 +34,16 @@ interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {
  * the user passes: a registry entry could otherwise obtain any variable. Nothing changes before all values are known. @throws CliError
  * that names all missing values
  */
-export async function gatherValues(wanted: readonly Wanted[], given: Given, around: Around): Promise<Values> {
-  const { options = VARIABLES } = around;
+export async function gatherValues(wanted: readonly Wanted[], given: Given, deps: ValueDeps): Promise<Values> {
+  const { options = VARIABLES } = deps;
   checkKinds(wanted, given, options);
   const declared = new Set(wanted.map(({ name }) => name));
   const added = [...given.secrets.keys()].filter((name) => !declared.has(name));
   const all = [...wanted, ...added.map((name): Wanted => ({ name, secret: true, required: true }))];
-  const missing = all.filter((one) => isMissing(one, given, around));
-  if (missing.length > 0 && !isAnswered(around)) throw notGiven(missing, options);
+  const missing = all.filter((one) => isMissing(one, given, deps));
+  if (missing.length > 0 && !isAnswered(deps)) throw notGiven(missing, options);
   const values: Values = { plain: new Map(given.plain), secrets: new Map() };
-  for (const one of all) await gather(one, given, around, values);
+  for (const one of all) await gather(one, given, deps, values);
   return values;
 }
 
@@ -60,7 +60,7 @@ function checkKinds(wanted: readonly Wanted[], { plain }: Given, options: typeof
 function isMissing(
   { name, required, default: usual }: Wanted,
   { plain, secrets }: Given,
-  { environment }: Around,
+  { environment }: ValueDeps,
 ): boolean {
   const from = secrets.get(name);
   if (plain.has(name) || (from !== undefined && !('ask' in from))) return false;
@@ -79,7 +79,7 @@ function notGiven(missing: readonly Wanted[], options: typeof VARIABLES): CliErr
   );
 }
 
-async function gather(one: Wanted, { plain, secrets }: Given, around: Around, values: Values): Promise<void> {
+async function gather(one: Wanted, { plain, secrets }: Given, deps: ValueDeps, values: Values): Promise<void> {
   const { name, secret, required } = one;
   const from = secrets.get(name);
   if (plain.has(name)) return;
@@ -88,7 +88,7 @@ async function gather(one: Wanted, { plain, secrets }: Given, around: Around, va
     return;
   }
   if (required !== true && from === undefined) return;
-  const value = await find(one, around, from !== undefined);
+  const value = await find(one, deps, from !== undefined);
   if (secret === true || from !== undefined) values.secrets.set(name, { value });
   else values.plain.set(name, value);
 }
@@ -96,23 +96,23 @@ async function gather(one: Wanted, { plain, secrets }: Given, around: Around, va
 /** Finds one value. A value from the environment is reported, so that the user knows which account it is. */
 async function find(
   { name, secret, description, default: usual }: Wanted,
-  around: Around,
+  deps: ValueDeps,
   isNamed: boolean,
 ): Promise<string> {
-  const { [name]: known = '' } = around.environment;
+  const { [name]: known = '' } = deps.environment;
   if (known !== '' && isNamed) {
-    around.err.write(`${name}: taken from the environment\n`);
+    deps.err.write(`${name}: taken from the environment\n`);
     return known;
   }
   if (usual !== undefined && usual !== '') return usual;
-  if (known !== '' && (await isWanted(name, around))) return known;
+  if (known !== '' && (await isWanted(name, deps))) return known;
   const about = description === undefined ? '' : ` (${shownLine(description)})`;
-  const answer = (await askPerson(`${name}${about}: `, around, secret === true)).trim();
+  const answer = (await askPerson(`${name}${about}: `, deps, secret === true)).trim();
   if (answer !== '') return answer;
   throw new CliError(EXIT_CODES.usage, `${name} is needed: nothing was changed`);
 }
 
-async function isWanted(name: string, around: Around): Promise<boolean> {
-  const answer = await askPerson(`${name} is in your environment: give the server that value? [y/N] `, around);
+async function isWanted(name: string, deps: ValueDeps): Promise<boolean> {
+  const answer = await askPerson(`${name} is in your environment: give the server that value? [y/N] `, deps);
   return /^y(es)?$/i.test(answer.trim());
 }

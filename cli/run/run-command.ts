@@ -25,7 +25,7 @@ function readPort(text: string): number {
 }
 
 /** Adds `vmcp run`. */
-export function addRun({ program, around, stop, finish }: Parts): void {
+export function addRun({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('run')
     .description('start an MCP server: an entry of the registry, an npm package, a URL or an image')
@@ -54,7 +54,7 @@ export function addRun({ program, around, stop, finish }: Parts): void {
     .addHelpText(
       'after',
       examples(
-        around,
+        deps,
         'vmcp run memory',
         'vmcp run github',
         'vmcp run github --secret GITHUB_PERSONAL_ACCESS_TOKEN=@token.txt',
@@ -64,6 +64,6 @@ export function addRun({ program, around, stop, finish }: Parts): void {
     );
   addTarget(command).action(async (source: string, args: string[], options: RunOptions) => {
     const { run } = await import('./run.ts');
-    finish(await run(source, args, options, contextOf(around, options), stop));
+    finish(await run(source, args, options, contextOf(deps, options), stop));
   });
 }

@@ -51,7 +51,7 @@ function addSetup({ parts, group }: Adding): void {
     .addHelpText(
       'after',
       examples(
-        parts.around,
+        parts.deps,
         'vmcp secret setup',
         'vmcp secret setup 1password',
         'vmcp secret setup --password-file new-password',
@@ -76,7 +76,7 @@ function addSet({ parts, group }: Adding): void {
     .addHelpText(
       'after',
       examples(
-        parts.around,
+        parts.deps,
         'vmcp secret set GITHUB_TOKEN',
         'gh auth token | vmcp secret set GITHUB_TOKEN',
         'vmcp secret set tls.key --file key.pem --context production -n team-a',
@@ -99,7 +99,7 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the keys of the secrets; values are never shown')
-    .addHelpText('after', examples(parts.around, 'vmcp secret list', 'vmcp secret list -o name'));
+    .addHelpText('after', examples(parts.deps, 'vmcp secret list', 'vmcp secret list -o name'));
   withoutFolder<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { storedSecrets, usualProvider } = await import('./secrets-provider.ts');
     const seen: { provider: keyof typeof NONE } = { provider: usualProvider(options) };
@@ -119,7 +119,7 @@ function addRemove({ parts, group }: Adding): void {
     .description('delete secrets; workloads that name them are left out until they are there again')
     .argument('<key...>', 'their keys')
     .addOption(yesOption())
-    .addHelpText('after', examples(parts.around, 'vmcp secret rm GITHUB_TOKEN', 'vmcp secret rm A B --yes'));
+    .addHelpText('after', examples(parts.deps, 'vmcp secret rm GITHUB_TOKEN', 'vmcp secret rm A B --yes'));
   withoutFolder<{ yes: boolean }>(parts, command, async (keys, { api, options, context }) => {
     const { deleteSecret } = await import('#management/operations/secrets');
     await confirm(`delete ${keys.join(', ')}`, options, context);
@@ -136,6 +136,6 @@ export function addSecrets(parts: Parts): void {
     .command('secret')
     .description('store secrets for workloads: keys are shown, values never')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.around, 'vmcp secret set GITHUB_TOKEN', 'vmcp secret list'));
+    .addHelpText('after', examples(parts.deps, 'vmcp secret set GITHUB_TOKEN', 'vmcp secret list'));
   for (const add of [addSetup, addSet, addList, addRemove]) add({ parts, group });
 }

@@ -8,7 +8,7 @@ import { SecretInPath } from '#management/records/secret';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { ensurePassword } from './ensure-password.ts';
 
-type Around = Pick<Context, 'environment' | 'err'>;
+type ProviderDeps = Pick<Context, 'environment' | 'err'>;
 
 /** Returns the provider that needs no preparation. */
 export const usualProvider = (target: TargetOptions): ProviderType => (isCluster(target) ? 'kubernetes' : 'encrypted');
@@ -18,9 +18,9 @@ export async function setUpProvider(
   api: ManagementApi,
   type: ProviderType,
   password: string | undefined,
-  around: Around,
+  deps: ProviderDeps,
 ): Promise<string> {
-  if (type === 'encrypted' && password === undefined) ensurePassword(around);
+  if (type === 'encrypted' && password === undefined) ensurePassword(deps);
   const { body } = await api.call(setUpSecrets, { body: { provider_type: type, password } });
   return body.message;
 }
@@ -46,10 +46,10 @@ export const storedKeys = async (api: ManagementApi): Promise<Set<string> | unde
   (await storedSecrets(api))?.keys;
 
 /** Returns the keys. Sets up a provider if there is none. */
-export async function keysToWrite(api: ManagementApi, usual: ProviderType, around: Around): Promise<Set<string>> {
+export async function keysToWrite(api: ManagementApi, usual: ProviderType, deps: ProviderDeps): Promise<Set<string>> {
   const known = await storedKeys(api);
   if (known) return known;
-  await setUpProvider(api, usual, undefined, around);
+  await setUpProvider(api, usual, undefined, deps);
   return new Set();
 }
 

@@ -45,7 +45,7 @@ function addList({ parts, group }: Adding): void {
     .addOption(projectOption())
     .option('--client <client>', 'only those that this client reads')
     .option('-g, --group <group>', 'only those of this group')
-    .addHelpText('after', examples(parts.around, 'vmcp skill list', 'vmcp skill list --project . -o json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp skill list', 'vmcp skill list --project . -o json'));
   type Options = PlaceOptions & ListOptions & { client?: string; group?: string };
   withoutFolder<Options>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listSkills } = await import('#management/operations/skills');
@@ -69,7 +69,7 @@ function addInfo({ parts, group }: Adding): void {
     .addOption(scopeOption())
     .addOption(projectOption())
     .addOption(output('yaml', 'json'))
-    .addHelpText('after', examples(parts.around, 'vmcp skill info code-review'));
+    .addHelpText('after', examples(parts.deps, 'vmcp skill info code-review'));
   type Options = PlaceOptions & { output: 'yaml' | 'json' };
   withoutFolder<Options>(parts, command, async ([name = ''], { api, options, context }) => {
     const { getSkill } = await import('#management/operations/skills');
@@ -97,7 +97,7 @@ function addInstall({ parts, group }: Adding): void {
     .addHelpText(
       'after',
       examples(
-        parts.around,
+        parts.deps,
         'vmcp skill install ./skills/code-review',
         'vmcp skill install ghcr.io/example/code-review:1.2 --client claude-code',
         'vmcp skill install git://github.com/example/skills@v1#code-review --project .',
@@ -126,7 +126,7 @@ function addRemove({ parts, group }: Adding): void {
     .addOption(yesOption())
     .addHelpText(
       'after',
-      examples(parts.around, 'vmcp skill rm code-review', 'vmcp skill rm code-review --project . --yes'),
+      examples(parts.deps, 'vmcp skill rm code-review', 'vmcp skill rm code-review --project . --yes'),
     );
   type Options = PlaceOptions & { force: boolean; yes: boolean };
   withoutFolder<Options>(parts, command, async (names, { api, options, context }) => {
@@ -146,7 +146,7 @@ function addValidate({ parts, group }: Adding): void {
     .description('say what is right and wrong with a skill; nothing is installed')
     .argument('<folder>', 'its folder, or an archive of it')
     .addOption(output('table', 'json', 'yaml'))
-    .addHelpText('after', examples(parts.around, 'vmcp skill validate ./skills/code-review'));
+    .addHelpText('after', examples(parts.deps, 'vmcp skill validate ./skills/code-review'));
   withoutFolder<{ output: Format }>(parts, command, async ([from = ''], { api, options, context }) => {
     const { validate } = await import('./install-skill.ts');
     const verdict = await validate(api, from);
@@ -163,6 +163,6 @@ export function addSkills(parts: Parts): void {
     .command('skill')
     .description('install skills for clients, from folders, repositories and registries')
     .addHelpText('after', HELP)
-    .addHelpText('after', examples(parts.around, 'vmcp skill install ./skills/code-review', 'vmcp skill list'));
+    .addHelpText('after', examples(parts.deps, 'vmcp skill install ./skills/code-review', 'vmcp skill list'));
   for (const add of [addList, addInfo, addInstall, addRemove, addValidate]) add({ parts, group });
 }

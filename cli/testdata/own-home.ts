@@ -30,7 +30,7 @@ export function makeHome(): OwnHome {
   async function run(args: string[], input = '', environment: NodeJS.ProcessEnv = {}): Promise<Said> {
     const said = { out: '', err: '' };
     const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
-    const around = {
+    const deps = {
       input: Readable.from(input === '' ? [] : [input]),
       out: stream('out'),
       err: stream('err'),
@@ -41,7 +41,7 @@ export function makeHome(): OwnHome {
       version: '0',
       containerEngine: undefined,
     };
-    return { code: await runCommand([...args, '--state', state], around, new AbortController().signal), ...said };
+    return { code: await runCommand([...args, '--state', state], deps, new AbortController().signal), ...said };
   }
   return {
     path,

@@ -17,7 +17,7 @@ function addList(parts: Parts): void {
     .option('-g, --group <group>', 'only those of a group')
     .addHelpText(
       'after',
-      examples(parts.around, 'vmcp list', 'vmcp list --all -o json', 'vmcp list --context production -n team-a'),
+      examples(parts.deps, 'vmcp list', 'vmcp list --all -o json', 'vmcp list --context production -n team-a'),
     );
   throughApi<Selection & ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { tellOthers, WORKLOADS, workloadsOf } = await import('./workload-list.ts');
@@ -38,7 +38,7 @@ function addGet(parts: Parts): void {
     .description('print what a workload is like: what vmcp edit edits')
     .argument('<workload>', 'its name')
     .addOption(output('yaml', 'json'))
-    .addHelpText('after', examples(parts.around, 'vmcp get github', 'vmcp get github -o json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp get github', 'vmcp get github -o json'));
   throughApi<{ output: 'yaml' | 'json' }>(parts, get, async ([name = ''], { api, options, context }) => {
     const { getWorkload } = await import('#management/operations/workloads');
     const { body } = await api.call(getWorkload, { params: { name } });
@@ -49,7 +49,7 @@ function addGet(parts: Parts): void {
     .description('print the whole run configuration of a workload, without secrets')
     .argument('<workload>', 'its name')
     .addOption(output('json', 'yaml'))
-    .addHelpText('after', examples(parts.around, 'vmcp export github > github.json'));
+    .addHelpText('after', examples(parts.deps, 'vmcp export github > github.json'));
   throughApi<{ output: 'yaml' | 'json' }>(parts, exported, async ([name = ''], { api, options, context }) => {
     const { exportWorkload } = await import('#management/operations/workloads');
     const { body } = await api.call(exportWorkload, { params: { name } });
@@ -77,7 +77,7 @@ function addEdit(parts: Parts): void {
     .addHelpText('after', EDIT_HELP)
     .addHelpText(
       'after',
-      examples(parts.around, 'vmcp edit github', 'vmcp get github | sed s/stdio/sse/ | vmcp edit github -f -'),
+      examples(parts.deps, 'vmcp edit github', 'vmcp get github | sed s/stdio/sse/ | vmcp edit github -f -'),
     );
   throughApi<EditOptions>(parts, command, async ([name = ''], { api, options, context }) => {
     const { editByPerson } = await import('./edit-workload.ts');
@@ -130,7 +130,7 @@ function addChange(parts: Parts, { kind, about, done, examples: lines }: Verb): 
   command.addOption(timeoutOption('how long to wait', '60s'));
   if (kind === 'rm') command.addOption(yesOption());
   else command.option(...FORCE);
-  command.addHelpText('after', examples(parts.around, ...lines));
+  command.addHelpText('after', examples(parts.deps, ...lines));
   throughApi<ChangeOptions>(parts, command, async (names, { api, options, context, stop }) => {
     const { changeWorkloads } = await import('./change-workloads.ts');
     const changed = await changeWorkloads(api, kind, names, options, context, stop);

@@ -5,7 +5,7 @@ import { type LogOptions, logs } from '../logs.ts';
 import { addTarget, isCluster, type TargetOptions } from '../management/target.ts';
 
 /** Adds `vmcp logs`: from local log files, even if no server runs, or through the operation of a cluster. */
-export function addLogs({ program, around, stop, finish }: Parts): void {
+export function addLogs({ program, deps, stop, finish }: Parts): void {
   const command = program
     .command('logs')
     .description('print the logs of a workload, of an endpoint, or of all that vmcp runs here')
@@ -15,15 +15,10 @@ export function addLogs({ program, around, stop, finish }: Parts): void {
     .addHelpText('after', '\nIn a cluster only workloads have logs here, one at a time; those of others kubectl shows.')
     .addHelpText(
       'after',
-      examples(
-        around,
-        'vmcp logs -f',
-        'vmcp logs github --lines 20',
-        'vmcp logs github --context production -n team-a',
-      ),
+      examples(deps, 'vmcp logs -f', 'vmcp logs github --lines 20', 'vmcp logs github --context production -n team-a'),
     );
   addTarget(command).action(async (name: string | undefined, options: TargetOptions & LogOptions) => {
-    const context = contextOf(around, options);
+    const context = contextOf(deps, options);
     finish(
       isCluster(options) ? await ofCluster(name, options, context, stop) : await logs(name, options, context, stop),
     );

@@ -23,7 +23,7 @@ afterEach(async () => {
 async function attempt(more: readonly string[] = []) {
   let [out, err] = ['', ''];
   const opened: Promise<unknown>[] = [];
-  const surroundings = {
+  const deps = {
     input: Readable.from([]),
     out: { write: (text: string) => (out += text) },
     err: {
@@ -41,7 +41,7 @@ async function attempt(more: readonly string[] = []) {
     containerEngine: undefined,
   };
   const args = ['try', at.resource, '--no-browser', '--state', join(folder, 'state'), '--timeout', '30s', ...more];
-  const code = await runCommand(args, surroundings, new AbortController().signal);
+  const code = await runCommand(args, deps, new AbortController().signal);
   await Promise.all(opened);
   return { code, out, err };
 }

@@ -4,7 +4,7 @@ import { sameValue } from '../same-value.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { AUTH_FIELDS } from './auth-fields.ts';
 import { ENGINE_FIELDS } from './engine-fields.ts';
-import { type Around, type Change, type Field, type Fields, Recorded } from './field.ts';
+import { type FieldOptions, type Change, type Field, type Fields, Recorded } from './field.ts';
 import { OFFER_FIELDS } from './offer-fields.ts';
 import { PERMISSION_FIELDS } from './permission-fields.ts';
 import { PROGRAM_FIELDS } from './program-fields.ts';
@@ -43,12 +43,12 @@ export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>)
 }
 
 /** Context of a resource that its spec does not contain. */
-export type Place = Pick<Around, 'host' | 'hasPaths' | 'profile'>;
+export type Place = Pick<FieldOptions, 'host' | 'hasPaths' | 'profile'>;
 
 /** Returns a workload as a record. */
-export function renderDetail(resource: StoredResource, around: Place): WorkloadDetail {
+export function renderDetail(resource: StoredResource, options: Place): WorkloadDetail {
   const spec = readSpec(resource.spec);
-  const all = { ...around, name: resource.name, recorded: recordedOf(resource) };
+  const all = { ...options, name: resource.name, recorded: recordedOf(resource) };
   const fields = NAMES.flatMap((name) => {
     const value = readField(name, spec, all);
     return value === undefined ? [] : [[name, value] as const];
@@ -56,7 +56,7 @@ export function renderDetail(resource: StoredResource, around: Place): WorkloadD
   return WorkloadDetail.parse({ name: resource.name, ...Object.fromEntries(fields) });
 }
 
-const readField = (name: FieldName, spec: Spec, around: Around): unknown => FIELDS[name].read(spec, around);
+const readField = (name: FieldName, spec: Spec, options: FieldOptions): unknown => FIELDS[name].read(spec, options);
 
 /** Result of an edit. */
 export interface Edited {
@@ -70,7 +70,7 @@ export interface Edited {
  * Applies a sent record to the resource. Missing and unchanged fields change nothing, so that a record can be sent back as it was read.
  * Empty fields and null remove a value. @throws Problem `bad_request`, `inline_secret`
  */
-export function applyDetail(sent: WorkloadEdit, resource: StoredResource, around: Place): Edited {
+export function applyDetail(sent: WorkloadEdit, resource: StoredResource, options: Place): Edited {
   const { name, ...fields } = sent;
   if (name !== undefined && name !== null && name !== resource.name)
     throw new Problem(
@@ -80,8 +80,8 @@ export function applyDetail(sent: WorkloadEdit, resource: StoredResource, around
   const edited: Edited = { spec: resource.spec, annotations: resource.annotations };
   let recorded = recordedOf(resource);
   for (const field of NAMES) {
-    const profile = edited.profile ?? around.profile;
-    const change = changeOf(field, fields[field], edited.spec, { ...around, name: resource.name, profile, recorded });
+    const profile = edited.profile ?? options.profile;
+    const change = changeOf(field, fields[field], edited.spec, { ...options, name: resource.name, profile, recorded });
     if (!change) continue;
     if (change.spec) edited.spec = changed(edited.spec, change.spec);
     if (change.profile) edited.profile = change.profile;
@@ -94,12 +94,12 @@ function changeOf<K extends FieldName>(
   name: K,
   wanted: Required<WorkloadDetail>[K] | null | undefined,
   written: Record<string, unknown>,
-  around: Around,
+  options: FieldOptions,
 ): Change | undefined {
   if (wanted === undefined) return undefined;
   const field: Field<NonNullable<Required<WorkloadDetail>[K]>> = FIELDS[name];
   const value = orNothing(wanted) ?? undefined;
-  return sameValue(value, field.read(readSpec(written), around)) ? undefined : field.write(value, written, around);
+  return sameValue(value, field.read(readSpec(written), options)) ? undefined : field.write(value, written, options);
 }
 
 function annotated(annotations: Record<string, string>, recorded: Recorded): Record<string, string> {

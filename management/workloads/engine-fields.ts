@@ -4,9 +4,9 @@ import { type Field, type Fields, recorded, same } from './field.ts';
 /** Rejects paths of a machine in a cluster. @throws Problem `path_not_available` */
 function ofMachine<T>(name: string, field: Field<T>): Field<T> {
   return {
-    read: (spec, around) => field.read(spec, around),
-    write(value, written, around) {
-      if (value === undefined || around.hasPaths) return field.write(value, written, around);
+    read: (spec, options) => field.read(spec, options),
+    write(value, written, options) {
+      if (value === undefined || options.hasPaths) return field.write(value, written, options);
       throw new Problem('path_not_available', `body ${name}: it is about files of one machine; leave it out`);
     },
   };

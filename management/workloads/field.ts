@@ -16,7 +16,7 @@ export const Recorded = z.strictObject({
 export type Recorded = z.infer<typeof Recorded>;
 
 /** Context of a record that the spec does not contain. */
-export interface Around {
+export interface FieldOptions {
   /** Name of the workload. */
   name: string;
   /** Address on which endpoints of workloads listen. */
@@ -39,9 +39,9 @@ export interface Change {
 /** One field of a record; reading and writing are inverse. */
 export interface Field<T> {
   /** Returns undefined when the resource does not set the field. */
-  read(spec: Spec, around: Around): T | undefined;
+  read(spec: Spec, options: FieldOptions): T | undefined;
   /** Undefined removes the value. `written` is the current spec; parts that the record lacks are kept. */
-  write(value: T | undefined, written: WrittenSpec, around: Around): Change;
+  write(value: T | undefined, written: WrittenSpec, options: FieldOptions): Change;
 }
 
 /** Maps a field that has the same name and value in the spec. */
@@ -60,8 +60,8 @@ export function portField(name: 'proxyPort' | 'mcpPort'): Field<number> {
 /** Maps a field that is only recorded with the resource. */
 export function recorded<K extends keyof Recorded>(name: K): Field<NonNullable<Recorded[K]>> {
   return {
-    read: (_, around) => orNothing(around.recorded[name]) ?? undefined,
-    write: (value, _, around) => ({ recorded: { ...around.recorded, [name]: orNothing(value) } }),
+    read: (_, options) => orNothing(options.recorded[name]) ?? undefined,
+    write: (value, _, options) => ({ recorded: { ...options.recorded, [name]: orNothing(value) } }),
   };
 }
 

@@ -2,7 +2,7 @@ import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { NETWORK_MODES } from '#operator/plan/read-permission-profile';
 import { sameValue } from '../same-value.ts';
 import { Problem } from '../problem.ts';
-import type { Around, Change, Fields } from './field.ts';
+import type { FieldOptions, Change, Fields } from './field.ts';
 import type { Spec } from './spec.ts';
 
 /** Profiles that exist on every platform. */
@@ -12,7 +12,7 @@ const BUILT_IN: Record<string, PermissionProfileDocument> = {
 };
 
 /** Returns the permission profile of a workload; undefined when there is none. */
-export function profileOf({ permissionProfile }: Spec, { profile }: Pick<Around, 'profile'>) {
+export function profileOf({ permissionProfile }: Spec, { profile }: Pick<FieldOptions, 'profile'>) {
   if (permissionProfile?.type === 'configmap') return profile;
   return permissionProfile && BUILT_IN[permissionProfile.name];
 }
@@ -57,7 +57,7 @@ export const PERMISSION_FIELDS: Fields<'permission_profile' | 'network_isolation
       value === undefined ? { spec: { permissionProfile: undefined } } : writeProfile(value, name),
   },
   network_isolation: {
-    read: (spec, around) => isIsolated(profileOf(spec, around)),
+    read: (spec, options) => isIsolated(profileOf(spec, options)),
     write: (value, { permissionProfile }) => {
       if (permissionProfile === undefined) return value === true ? builtIn('none') : {};
       if (value === undefined)

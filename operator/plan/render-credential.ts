@@ -132,9 +132,9 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
 export function renderCredential(
   name: string,
   spec: Spec,
-  around: Pick<Source, 'providers' | 'byItself' | 'incoming'>,
+  deps: Pick<Source, 'providers' | 'byItself' | 'incoming'>,
   files: FileList,
 ): AuthDocument {
   const place = `MCPExternalAuthConfig "${name}"`;
-  return strategies[spec.type]({ spec, ...around, files, place });
+  return strategies[spec.type]({ spec, ...deps, files, place });
 }

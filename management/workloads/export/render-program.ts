@@ -7,7 +7,7 @@ import { mapping, orNothing, present, type Spec } from '../spec.ts';
 import { caBundleText, configMapText } from './render-incoming.ts';
 
 /** Addresses of a workload. */
-export interface Whereabouts {
+export interface RenderOptions {
   /** Address on which its own endpoint listens. */
   host: string;
   /** Port of the endpoint; undefined while it has none. */
@@ -52,7 +52,7 @@ const scaling = ({ backendReplicas, sessionStorage }: Spec) =>
   present({ backend_replicas: backendReplicas, session_redis: sessionStorage && sharedSessions(sessionStorage) });
 
 /** Renders the program, its location and what it offers. `detail`: the same workload as a record. */
-export function renderProgram(spec: Spec, detail: WorkloadDetail, where: Whereabouts): Partial<RunConfiguration> {
+export function renderProgram(spec: Spec, detail: WorkloadDetail, where: RenderOptions): Partial<RunConfiguration> {
   const { name = '' } = detail;
   const isRemote = spec.remoteUrl !== undefined;
   return {

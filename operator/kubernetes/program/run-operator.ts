@@ -12,7 +12,7 @@ import { KubernetesPlatform } from '../platform.ts';
 import { serveHealth, serveMetrics } from './serve-health.ts';
 import { startWebhook } from '../webhook/start-webhook.ts';
 
-export interface Surroundings {
+export interface OperatorDeps {
   version: string;
   log: Log;
   /** Name of this pod or machine. */
@@ -30,13 +30,13 @@ const steadyClock: Clock = { ...systemClock, now: () => performance.now() };
  * Runs the operator until it is stopped: caches and webhook in every replica, reconciliation in the holder of the Lease. Returns the exit
  * code: 0 after a stop, 1 after the loss of the Lease. Rejects with the remedy if it cannot start.
  */
-export async function runOperator(flags: Flags, around: Surroundings): Promise<number> {
-  const { version, log, stop } = around;
+export async function runOperator(flags: Flags, deps: OperatorDeps): Promise<number> {
+  const { version, log, stop } = deps;
   const metrics = createOperatorMetrics(version);
   const api = new KubeApi(connect(loadKubeConfig(flags)), metrics.requested);
   const open: { close(): Promise<unknown> }[] = [api];
   try {
-    const platform = openPlatform(api, metrics, flags, around);
+    const platform = openPlatform(api, metrics, flags, deps);
     open.push(platform);
     const health = await serveHealth(flags, () => (platform.hasSynced ? undefined : 'not all resources are read yet'));
     open.push(health);
@@ -44,10 +44,10 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
     open.push(exposed);
     log.info('the operator starts', { version, healthPort: health.port, metricsPort: exposed.port });
     platform.start();
-    if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, around));
+    if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, deps));
     await Promise.race([platform.synced(), untilAborted(stop)]);
     log.info('all resources are read');
-    const lease = flags.leaderElection ? await openLease(api, flags, around) : undefined;
+    const lease = flags.leaderElection ? await openLease(api, flags, deps) : undefined;
     const stopped = await lead(platform, { ...flags, lease, metrics, log, stop });
     return stopped ? 0 : 1;
   } finally {
@@ -55,15 +55,15 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
   }
 }
 
-function openPlatform(api: KubeApi, metrics: OperatorMetrics, flags: Flags, around: Surroundings): KubernetesPlatform {
+function openPlatform(api: KubeApi, metrics: OperatorMetrics, flags: Flags, deps: OperatorDeps): KubernetesPlatform {
   return new KubernetesPlatform({
     api,
-    log: around.log,
+    log: deps.log,
     clock: systemClock,
     apiGroup: flags.apiGroup,
     namespaces: flags.watchNamespace.length > 0 ? flags.watchNamespace : undefined,
-    operatorNamespace: around.podNamespace,
-    instance: around.host,
+    operatorNamespace: deps.podNamespace,
+    instance: deps.host,
     runtimeImage: flags.runtimeImage,
     allowHostPaths: flags.allowHostPaths,
     stdioAttach: flags.stdioAttach,
@@ -80,38 +80,38 @@ function openWebhook(
   platform: KubernetesPlatform,
   port: number,
   { apiGroup, name }: Flags,
-  around: Surroundings,
+  deps: OperatorDeps,
 ): { close(): Promise<void> } {
   return startWebhook({
     api,
     apiGroup,
     name,
     port,
-    namespace: ownNamespace(api, around),
+    namespace: ownNamespace(api, deps),
     observe: (namespace) => platform.observe(namespace),
-    log: around.log,
-    onProblem: (problem) => around.log.warn('the webhook has a problem', { problem }),
+    log: deps.log,
+    onProblem: (problem) => deps.log.warn('the webhook has a problem', { problem }),
   });
 }
 
-async function openLease(api: KubeApi, flags: Flags, around: Surroundings): Promise<Lease> {
+async function openLease(api: KubeApi, flags: Flags, deps: OperatorDeps): Promise<Lease> {
   const { name, leaderElectionNamespace, leaderElectionId = name } = flags;
-  const own = ownNamespace(api, around);
+  const own = ownNamespace(api, deps);
   const namespace = leaderElectionNamespace ?? own;
   return holdLease({
     api,
     place: { namespace, name: leaderElectionId },
     // The garbage collector treats an owner in another namespace as deleted.
     owner: namespace === own ? await findOwner(api, { namespace, name }) : undefined,
-    identity: `${around.host}_${randomUUID()}`,
+    identity: `${deps.host}_${randomUUID()}`,
     clock: steadyClock,
     timeOfDay: () => Date.now(),
-    log: around.log,
+    log: deps.log,
   });
 }
 
 /** Returns the namespace of the operator's stored state. */
-function ownNamespace(api: KubeApi, { podNamespace }: Surroundings): string {
+function ownNamespace(api: KubeApi, { podNamespace }: OperatorDeps): string {
   return podNamespace ?? api.namespace ?? 'default';
 }
 
