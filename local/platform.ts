@@ -123,7 +123,7 @@ export class LocalPlatform implements Platform {
       digest: this.#digest,
       generated: (served) => this.#generated(served),
       status: (key) => this.#options.localStatus.statusOf(key),
-      ...this.#inForce(namespace),
+      ...this.#activeDocuments(namespace),
     });
   }
 
@@ -188,7 +188,7 @@ export class LocalPlatform implements Platform {
   }
 
   /** Returns the documents and statuses of the runtimes in one namespace. */
-  #inForce(namespace: string): Pick<Snapshot, 'documents' | 'observed'> {
+  #activeDocuments(namespace: string): Pick<Snapshot, 'documents' | 'observed'> {
     const documents: Snapshot['documents'] = {};
     const observed: Snapshot['observed'] = {};
     for (const { kind, metadata } of this.#content.value.manifests) {
@@ -200,7 +200,7 @@ export class LocalPlatform implements Platform {
       const status = this.#runtimes.status(owner);
       if (!status) continue;
       const restartedAt = this.#children.restartedAt(runtimeChildOf({ kind, ...metadata }));
-      observed[name] = { ...status, current: isInForce(rendered, status.config_digest), restartedAt };
+      observed[name] = { ...status, current: isActive(rendered, status.config_digest), restartedAt };
     }
     return { documents, observed };
   }
@@ -223,7 +223,7 @@ export class LocalPlatform implements Platform {
     this.#noteContainers(key, children, rendered);
     for (const child of children) if (!current.includes(child)) await this.#start(key, child, rendered);
     const digest = this.#runtimes.status(owner)?.config_digest;
-    if (rendered && isInForce(rendered, digest)) pruneRendered(rendered);
+    if (rendered && isActive(rendered, digest)) pruneRendered(rendered);
   }
 
   /** Records containers before the first of them starts. The runtime itself starts those on standard input and output. */
@@ -294,6 +294,6 @@ export class LocalPlatform implements Platform {
 
 const needsGateway = ({ spec }: Manifest): boolean => valueAt(spec, ['allowDockerGateway']) === true;
 
-function isInForce({ configDirectory }: Rendered, reported: string | undefined): boolean {
+function isActive({ configDirectory }: Rendered, reported: string | undefined): boolean {
   return reported !== undefined && reported === digestOnDisk(configDirectory);
 }

@@ -37,7 +37,7 @@ describe('BOUNDS', () => {
       bodies: KEPT * (bodies.ofAll + CONNECTIONS * bodies.short),
       lists: LISTS_AT_ONCE * (KEPT * Math.max(lists.resources, lists.records) + api.page),
       registries: KEPT * registries.ofAll,
-      registriesUnderWay: READ_AT_ONCE * Math.max(registries.file, registries.page + KEPT * registries.one),
+      registriesInFlight: READ_AT_ONCE * Math.max(registries.file, registries.page + KEPT * registries.one),
       registriesLoaded: LOADED_AT_ONCE * 2 * registries.one,
       signatures: MOST_CHECKS * (KEPT * signatures.manifest + signatures.one),
       logs: MOST_POD_LOGS * WIDE * LONGEST_LINE,

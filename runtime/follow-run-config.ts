@@ -103,8 +103,8 @@ export class FollowedRunConfig {
   async #changed(): Promise<void> {
     const renewed = this.files.refresh(namesOf(this.#current));
     await this.#takeOver();
-    const inForce = new Set(namesOf(this.#current));
-    const concerned = renewed.filter((name) => inForce.has(name));
+    const activeConfig = new Set(namesOf(this.#current));
+    const concerned = renewed.filter((name) => activeConfig.has(name));
     if (concerned.length === 0) return;
     this.#options.log.info('files changed', { files: concerned });
     await this.#reactions?.filesChanged(concerned);

@@ -12,8 +12,13 @@ import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
 import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
-import { loadServerPolicies, makeInForce, renewAuthenticator, unmakeInForce } from '#runtime/make-in-force';
-import type { InForce, MakingDeps } from '#runtime/make-in-force';
+import {
+  loadServerPolicies,
+  buildActiveConfig,
+  renewAuthenticator,
+  closeActiveConfig,
+} from '#runtime/build-active-config';
+import type { ActiveConfig, MakingDeps } from '#runtime/build-active-config';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
@@ -27,7 +32,7 @@ import type { Authorizer } from '#runtime/policy/authorizer';
 import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
 import type { Services } from '#runtime/services';
 import type { RequestRecord } from '#runtime/request-record';
-import { UnderWay } from '#runtime/under-way';
+import { InFlight } from '#runtime/in-flight';
 
 /** Holds the active configuration and replaces it with a new one without losing a session. */
 export class Gateway {
@@ -39,14 +44,14 @@ export class Gateway {
   readonly #catalogues: Catalogues;
   readonly #sessions: SessionStore;
   readonly #sharing: SessionSharing;
-  readonly #streams = new StreamQuota(() => sessionLimits(this.#inForce.config));
+  readonly #streams = new StreamQuota(() => sessionLimits(this.#activeConfig.config));
   readonly #announcer: Announcer;
-  readonly #running = new UnderWay<RequestRecord>();
+  readonly #running = new InFlight<RequestRecord>();
   readonly #survey: Survey;
   readonly #retired: RetiredBackends;
   readonly #embedded: EmbeddedAuthServer;
   #isClosed = false;
-  #inForce: InForce;
+  #activeConfig: ActiveConfig;
   #services: Services;
 
   /** @throws ConfigError */
@@ -82,11 +87,11 @@ export class Gateway {
       if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#announcer.announce([kind]);
     });
     this.#catalogues = new Catalogues({
-      backends: () => this.#inForce.backends.all,
-      aggregation: () => this.#inForce.config.aggregation,
-      maxNameLength: () => this.#inForce.config.limits.max_name_length,
-      listDeadline: () => this.#inForce.config.limits.list_deadline,
-      missesAway: () => this.#inForce.config.operational.failure_handling.partial_failure_mode === 'fail',
+      backends: () => this.#activeConfig.backends.all,
+      aggregation: () => this.#activeConfig.config.aggregation,
+      maxNameLength: () => this.#activeConfig.config.limits.max_name_length,
+      listDeadline: () => this.#activeConfig.config.limits.list_deadline,
+      missesAway: () => this.#activeConfig.config.operational.failure_handling.partial_failure_mode === 'fail',
       lists: this.#lists,
       now: monotonic,
       log: options.log,
@@ -106,7 +111,7 @@ export class Gateway {
     };
     this.#survey = createSurvey(() => this.#services);
     const authenticator = buildAuthenticator(config, options, embedded.server);
-    this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
+    this.#activeConfig = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
     this.#services = this.#furnish();
   }
 
@@ -116,7 +121,7 @@ export class Gateway {
 
   /** Settles when every backend has been probed once. */
   get probed(): Promise<void> {
-    return this.#inForce.backends.first;
+    return this.#activeConfig.backends.first;
   }
 
   /**
@@ -124,24 +129,24 @@ export class Gateway {
    * the former configuration stays in force
    */
   async apply(next: RunConfig): Promise<void> {
-    const before = this.#inForce;
+    const before = this.#activeConfig;
     const { observer } = this.#options;
     const prepared = await this.#embedded.prepare(next);
     let sharing: PreparedSharing | undefined;
-    let made: InForce | undefined;
+    let made: ActiveConfig | undefined;
     try {
       sharing = await this.#sharing.prepare(next);
-      made = await makeInForce(next, before, prepared.server, this.#lasting());
+      made = await buildActiveConfig(next, before, prepared.server, this.#lasting());
       await prepared.commit();
       sharing.commit();
       if (this.#isClosed) throw new ConfigError('the gateway is stopping: nothing is taken over any more');
     } catch (error) {
-      if (made) await unmakeInForce(made, before);
+      if (made) await closeActiveConfig(made, before);
       await prepared.abandon();
       await sharing?.abandon();
       throw error;
     }
-    this.#inForce = made;
+    this.#activeConfig = made;
     this.#sessions.limits = this.#limitsOf(next);
     this.#keptBytes.limit = next.limits.buffered_bytes;
     dropBackendSessionsAt(made.backends.replaced, this.#sessions.all());
@@ -160,17 +165,20 @@ export class Gateway {
 
   /** Rereads keys and certificates after the content of these configured files has changed. */
   async filesChanged(files: readonly string[]): Promise<void> {
-    for (const { name, config } of this.#inForce.backends.all) {
+    for (const { name, config } of this.#activeConfig.backends.all) {
       const settings = JSON.stringify(config);
       if (files.some((file) => settings.includes(JSON.stringify(file)))) this.#forgetLists(name);
     }
-    await this.#embedded.filesChanged(this.#inForce.config);
-    this.#sharing.filesChanged(this.#inForce.config);
-    const { authenticator: former, config } = this.#inForce;
-    this.#inForce = { ...this.#inForce, authenticator: renewAuthenticator(this.#inForce, this.#options) };
+    await this.#embedded.filesChanged(this.#activeConfig.config);
+    this.#sharing.filesChanged(this.#activeConfig.config);
+    const { authenticator: former, config } = this.#activeConfig;
+    this.#activeConfig = {
+      ...this.#activeConfig,
+      authenticator: renewAuthenticator(this.#activeConfig, this.#options),
+    };
     this.#services = this.#furnish();
-    if (this.#inForce.authenticator !== former) former.close();
-    if (this.#inForce.backends.isIncomplete) await this.apply(config);
+    if (this.#activeConfig.authenticator !== former) former.close();
+    if (this.#activeConfig.backends.isIncomplete) await this.apply(config);
   }
 
   /** Ends the open streams of clients, so that the clients reconnect elsewhere. */
@@ -185,16 +193,16 @@ export class Gateway {
     this.#announcer.close();
     await this.#sharing.close();
     this.#sessions.close();
-    this.#inForce.authenticator.close();
-    this.#inForce.rateLimits.close();
+    this.#activeConfig.authenticator.close();
+    this.#activeConfig.rateLimits.close();
     await this.#retired.close();
-    await this.#inForce.backends.close();
+    await this.#activeConfig.backends.close();
     await this.#embedded.close();
     this.#deadlines.close();
   }
 
   /** Requests in flight finish at their former backends and count in the former limits. */
-  #retire(before: InForce, next: InForce): void {
+  #retire(before: ActiveConfig, next: ActiveConfig): void {
     const begun = this.#running.all().filter(({ req }) => req.method === 'POST');
     const isCall = (requestRecord: RequestRecord) =>
       this.#running.has(requestRecord) && requestRecord.method !== LISTEN;
@@ -205,7 +213,7 @@ export class Gateway {
 
   #furnish(): Services {
     const { log, version, observer, listening } = this.#options;
-    const { config, authServer, authenticator, authorizer, backends, rateLimits } = this.#inForce;
+    const { config, authServer, authenticator, authorizer, backends, rateLimits } = this.#activeConfig;
     return {
       config,
       hostOrigin: buildHostOriginCheck(config, listening),
@@ -249,7 +257,7 @@ export class Gateway {
     const { files, log, observer } = this.#options;
     return new SessionSharing({
       table: this.#sessions,
-      backends: () => this.#inForce.backends,
+      backends: () => this.#activeConfig.backends,
       changedSince: (time) => this.#announcer.changedSince(time),
       onEvent: (event) => this.#onEvent(event),
       missed: () => {

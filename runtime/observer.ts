@@ -65,7 +65,7 @@ const CLOSE_WITHIN = 2_000;
 /** @throws ConfigError */
 export async function createObserver(config: RunConfig, deps: ObserverDeps): Promise<Observer> {
   const { metrics } = deps;
-  let inForce = config;
+  let activeConfig = config;
   const tracing = await followTracing(config, { ...deps, counts: metrics.spans });
   let audit = openAudit(config, deps);
   let auditProblem: string | undefined;
@@ -76,20 +76,20 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
   };
   return {
     trails: watchTrails(tracing, (requestRecord, duration) => {
-      if (inForce.telemetry_config.metricsEnabled) countRequest(metrics, requestRecord, duration);
+      if (activeConfig.telemetry_config.metricsEnabled) countRequest(metrics, requestRecord, duration);
       auditRequest(audit, requestRecord, duration, ({ req }) => readSource(req));
     }),
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
     ...countEvents(metrics),
-    authServerAnswered: (endpoint, status) => countAnswer(inForce, metrics, endpoint, status),
+    authServerAnswered: (endpoint, status) => countAnswer(activeConfig, metrics, endpoint, status),
     sessionEvicted: (eviction) => noteEviction(eviction, audit, deps),
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),
     async prepare(next) {
       const nextSource = createReadSource(next.trusted_proxies);
       const traces = await tracing.prepare(next);
-      const isKept = auditProblem === undefined && hasSameAudit(next, inForce);
+      const isKept = auditProblem === undefined && hasSameAudit(next, activeConfig);
       const opened = isKept ? { audit } : orAbandon(() => openOrKeep(() => openAudit(next, deps), audit), traces);
       return {
         commit() {
@@ -98,7 +98,7 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
           auditProblem = noteProblem(opened, deps.log);
           traces.commit();
           readSource = nextSource;
-          inForce = next;
+          activeConfig = next;
           if (before !== audit) void before.close(CLOSE_WITHIN);
         },
         abandon() {

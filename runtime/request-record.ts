@@ -4,7 +4,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
 import type { Limit } from '#runtime/rate-limits/limit';
-import type { Entry } from '#runtime/under-way';
+import type { Entry } from '#runtime/in-flight';
 
 /** A step of a request, traced as a span of its own. */
 export interface TraceStep {

@@ -14,7 +14,7 @@ import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RateLimits } from '#runtime/rate-limits/rate-limits';
 import type { Log } from '#runtime/telemetry/log';
 import type { RequestRecord } from '#runtime/request-record';
-import type { UnderWay } from '#runtime/under-way';
+import type { InFlight } from '#runtime/in-flight';
 
 /** Services that handle a request, as they are in force now. A reload replaces individual services. */
 export interface Services {
@@ -38,7 +38,7 @@ export interface Services {
   /** Returns the services now in force, for code that outlives a reload, such as streams. */
   readonly latest: () => Services;
   /** Pending requests and open streams. Draining waits for them. */
-  readonly running: UnderWay<RequestRecord>;
+  readonly running: InFlight<RequestRecord>;
   /** Called for each decoded message: traces. */
   readonly begin: (requestRecord: RequestRecord, message: DecodedMessage) => void;
   /** Called at the end of each request: audit, metrics, traces. */

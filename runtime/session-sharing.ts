@@ -25,7 +25,7 @@ export interface PreparedSharing {
   abandon(): Promise<void>;
 }
 
-interface InForce {
+interface ActiveConfig {
   /** Settings of the opened storage. */
   readonly made: string;
   readonly ring: LiveSecretRing;
@@ -34,7 +34,7 @@ interface InForce {
 
 interface Opened {
   /** undefined: sessions are only in memory. */
-  readonly inForce: InForce | undefined;
+  readonly activeConfig: ActiveConfig | undefined;
   /** Warning for the operator of the process. */
   readonly warning?: string;
 }
@@ -44,7 +44,7 @@ type SessionConfig = Pick<RunConfig, 'server' | 'session_storage' | 'sealing_sec
 /** Storage of a gateway's sessions besides its memory, as configured. */
 export class SessionSharing {
   readonly #deps: SessionSharingDeps;
-  #inForce: InForce | undefined;
+  #activeConfig: ActiveConfig | undefined;
 
   constructor(deps: SessionSharingDeps) {
     this.#deps = deps;
@@ -52,16 +52,16 @@ export class SessionSharing {
 
   /** Sends an event to the other replicas, if there are any. */
   tell(event: ReplicaEvent): void {
-    this.#inForce?.sharing.tell(event);
+    this.#activeConfig?.sharing.tell(event);
   }
 
   /** Opens the storage if it is not open yet. @throws ConfigError */
   async prepare(config: SessionConfig): Promise<PreparedSharing> {
-    const before = this.#inForce;
+    const before = this.#activeConfig;
     const made = JSON.stringify(config.session_storage);
     const isSame = before?.made === made;
-    const opened: Opened = isSame ? { inForce: before } : await this.#open(config, made);
-    const next = opened.inForce;
+    const opened: Opened = isSame ? { activeConfig: before } : await this.#open(config, made);
+    const next = opened.activeConfig;
     const secrets = this.#readSecrets(config);
     // Checks the secrets now, so that the commit cannot fail.
     if (isSame) createSecretRing(secrets, { now: this.#deps.wallClock, random: randomBytes });
@@ -69,7 +69,7 @@ export class SessionSharing {
       commit: () => {
         if (isSame) next?.ring.update(secrets);
         else next?.sharing.sessions.begin(this.#deps.table.all());
-        this.#inForce = next;
+        this.#activeConfig = next;
         this.#deps.table.shared = next?.sharing.sessions;
         this.#deps.table.warning = opened.warning;
       },
@@ -78,7 +78,7 @@ export class SessionSharing {
       },
       abandon: async () => {
         if (isSame) return;
-        this.#inForce = before;
+        this.#activeConfig = before;
         this.#deps.table.shared = before?.sharing.sessions;
         await next?.sharing.close();
       },
@@ -88,7 +88,7 @@ export class SessionSharing {
   /** Rereads configured files after their content has changed. It logs unusable content and keeps the former content. */
   filesChanged(config: SessionConfig): void {
     try {
-      this.#inForce?.ring.update(this.#readSecrets(config));
+      this.#activeConfig?.ring.update(this.#readSecrets(config));
     } catch (error) {
       const reason = error instanceof Error ? error.message : '';
       this.#deps.log.error('changed secrets that seal sessions cannot be used; the former stay', { reason });
@@ -96,8 +96,8 @@ export class SessionSharing {
   }
 
   async close(): Promise<void> {
-    await this.#inForce?.sharing.close();
-    this.#inForce = undefined;
+    await this.#activeConfig?.sharing.close();
+    this.#activeConfig = undefined;
   }
 
   #readSecrets({ sealing_secret_files: names }: SessionConfig) {
@@ -107,7 +107,7 @@ export class SessionSharing {
   /** Loads the storage's modules only when they are needed. */
   async #open(config: SessionConfig, made: string): Promise<Opened> {
     const { session_storage: storage, sealing_secret_files: names, server } = config;
-    if (storage.type === 'memory') return { inForce: undefined };
+    if (storage.type === 'memory') return { activeConfig: undefined };
     if (names.length === 0)
       throw new ConfigError('sealing_secret_files: stored sessions are sealed; name a file with a secret');
     const { files, wallClock: now } = this.#deps;
@@ -119,20 +119,20 @@ export class SessionSharing {
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
       eventsMayArrive: () => eventsMayArrive(ring, { kind: storage.type }, now()),
     });
-    return { inForce: { made, ring, sharing } };
+    return { activeConfig: { made, ring, sharing } };
   }
 
   /** If the file is unusable, sessions are only in memory. */
-  async #openFile(file: string, place: RunConfig['server'], by: Omit<InForce, 'sharing'>): Promise<Opened> {
+  async #openFile(file: string, place: RunConfig['server'], by: Omit<ActiveConfig, 'sharing'>): Promise<Opened> {
     const { openKeptSessions } = await import('#runtime/mcp/sessions/open-kept-sessions');
     try {
       const sharing = await openKeptSessions({ ...this.#deps, file, place, ring: by.ring });
-      return { inForce: { ...by, sharing } };
+      return { activeConfig: { ...by, sharing } };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const warning = `sessions end with this process, as their file cannot be used: ${error.message}`;
       this.#deps.log.warn(warning);
-      return { inForce: undefined, warning };
+      return { activeConfig: undefined, warning };
     }
   }
 }

@@ -69,7 +69,7 @@ function filesBelow(root: string): string[] {
     .sort();
 }
 
-async function callsUnderWay(privatePort: number): Promise<number> {
+async function callsInFlight(privatePort: number): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${privatePort}/metrics`, { signal: AbortSignal.timeout(5000) });
   return Number(/^vmcp_requests_running (\d+)$/m.exec(await answer.text())?.[1] ?? 0);
 }
@@ -171,7 +171,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
       const call = client.call('slow_tool_0', { text: 'under way' });
       await until(
         'the call',
-        async () => (await callsUnderWay(privatePort)) > 0,
+        async () => (await callsInFlight(privatePort)) > 0,
         () => runtime.exited(),
       );
       await containers.podman(['kill', '--signal', 'TERM', 'served']);

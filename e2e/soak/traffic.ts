@@ -91,10 +91,10 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   const unhandled = (reason: unknown) => options.outcomes.noteUnhandled(reason);
   process.on('unhandledRejection', unhandled);
   const endStalls = options.outcomes.watchStalls();
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const follow = (work: Promise<void>) => {
-    underWay.add(work);
-    void work.finally(() => underWay.delete(work));
+    inFlight.add(work);
+    void work.finally(() => inFlight.delete(work));
   };
   const every = (pauseMs: number, run: () => void) =>
     repeat(
@@ -123,7 +123,7 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
     async stop() {
       state.going = false;
       await Promise.all(loops);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
       await Promise.all(clients.map((client) => client.end()));
       process.off('unhandledRejection', unhandled);
       const stalled = endStalls();

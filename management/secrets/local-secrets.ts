@@ -65,7 +65,7 @@ export class LocalSecrets {
 
   /** Returns the values of existing keys; none without a provider. @throws Problem */
   async read(namespace: string, keys: readonly string[]): Promise<Map<string, string>> {
-    return attempt(async () => (await this.#inForce()?.read(namespace, keys)) ?? new Map<string, string>());
+    return attempt(async () => (await this.#activeProvider()?.read(namespace, keys)) ?? new Map<string, string>());
   }
 
   /** Returns the secrets of one namespace for the operations. */
@@ -121,7 +121,7 @@ export class LocalSecrets {
   }
 
   #required(): LocalProvider {
-    const provider = this.#inForce();
+    const provider = this.#activeProvider();
     if (provider) return provider;
     throw new Problem(
       'not_found',
@@ -129,7 +129,7 @@ export class LocalSecrets {
     );
   }
 
-  #inForce(): LocalProvider | undefined {
+  #activeProvider(): LocalProvider | undefined {
     const text = readIfThere(this.#chosen);
     if (text === undefined) return undefined;
     const { data } = Chosen.safeParse(readJson(text));

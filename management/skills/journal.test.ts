@@ -57,7 +57,7 @@ describe('Journal after a killed process', () => {
   it('reverts changes that were being prepared', async () => {
     leave('preparing', [change('new')]);
     await prepareFolder(join(base, 'new'), target(), 'work');
-    expect(journal.underWay()?.isAbandoned).toBe(true);
+    expect(journal.inFlight()?.isAbandoned).toBe(true);
     await journal.recover();
     expect(await state()).toEqual(OLD);
   });

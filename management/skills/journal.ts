@@ -45,7 +45,7 @@ export class Journal {
   }
 
   /** Returns the current changes; `isAbandoned` when their process was killed. @throws Problem `store_damaged` */
-  underWay(): { changes: readonly Change[]; isAbandoned: boolean } | undefined {
+  inFlight(): { changes: readonly Change[]; isAbandoned: boolean } | undefined {
     const work = this.#read();
     return work && { changes: work.changes, isAbandoned: !isRunning(work.owner) };
   }

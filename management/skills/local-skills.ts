@@ -123,7 +123,7 @@ export class LocalSkills {
 
   /** Completes abandoned changes first, and returns skills under change as pending. */
   async #known(): Promise<StoredSkill[]> {
-    const work = this.#journal.underWay();
+    const work = this.#journal.inFlight();
     if (work?.isAbandoned) await this.#alone(() => this.#journal.recover());
     const known = await readSkills(this.#records);
     return work === undefined || work.isAbandoned ? known : withPending(known, work.changes);

@@ -21,7 +21,7 @@ import { createUserTokens, type StoredUserTokens } from './upstream-tokens/creat
 import type { UserTokens } from './user-tokens.ts';
 
 /** Parts of the active configuration. */
-interface InForce extends Stored {
+interface ActiveConfig extends Stored {
   readonly config: AuthServerConfig;
   readonly providers: OpenProviders;
   readonly userTokens: StoredUserTokens;
@@ -53,7 +53,7 @@ class ReloadableAuthServer implements AuthServer {
   readonly #options: AuthServerOptions;
   readonly #lasting: LastingParts;
   readonly #linkListeners = new Set<(sub: string) => void>();
-  #inForce: InForce | undefined;
+  #activeConfig: ActiveConfig | undefined;
   #hasUnknownProxy = false;
   #counted: { readonly at: number; readonly rows: Promise<CountedRows> } | undefined;
 
@@ -62,7 +62,7 @@ class ReloadableAuthServer implements AuthServer {
     this.#lasting = lasting;
   }
 
-  readonly route = (path: string): RouteHandler | undefined => this.#inForce?.assembly.route(path);
+  readonly route = (path: string): RouteHandler | undefined => this.#activeConfig?.assembly.route(path);
   readonly jwks = () => this.#lasting.keys.jwks;
 
   /** Boundary 1 keeps this object, so it stays the same across updates. */
@@ -79,7 +79,7 @@ class ReloadableAuthServer implements AuthServer {
 
   get warnings(): readonly string[] {
     const proxies = this.#hasUnknownProxy ? [UNKNOWN_PROXY] : [];
-    const providers = [...(this.#inForce?.providers.values() ?? [])].flatMap(({ warning }) => warning ?? []);
+    const providers = [...(this.#activeConfig?.providers.values() ?? [])].flatMap(({ warning }) => warning ?? []);
     return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings, ...providers, ...proxies];
   }
 
@@ -102,7 +102,7 @@ class ReloadableAuthServer implements AuthServer {
 
   /** Opens the first configuration. @throws ConfigError */
   async open(config: AuthServerConfig): Promise<void> {
-    this.#inForce = await this.#make(config, undefined);
+    this.#activeConfig = await this.#make(config, undefined);
   }
 
   async update(config: AuthServerConfig): Promise<void> {
@@ -118,7 +118,7 @@ class ReloadableAuthServer implements AuthServer {
       throw error;
     }
     this.#lasting.secrets.update(files.secrets);
-    this.#inForce = next;
+    this.#activeConfig = next;
     this.#counted = undefined;
     await this.#leave(before, next);
   }
@@ -127,16 +127,16 @@ class ReloadableAuthServer implements AuthServer {
     await this.#leave(this.#current, undefined);
   }
 
-  get #current(): InForce {
-    if (this.#inForce === undefined) throw new Error('the authorization server is not open');
-    return this.#inForce;
+  get #current(): ActiveConfig {
+    if (this.#activeConfig === undefined) throw new Error('the authorization server is not open');
+    return this.#activeConfig;
   }
 
   /**
    * Builds the parts of a configuration and reuses unchanged ones. @throws ConfigError; all parts that it opened are
    * closed
    */
-  async #make(config: AuthServerConfig, before: InForce | undefined): Promise<InForce> {
+  async #make(config: AuthServerConfig, before: ActiveConfig | undefined): Promise<ActiveConfig> {
     const opened: (() => Promise<void> | void)[] = [];
     try {
       const stored = await this.#store(config, before, opened);
@@ -160,7 +160,7 @@ class ReloadableAuthServer implements AuthServer {
 
   async #store(
     config: AuthServerConfig,
-    before: InForce | undefined,
+    before: ActiveConfig | undefined,
     opened: (() => Promise<void> | void)[],
   ): Promise<Stored> {
     if (before && isSame(before.config.storage, config.storage)) {
@@ -175,7 +175,7 @@ class ReloadableAuthServer implements AuthServer {
   #userTokensFor(
     config: AuthServerConfig,
     stored: Stored,
-    before: InForce | undefined,
+    before: ActiveConfig | undefined,
     opened: (() => Promise<void> | void)[],
   ): StoredUserTokens {
     const isKept = before?.storage === stored.storage && isSame(identityOf(before.config), identityOf(config));
@@ -188,7 +188,7 @@ class ReloadableAuthServer implements AuthServer {
   #makeUserTokens(config: AuthServerConfig, { storage }: Stored): StoredUserTokens {
     const { place, record, log, now } = this.#options;
     const providers = () =>
-      new Map([...(this.#inForce?.providers ?? [])].map(([name, { provider }]) => [name, provider]));
+      new Map([...(this.#activeConfig?.providers ?? [])].map(([name, { provider }]) => [name, provider]));
     const tokens = createUserTokens({
       storage,
       secrets: this.#lasting.secrets,
@@ -219,7 +219,7 @@ class ReloadableAuthServer implements AuthServer {
   }
 
   /** Closes the parts that `other` does not share. */
-  async #leave(gone: InForce, other: InForce | undefined): Promise<void> {
+  async #leave(gone: ActiveConfig, other: ActiveConfig | undefined): Promise<void> {
     gone.assembly.close();
     if (gone.userTokens !== other?.userTokens) gone.userTokens.close();
     await closeProviders(gone.providers, other?.providers ?? new Map());

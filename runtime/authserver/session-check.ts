@@ -28,7 +28,7 @@ const MAX_REMEMBERED = 10_000;
 /** Creates the session check. It answers from a cache of at most 5 s; concurrent checks share one read. */
 export function createSessionCheck(storage: AuthStorage, now: () => number): LiveSessionCheck {
   const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
-  const underWay = new Map<string, Promise<Remembered>>();
+  const inFlight = new Map<string, Promise<Remembered>>();
 
   async function look(tsid: string): Promise<Remembered> {
     // The time before the read counts: a result that was read before an end must not be remembered after it.
@@ -40,17 +40,17 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
   }
 
   function lookOnce(tsid: string): Promise<Remembered> {
-    const started = underWay.get(tsid);
+    const started = inFlight.get(tsid);
     if (started) return started;
     const looking: Promise<Remembered> = look(tsid)
       .then((fresh) => {
-        if (underWay.get(tsid) === looking) remembered.set(tsid, fresh);
+        if (inFlight.get(tsid) === looking) remembered.set(tsid, fresh);
         return fresh;
       })
       .finally(() => {
-        if (underWay.get(tsid) === looking) underWay.delete(tsid);
+        if (inFlight.get(tsid) === looking) inFlight.delete(tsid);
       });
-    underWay.set(tsid, looking);
+    inFlight.set(tsid, looking);
     return looking;
   }
 
@@ -62,12 +62,12 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
     },
     forget(key) {
       remembered.delete(key);
-      underWay.delete(key);
+      inFlight.delete(key);
     },
     forgetUser(sub) {
       for (const [key, { session }] of remembered) if (session?.sub === sub) remembered.delete(key);
       // The users of these sessions are not known yet.
-      underWay.clear();
+      inFlight.clear();
     },
   };
 }

@@ -17,7 +17,7 @@ const refusing = (status: number): Judge => ({
 
 interface How {
   /** Authenticator at each check; absent: the one that admitted the caller. */
-  readonly inForce?: Judge;
+  readonly activeConfig?: Judge;
   readonly isAlive?: Authenticator['isAlive'];
   readonly tsid?: string;
   /** Bytes that the client does not read. An ended stream closes only after the client has read them. */
@@ -28,7 +28,7 @@ interface How {
 async function endsWithin(
   lifetime: number,
   wait: number,
-  { inForce, isAlive, tsid, unread }: How = {},
+  { activeConfig, isAlive, tsid, unread }: How = {},
 ): Promise<boolean> {
   const admittedBy: Judge = { ...lettingIn(), isAlive };
   const server = createServer((_req, res) => {
@@ -39,7 +39,7 @@ async function endsWithin(
     endAtExpiry(res, identity, {
       now: Date.now,
       admittedBy,
-      authenticator: () => inForce ?? admittedBy,
+      authenticator: () => activeConfig ?? admittedBy,
       lookEvery: 10,
     });
   });
@@ -90,13 +90,15 @@ describe('endAtExpiry', () => {
   });
 
   it('ends the stream when another configuration no longer admits its caller', async () => {
-    expect(await endsWithin(60_000, 5_000, { inForce: refusing(401) })).toBe(true);
-    expect(await endsWithin(60_000, 5_000, { inForce: refusing(403) })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { activeConfig: refusing(401) })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { activeConfig: refusing(403) })).toBe(true);
   });
 
   it('ends the stream when the caller has another identity or other groups', async () => {
-    expect(await endsWithin(60_000, 5_000, { inForce: lettingIn({ ...ANONYMOUS, key: 'other' }) })).toBe(true);
-    expect(await endsWithin(60_000, 5_000, { inForce: lettingIn({ ...ANONYMOUS, groups: ['staff'] }) })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { activeConfig: lettingIn({ ...ANONYMOUS, key: 'other' }) })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { activeConfig: lettingIn({ ...ANONYMOUS, groups: ['staff'] }) })).toBe(
+      true,
+    );
   });
 
   it('keeps the stream when the new authenticator admits the same caller, and asks only once', async () => {
@@ -105,7 +107,7 @@ describe('endAtExpiry', () => {
       asked.push(rawHeaders);
       return Promise.resolve(ANONYMOUS);
     };
-    expect(await endsWithin(60_000, 200, { inForce: { authenticate } })).toBe(false);
+    expect(await endsWithin(60_000, 200, { activeConfig: { authenticate } })).toBe(false);
     expect(asked).toEqual([expect.arrayContaining(['Host'])]);
   });
 
@@ -115,7 +117,7 @@ describe('endAtExpiry', () => {
       times += 1;
       return times < 3 ? refusing(503).authenticate([]) : refusing(401).authenticate([]);
     };
-    expect(await endsWithin(60_000, 5_000, { inForce: { authenticate } })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { activeConfig: { authenticate } })).toBe(true);
     expect(times).toBe(3);
   });
 

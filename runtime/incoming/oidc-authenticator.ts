@@ -53,7 +53,7 @@ class OidcAuthenticator implements Authenticator {
   readonly #logins: LoginCheck | undefined;
   readonly isAlive: Authenticator['isAlive'];
   readonly #memory: TokenMemory = createTokenMemory(REMEMBERED_TOKENS);
-  readonly #underWay = new Map<string, Promise<Identity>>();
+  readonly #inFlight = new Map<string, Promise<Identity>>();
   /** Last token of each connection: comparing it costs less than hashing it. */
   readonly #lastOf = new WeakMap<object, { readonly token: string; readonly digest: string }>();
 
@@ -125,10 +125,10 @@ class OidcAuthenticator implements Authenticator {
 
   /** Verifies a token once for all concurrent requests. */
   #verifyOnce(token: string, digest: string): Promise<Identity> {
-    const started = this.#underWay.get(digest);
+    const started = this.#inFlight.get(digest);
     if (started) return started;
-    const verifying = this.#verify(token, digest).finally(() => this.#underWay.delete(digest));
-    this.#underWay.set(digest, verifying);
+    const verifying = this.#verify(token, digest).finally(() => this.#inFlight.delete(digest));
+    this.#inFlight.set(digest, verifying);
     return verifying;
   }
 

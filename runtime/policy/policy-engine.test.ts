@@ -81,10 +81,10 @@ describe('Cedar’s memory', () => {
   });
 
   it('keeps the former set if a later one does not load', () => {
-    const inForce = loadPolicies('server', only('a'));
+    const activeConfig = loadPolicies('server', only('a'));
     const broken = { p: { ...only('a').p, effect: 'maybe' } } as unknown as Record<string, PolicyJson>;
     expect(() => loadPolicies('server', broken)).toThrow(expect.objectContaining({ name: 'PolicyEngineFailed' }));
-    expect(inForce.evaluate(request('a')).decision).toBe('allow');
+    expect(activeConfig.evaluate(request('a')).decision).toBe('allow');
   });
 
   it('reports each kind of Cedar failure', () => {

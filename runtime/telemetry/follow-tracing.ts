@@ -24,7 +24,7 @@ const GRACE = 60_000;
 
 /** Follows the tracing configuration. A failure of tracing does not stop requests, as tracing protects nothing. */
 export async function followTracing(config: RunConfig, deps: TracingDeps): Promise<FollowedTracing> {
-  let inForce = config;
+  let activeConfig = config;
   let { tracing, problem } = await openTracing(config, deps);
   const former = new Set<Tracing>();
   const retire = (before: Tracing): void => {
@@ -45,13 +45,13 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
       return problem === undefined ? [] : [problem];
     },
     async prepare(next) {
-      const isSame = problem === undefined && tracedBy(next) === tracedBy(inForce);
+      const isSame = problem === undefined && tracedBy(next) === tracedBy(activeConfig);
       const made = isSame ? { tracing, problem } : await openTracing(next, deps);
       return {
         commit() {
           const before = tracing;
           ({ tracing, problem } = made);
-          inForce = next;
+          activeConfig = next;
           if (!isSame && before) retire(before);
         },
         abandon() {
@@ -60,7 +60,7 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
       };
     },
     async filesChanged() {
-      if (problem !== undefined) ({ tracing, problem } = await openTracing(inForce, deps));
+      if (problem !== undefined) ({ tracing, problem } = await openTracing(activeConfig, deps));
     },
     close: async () => {
       await Promise.all([...former, ...(tracing ? [tracing] : [])].map((open) => open.close(0)));

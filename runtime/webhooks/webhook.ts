@@ -17,7 +17,7 @@ type Settings = Backend['webhooks'][number];
 const MAX_ANSWER = 64 * 1024;
 const CONNECTIONS = 64;
 /** Limit of concurrent questions to one webhook. */
-const MAX_UNDER_WAY = 1000;
+const MAX_IN_FLIGHT = 1000;
 
 const CLOSED: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
@@ -39,7 +39,7 @@ export class Webhook {
   readonly #settings: Settings;
   readonly #secret: () => string | undefined;
   readonly #dispatcher: Dispatcher;
-  #underWay = 0;
+  #inFlight = 0;
 
   /** @throws ConfigError if a file is unreadable or empty */
   constructor(settings: Settings, deps: WebhookDeps) {
@@ -52,8 +52,8 @@ export class Webhook {
 
   /** @throws NoVerdict, or the connection's error */
   async ask(question: Question): Promise<Verdict> {
-    if (this.#underWay >= MAX_UNDER_WAY) throw new NoVerdict('too many questions wait for it');
-    this.#underWay++;
+    if (this.#inFlight >= MAX_IN_FLIGHT) throw new NoVerdict('too many questions wait for it');
+    this.#inFlight++;
     try {
       const signal = AbortSignal.timeout(this.#settings.timeout);
       // An idle connection may be closed as the question is sent. The retry has the same id.
@@ -63,7 +63,7 @@ export class Webhook {
       });
       return readVerdict(answer, question.uid);
     } finally {
-      this.#underWay--;
+      this.#inFlight--;
     }
   }
 

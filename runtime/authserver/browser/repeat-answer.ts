@@ -69,7 +69,7 @@ export function createRepeatAnswer(settings: RepeatSettings): RepeatAnswer {
       await sleep(pause);
       waited += pause;
     }
-    throw stillUnderWay();
+    throw stillInFlight();
   };
 }
 
@@ -114,7 +114,7 @@ async function keepAnswer(
 
 const digest = (variant: string | undefined) => (variant === undefined ? undefined : hashId(variant));
 
-function stillUnderWay(): PageError {
+function stillInFlight(): PageError {
   return new PageError({
     status: 503,
     title: 'This step is still under way',

@@ -32,7 +32,7 @@ const GOOD_FOR = 600_000;
 const BAD_FOR = 60_000;
 const MAX_REMEMBERED = 1_000;
 /** Maximum number of concurrent reads for all logins. */
-const MAX_UNDER_WAY = 32;
+const MAX_IN_FLIGHT = 32;
 /**
  * Limits per asker: concurrent reads, so that one asker cannot take all of them, and reads per minute, because each one
  * calls an unknown server.
@@ -97,7 +97,7 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
 }
 
 interface Asked {
-  readonly underWay: number;
+  readonly inFlight: number;
   /** Number of reads in the minute that ends at `until`. */
   readonly lately: number;
   readonly until: number;
@@ -108,25 +108,25 @@ function createQuota(now: () => number) {
   const askers = new BoundedMap<string, Asked>(MAX_ASKERS);
   let all = 0;
   const of = (asker: string): Asked => {
-    const { underWay, ...window } = askers.get(asker) ?? { underWay: 0, lately: 0, until: 0 };
-    return window.until > now() ? { underWay, ...window } : { underWay, lately: 0, until: now() + MINUTE };
+    const { inFlight, ...window } = askers.get(asker) ?? { inFlight: 0, lately: 0, until: 0 };
+    return window.until > now() ? { inFlight, ...window } : { inFlight, lately: 0, until: now() + MINUTE };
   };
   return {
     /** Checks the quota. @throws DocumentUnusable */
     check(asker: string | undefined): void {
-      const { underWay, lately } = of(asker ?? '');
-      const hasEnough = asker !== undefined && (underWay >= MAX_FOR_ONE || lately >= MAX_A_MINUTE);
-      if (hasEnough || all >= MAX_UNDER_WAY)
+      const { inFlight, lately } = of(asker ?? '');
+      const hasEnough = asker !== undefined && (inFlight >= MAX_FOR_ONE || lately >= MAX_A_MINUTE);
+      if (hasEnough || all >= MAX_IN_FLIGHT)
         throw new DocumentUnusable('too many client metadata documents are being read');
     },
     /** Counts a read. @returns the function that ends it */
     enter(asker = ''): () => void {
-      const { underWay, lately, until } = of(asker);
-      askers.set(asker, { underWay: underWay + 1, lately: lately + 1, until });
+      const { inFlight, lately, until } = of(asker);
+      askers.set(asker, { inFlight: inFlight + 1, lately: lately + 1, until });
       all += 1;
       return () => {
         const left = of(asker);
-        askers.set(asker, { ...left, underWay: Math.max(left.underWay - 1, 0) });
+        askers.set(asker, { ...left, inFlight: Math.max(left.inFlight - 1, 0) });
         all -= 1;
       };
     },

@@ -1,4 +1,4 @@
-import { type Entry, UnderWay } from '#runtime/under-way';
+import { type Entry, InFlight } from '#runtime/in-flight';
 
 const TICK = 100;
 
@@ -25,7 +25,7 @@ export interface Expiring extends Entry {
  * at each sign of progress. A call ends at most 200 ms late, and never early.
  */
 export class Deadlines {
-  readonly #running = new UnderWay<Expiring>();
+  readonly #running = new InFlight<Expiring>();
   readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
 

@@ -3,7 +3,7 @@ import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Edit } from '../envelope/splice.ts';
 import type { Framing, Handler } from '../framing.ts';
 import { serveUri } from '../serve-call.ts';
-import { underWay } from '../sessions/session.ts';
+import { whileInUse } from '../sessions/session.ts';
 import { answerConnect } from './answer-login.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type LegacyRequest } from './legacy-request.ts';
@@ -22,7 +22,7 @@ export const legacyFraming: Framing<LegacyRequest> = {
     [
       'logging/setLevel',
       (request) =>
-        underWay(request.session, async () => {
+        whileInUse(request.session, async () => {
           await setLevel(request, () => answerEmpty(request));
         }),
     ],
@@ -31,7 +31,7 @@ export const legacyFraming: Framing<LegacyRequest> = {
   catalogue: ({ session, services }, asker) => sessionCatalogue(session, asker, services),
   renderList: (_request, _list, entries) => entries,
   edits: () => NONE,
-  keepAlive: ({ session }, work) => underWay(session, work),
+  keepAlive: ({ session }, work) => whileInUse(session, work),
   answerConnect,
   relay: (request, call) => relayCall(request, call, passthroughHeaders(request.requestRecord.req, request.services)),
 };

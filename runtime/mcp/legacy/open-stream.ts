@@ -19,7 +19,7 @@ import {
   backendSessionOf,
   type BackendSession,
   type Session,
-  underWay,
+  whileInUse,
   type InFlightCall,
 } from '../sessions/session.ts';
 import { tellGivenUp } from './cancel-call.ts';
@@ -41,7 +41,7 @@ export function openStream(
   // The client may have left during authentication. Its response then emits no further close event.
   if (res.destroyed) return Promise.resolve();
   if (position && position.stream !== GENERAL)
-    return underWay(session, () => resumeCall(res, session, identity, position, services));
+    return whileInUse(session, () => resumeCall(res, session, identity, position, services));
   return new Promise((resolve) => {
     const lastIds = session.stream?.lastIds() ?? new Map<string, string>();
     if (position) lastIds.set(position.backend, position.original);

@@ -146,7 +146,7 @@ export function newSession(
 }
 
 /** Counts work for a client as a call, so that its session does not become idle. */
-export async function underWay<T>(session: Session, work: () => Promise<T>): Promise<T> {
+export async function whileInUse<T>(session: Session, work: () => Promise<T>): Promise<T> {
   session.calls++;
   try {
     return await work();

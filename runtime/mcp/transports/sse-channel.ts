@@ -1,7 +1,7 @@
 import type { AnswerSink, Backend, BackendCall, RunningCall } from '#runtime/mcp/backends/backend';
 import { callFailure, NotOpened, type CallFailure } from '#runtime/mcp/backends/failures';
 import type { LargeData } from '#runtime/mcp/sse/parse-sse';
-import { CallsUnderWay } from './calls-under-way.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise, OneWayExchange } from './channel.ts';
 import { LargeMessage } from './large-message.ts';
 import { readEndpoint } from './read-endpoint.ts';
@@ -27,7 +27,7 @@ const ignore = () => undefined;
 /** One stream of the HTTP+SSE transport (revision 2024-11-05), and the POSTs to its endpoint. */
 export class SseChannel implements Channel {
   readonly #settings: SseChannelSettings;
-  readonly #calls: CallsUnderWay;
+  readonly #calls: CallsInFlight;
   #stream: RunningCall | undefined;
   /** Path and query; undefined until the server has sent it. */
   #endpoint: string | undefined;
@@ -41,7 +41,7 @@ export class SseChannel implements Channel {
 
   constructor(settings: SseChannelSettings) {
     this.#settings = settings;
-    this.#calls = new CallsUnderWay(settings.onUnsolicited);
+    this.#calls = new CallsInFlight(settings.onUnsolicited);
     // An immediate refusal must not end the channel before it was returned.
     queueMicrotask(() => this.#open());
   }

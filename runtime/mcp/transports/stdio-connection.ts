@@ -1,5 +1,5 @@
 import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
-import { CallsUnderWay } from './calls-under-way.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise, OneWayExchange } from './channel.ts';
 import type { LargeLine } from './read-lines.ts';
 import { LargeMessage } from './large-message.ts';
@@ -18,7 +18,7 @@ export interface ConnectionSettings
 export class StdioConnection implements Channel, Keeper {
   readonly #settings: ConnectionSettings;
   readonly #process: RunningProcess;
-  readonly #calls: CallsUnderWay;
+  readonly #calls: CallsInFlight;
   kept = 0;
   isHeld = false;
   #isOver = false;
@@ -28,7 +28,7 @@ export class StdioConnection implements Channel, Keeper {
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
-    this.#calls = new CallsUnderWay(settings.onUnsolicited);
+    this.#calls = new CallsInFlight(settings.onUnsolicited);
     this.#process = runProcess({
       ...settings,
       onLine: (line) => {

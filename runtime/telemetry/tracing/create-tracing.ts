@@ -111,7 +111,7 @@ class Spans implements Tracing {
   readonly #everywhere: Attributes;
   readonly #useLegacy: boolean;
   readonly #idle = new EventEmitter();
-  #underWay = 0;
+  #inFlight = 0;
 
   constructor(tracer: Tracer, queue: SpanQueue, everywhere: Attributes, useLegacy: boolean) {
     this.#tracer = tracer;
@@ -126,12 +126,12 @@ class Spans implements Tracing {
     const span = this.#start('request', SpanKind.SERVER, parent, startedAt);
     // An unsampled trace that begins here is dropped; one with a remote parent is propagated.
     if (!span.isRecording() && !from) return undefined;
-    this.#underWay++;
+    this.#inFlight++;
     return new TracedRequest(trace.setSpan(parent, span), {
       start: (name, kind, context) => this.#start(name, kind, context),
       finish: (requestRecord, milliseconds) => {
         this.#end(span, requestRecord, milliseconds);
-        if (--this.#underWay === 0) this.#idle.emit('idle');
+        if (--this.#inFlight === 0) this.#idle.emit('idle');
       },
     });
   }
@@ -146,7 +146,7 @@ class Spans implements Tracing {
   }
 
   async close(grace: number): Promise<void> {
-    if (grace > 0 && this.#underWay > 0) await settled(once(this.#idle, 'idle'), grace);
+    if (grace > 0 && this.#inFlight > 0) await settled(once(this.#idle, 'idle'), grace);
     await settled(this.#queue.forceFlush(), FLUSH_WITHIN);
     await this.#queue.shutdown();
   }

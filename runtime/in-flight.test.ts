@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Entry, UnderWay } from './under-way.ts';
+import { type Entry, InFlight } from './in-flight.ts';
 
 class Call implements Entry {
   earlier: this | undefined;
@@ -10,13 +10,13 @@ class Call implements Entry {
   }
 }
 
-const names = (list: UnderWay<Call>) => list.all().map(({ name }) => name);
+const names = (list: InFlight<Call>) => list.all().map(({ name }) => name);
 
 describe('UnderWay', () => {
   const [a, b, c] = [new Call('a'), new Call('b'), new Call('c')];
 
   it('lists entries in the order of their addition, after any removal', () => {
-    const list = new UnderWay<Call>();
+    const list = new InFlight<Call>();
     for (const call of [a, b, c]) list.add(call);
     expect(names(list)).toEqual(['a', 'b', 'c']);
     list.delete(b);
@@ -31,7 +31,7 @@ describe('UnderWay', () => {
   });
 
   it('counts an entry once, and removes it once', () => {
-    const list = new UnderWay<Call>();
+    const list = new InFlight<Call>();
     list.add(a);
     list.add(a);
     expect(list.size).toBe(1);
@@ -43,7 +43,7 @@ describe('UnderWay', () => {
   });
 
   it('clears the links of a removed entry', () => {
-    const list = new UnderWay<Call>();
+    const list = new InFlight<Call>();
     for (const call of [a, b, c]) list.add(call);
     list.delete(b);
     expect([b.earlier, b.later]).toEqual([undefined, undefined]);

@@ -12,7 +12,7 @@ import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import { openRateLimits, type OpenRateLimits } from '#runtime/rate-limits/open-rate-limits';
 
 /** The objects that a run configuration creates. A reload creates only the changed ones. */
-export interface InForce {
+export interface ActiveConfig {
   readonly config: RunConfig;
   readonly authServer: AuthServer | undefined;
   readonly authenticator: Authenticator;
@@ -30,12 +30,12 @@ export interface MakingDeps extends Pick<
 }
 
 /** Builds the objects of a configuration and reuses unchanged ones. @throws ConfigError; then it closes everything that it built */
-export async function makeInForce(
+export async function buildActiveConfig(
   config: RunConfig,
-  before: InForce,
+  before: ActiveConfig,
   authServer: AuthServer | undefined,
   { options, ...deps }: MakingDeps,
-): Promise<InForce> {
+): Promise<ActiveConfig> {
   const { log, observer, files } = options;
   const authorizer = same(authorizerSettings(before.config), authorizerSettings(config))
     ? before.authorizer
@@ -66,19 +66,22 @@ export async function makeInForce(
 }
 
 /** Builds the authenticator from changed files. Returns the former one if the files are unusable. */
-export function renewAuthenticator(inForce: InForce, options: GatewayOptions): Authenticator {
+export function renewAuthenticator(activeConfig: ActiveConfig, options: GatewayOptions): Authenticator {
   try {
-    return buildAuthenticator(inForce.config, options, inForce.authServer);
+    return buildAuthenticator(activeConfig.config, options, activeConfig.authServer);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { message: reason } = error;
     options.log.error('changed files of the incoming authentication cannot be used; the former stay', { reason });
-    return inForce.authenticator;
+    return activeConfig.authenticator;
   }
 }
 
 /** Closes the new objects of a configuration that is not applied. */
-export async function unmakeInForce({ authenticator, backends, rateLimits }: InForce, before: InForce): Promise<void> {
+export async function closeActiveConfig(
+  { authenticator, backends, rateLimits }: ActiveConfig,
+  before: ActiveConfig,
+): Promise<void> {
   if (authenticator !== before.authenticator) authenticator.close();
   rateLimits.abandon(before.rateLimits);
   await Promise.all(backends.leave(before.backends).map((backend) => backend.close()));

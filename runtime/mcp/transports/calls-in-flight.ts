@@ -15,7 +15,7 @@ interface Pending {
 const LAST_ID = /"id"\s*:\s*(\d{1,16})\s*\}\s*$/;
 
 /** The calls in flight in one channel. The channel numbers ids and progress tokens itself, so those of clients never collide. */
-export class CallsUnderWay {
+export class CallsInFlight {
   readonly noise: Noise = { garbage: 0, stray: 0, oversized: 0 };
   readonly #onUnsolicited: ChannelEvents['onUnsolicited'];
   readonly #pending = new Map<number, Pending>();

@@ -8,7 +8,7 @@ export interface Entry {
  * Pending entries in the order of their addition. It is a linked list, not a Set: the former tables of a busy Set are chained, and one in
  * the old generation keeps all later requests alive until a full collection. A removed entry has no links.
  */
-export class UnderWay<T extends Entry> {
+export class InFlight<T extends Entry> {
   #first: T | undefined;
   #last: T | undefined;
   #size = 0;
