@@ -6,7 +6,7 @@ import { backendDeps, type GatewayOptions } from '#runtime/gateway-options';
 import { ConfigError } from '#runtime/errors';
 import { authenticatorSettings } from '#runtime/incoming/authenticator-settings';
 import type { Authenticator } from '#runtime/incoming/identity';
-import { buildBackends, type BuildDeps, type LiveBackends } from '#runtime/mcp/backends/build-backends';
+import { buildBackends, type BuildDeps, type ActiveBackends } from '#runtime/mcp/backends/build-backends';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import { openRateLimits, type OpenRateLimits } from '#runtime/rate-limits/open-rate-limits';
@@ -17,14 +17,14 @@ export interface ActiveConfig {
   readonly authServer: AuthServer | undefined;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  readonly backends: LiveBackends;
+  readonly backends: ActiveBackends;
   readonly rateLimits: OpenRateLimits;
 }
 
 /** Collaborators that outlive each configuration. */
 export interface MakingDeps extends Pick<
   BuildDeps,
-  'exchanged' | 'deadlines' | 'keptBytes' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
+  'exchanged' | 'deadlines' | 'bufferedBytes' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
 > {
   readonly options: GatewayOptions;
 }

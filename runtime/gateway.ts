@@ -20,7 +20,7 @@ import {
 } from '#runtime/build-active-config';
 import type { ActiveConfig, MakingDeps } from '#runtime/build-active-config';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
-import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
 import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
 import { sessionLimits, type SessionLimits } from '#runtime/mcp/sessions/session-limits';
@@ -38,7 +38,7 @@ import { InFlight } from '#runtime/in-flight';
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
-  readonly #keptBytes: KeptBytes;
+  readonly #bufferedBytes: BufferedBytes;
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -79,7 +79,7 @@ export class Gateway {
     embedded: EmbeddedAuthServer,
   ) {
     this.#options = options;
-    this.#keptBytes = new KeptBytes(config.limits.buffered_bytes);
+    this.#bufferedBytes = new BufferedBytes(config.limits.buffered_bytes);
     this.#embedded = embedded;
     this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list, before) => {
@@ -148,7 +148,7 @@ export class Gateway {
     }
     this.#activeConfig = made;
     this.#sessions.limits = this.#limitsOf(next);
-    this.#keptBytes.limit = next.limits.buffered_bytes;
+    this.#bufferedBytes.limit = next.limits.buffered_bytes;
     dropBackendSessionsAt(made.backends.replaced, this.#sessions.all());
     for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
@@ -226,7 +226,7 @@ export class Gateway {
       sessions: this.#sessions,
       streams: this.#streams,
       readSource: observer.readSource,
-      keptBytes: this.#keptBytes,
+      bufferedBytes: this.#bufferedBytes,
       announcer: this.#announcer,
       log,
       version,
@@ -242,7 +242,7 @@ export class Gateway {
       now: monotonic,
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
-      keptBytes: this.#keptBytes,
+      bufferedBytes: this.#bufferedBytes,
       listChanged: (backend, method) => this.#announcer.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {

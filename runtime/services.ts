@@ -5,7 +5,7 @@ import type { HostOriginCheck } from '#runtime/http/check-host-origin';
 import type { Authenticator } from '#runtime/incoming/identity';
 import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
-import type { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import type { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import type { Announcer } from '#runtime/mcp/announcer';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
@@ -31,7 +31,7 @@ export interface Services {
   readonly sessions: SessionStore;
   readonly streams: StreamQuota;
   readonly readSource: ReadSource;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
   readonly announcer: Announcer;
   readonly log: Log;
   readonly version: string;

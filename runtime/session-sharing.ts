@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
-import { createSecretRing, type LiveSecretRing } from '#runtime/keys/create-secret-ring';
+import { createSecretRing, type RotatingSecretRing } from '#runtime/keys/create-secret-ring';
 import { eventsMayArrive } from '#runtime/keys/succession';
 import type { OpenSharing, SharingOptions } from '#runtime/mcp/sessions/open-shared-sessions';
 import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
@@ -28,7 +28,7 @@ export interface PreparedSharing {
 interface ActiveConfig {
   /** Settings of the opened storage. */
   readonly made: string;
-  readonly ring: LiveSecretRing;
+  readonly ring: RotatingSecretRing;
   readonly sharing: OpenSharing;
 }
 
@@ -124,9 +124,9 @@ export class SessionSharing {
 
   /** If the file is unusable, sessions are only in memory. */
   async #openFile(file: string, place: RunConfig['server'], by: Omit<ActiveConfig, 'sharing'>): Promise<Opened> {
-    const { openKeptSessions } = await import('#runtime/mcp/sessions/open-kept-sessions');
+    const { openStoredSessions } = await import('#runtime/mcp/sessions/open-stored-sessions');
     try {
-      const sharing = await openKeptSessions({ ...this.#deps, file, place, ring: by.ring });
+      const sharing = await openStoredSessions({ ...this.#deps, file, place, ring: by.ring });
       return { activeConfig: { ...by, sharing } };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

@@ -79,7 +79,7 @@ export function openStreams({ sessions }: Services): number {
 }
 
 /** Returns the memory for answers that must be buffered. */
-export function bufferedIn({ keptBytes: { used, limit, waiting } }: Services): StatusSnapshot['buffered'] {
+export function bufferedIn({ bufferedBytes: { used, limit, waiting } }: Services): StatusSnapshot['buffered'] {
   return { bytes: used, limit_bytes: limit, waiting };
 }
 

@@ -46,7 +46,7 @@ async function hasPods(api: KubeApi, { kind, namespace, name }: ServerKey): Prom
   }
 }
 
-async function whyStanding(api: KubeApi, key: ServerKey, manifest: Manifest | undefined): Promise<string | undefined> {
+async function whyRemaining(api: KubeApi, key: ServerKey, manifest: Manifest | undefined): Promise<string | undefined> {
   const name = shownServer(key);
   if (manifest) return `${name} is still there`;
   const pods = await hasPods(api, key);
@@ -133,7 +133,7 @@ export async function findInCluster(
     const manifest = await read(place, key.kind, key.namespace, key.name);
     const written = manifest ? await placesOf(place, manifest) : [];
     const stored: Stored = {
-      standing: await whyStanding(api, key, manifest),
+      standing: await whyRemaining(api, key, manifest),
       written,
       neighbours: await findNeighbours(place, key),
       readSecret: await readValues(api, key.namespace, written),

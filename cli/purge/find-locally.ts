@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readLock, takeLock } from '#local/lock';
-import { emptyDatabases, forgetIdentity, keptFiles, removeKeptFiles } from '#local/kept-files';
+import { emptyDatabases, forgetIdentity, stateFiles, removeStateFiles } from '#local/state-files';
 import { EMPTY, listManifestFiles, readFolderContent, type FolderContent } from '#local/manifest-folder';
 import { codeOf } from '#lib/files/code-of';
 import { readIfThere } from '#lib/files/write-file';
@@ -34,16 +34,16 @@ function authConfigOf(manifest: Manifest, { manifests }: FolderContent): Manifes
   );
 }
 
-interface Standing {
+interface RemainingFiles {
   manifest: Manifest | undefined;
   folderContent: FolderContent;
   folder: string | undefined;
   isRunning: boolean;
 }
 
-function whyStanding(
+function whyRemaining(
   key: ServerKey,
-  { manifest, folderContent, folder = '', isRunning }: Standing,
+  { manifest, folderContent, folder = '', isRunning }: RemainingFiles,
 ): string | undefined {
   const name = shownServer(key);
   const [problem] = folderContent.problems;
@@ -103,7 +103,7 @@ export async function findLocally(key: ServerKey, options: TargetOptions, contex
       places: placesOfNeighbour(one, authConfigOf(one, folderContent)),
     }));
   return {
-    standing: whyStanding(key, { manifest, folderContent, folder, isRunning }),
+    standing: whyRemaining(key, { manifest, folderContent, folder, isRunning }),
     written,
     neighbours,
     readSecret: await readSecrets(folderContent, written, key.namespace, context),
@@ -115,7 +115,7 @@ export async function findLocally(key: ServerKey, options: TargetOptions, contex
 
 /** Counts the local files. A running server has its files open, and needs its keys. */
 function amountsOf(state: Context['state'], key: ServerKey, isRunning: boolean): Amount[] {
-  return keptFiles(state, key).flatMap(({ path, rows }) => {
+  return stateFiles(state, key).flatMap(({ path, rows }) => {
     const where = shownPath(path);
     const inside = Object.entries(rows).map(([what, count]) => ({ where, what, count }));
     return isRunning ? inside : [...inside, { where, what: 'file', count: 1 }];
@@ -125,12 +125,12 @@ function amountsOf(state: Context['state'], key: ServerKey, isRunning: boolean):
 function removeFiles(
   state: Context['state'],
   key: ServerKey,
-  { isRunning, folder = '', pid }: Pick<Standing, 'isRunning' | 'folder'> & { pid: number | undefined },
+  { isRunning, folder = '', pid }: Pick<RemainingFiles, 'isRunning' | 'folder'> & { pid: number | undefined },
 ): void {
   if (readLock(state)?.pid !== pid)
     throw new CliError(EXIT_CODES.alreadyRunning, 'vmcp was started or stopped here meanwhile: do it again');
   if (isRunning) emptyDatabases(state, key);
-  else if (pid !== undefined) removeKeptFiles(state, key);
+  else if (pid !== undefined) removeStateFiles(state, key);
   else removeAll(state, key, folder);
 }
 
@@ -139,7 +139,7 @@ function removeAll(state: Context['state'], key: ServerKey, folder: string): voi
   // The lock keeps a server from starting during the purge.
   const giveBack = takeLock(state, folder, '');
   try {
-    removeKeptFiles(state, key);
+    removeStateFiles(state, key);
     forgetIdentity(state, key);
   } finally {
     giveBack();

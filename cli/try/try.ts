@@ -3,7 +3,7 @@ import { chooseUrl, type EndpointOptions } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { endLogin } from '../oauth/end-login.ts';
-import { forgetClient, isClientKnown, keepClient, readClient } from '../oauth/kept-client.ts';
+import { forgetClient, isClientKnown, keepClient, readClient } from '../oauth/cached-client.ts';
 import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
 import { openBrowser } from '../oauth/open-browser.ts';
 import { failureAt } from '../oauth/failure-at.ts';

@@ -16,7 +16,7 @@ import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { loadRunConfig } from '#runtime/load-run-config';
 import { createBackend } from '#runtime/mcp/backends/create-backend';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
-import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { createObserver } from '#runtime/observer';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
@@ -102,7 +102,7 @@ async function serveBackends(config: RunConfig, options: GatewayOptions, userTok
   const deadlines = new Deadlines(() => performance.now());
   const exchanged = new ExchangedTokens({ now: Date.now });
   const deps = {
-    ...{ ...backendDeps(options), config, exchanged, deadlines, keptBytes: new KeptBytes(1_000_000) },
+    ...{ ...backendDeps(options), config, exchanged, deadlines, bufferedBytes: new BufferedBytes(1_000_000) },
     ...{ now: () => performance.now(), listChanged: ignore, userTokens: userTokens as never },
   };
   try {

@@ -21,7 +21,7 @@ spec: {groupRef: demo, remoteUrl: 'http://127.0.0.1:9/mcp'}
 const isManifest = (file: string): boolean => file.endsWith('.yaml');
 
 const Document = z.object({ kind: z.string(), metadata: z.object({ name: z.string() }), spec: z.unknown() });
-const Kept = z.object({
+const StoredWork = z.object({
   value: z.object({ status: z.string(), workloads: z.array(z.object({ status: z.string() })) }),
 });
 
@@ -72,7 +72,7 @@ it('a deletion of many workloads that kill -9 ends leaves each as it was or gone
     const { operation_id: id, accepted, unknown } = OperationAccepted.parse(await answer.json());
     expect([answer.status, accepted.length, unknown]).toEqual([202, MANY, ['none']]);
     const record = file(`records/default/operations/${id}.json`);
-    const kept = () => Kept.parse(JSON.parse(readFileSync(record, 'utf8'))).value;
+    const kept = () => StoredWork.parse(JSON.parse(readFileSync(record, 'utf8'))).value;
     const done = () => kept().workloads.filter(({ status }) => status === 'done').length;
     await eventually(done, (count) => count >= 5, 60_000);
     first.running.signal('SIGKILL');

@@ -8,8 +8,8 @@ import { ClientFile, type Entries, printEntries } from './client-file.ts';
 import { checkGroups, type Endpoints, findEndpoints } from './find-endpoints.ts';
 
 /** Stored record of a client, with the entries that vmcp wrote into its file. */
-const Kept = z.strictObject({ ...Client.shape, entries: z.record(z.string(), z.string()).default({}) });
-type Kept = z.infer<typeof Kept>;
+const StoredClient = z.strictObject({ ...Client.shape, entries: z.record(z.string(), z.string()).default({}) });
+type StoredClient = z.infer<typeof StoredClient>;
 
 interface ClientsOptions {
   records: RecordStore;
@@ -20,7 +20,7 @@ interface ClientsOptions {
 
 interface Registration {
   client: McpClient;
-  live: (StoredRecord & { value: Kept }) | undefined;
+  live: (StoredRecord & { value: StoredClient }) | undefined;
   wanted: Entries;
 }
 
@@ -35,7 +35,7 @@ export class Clients {
   /** Returns the clients sorted by name. */
   async list(): Promise<Client[]> {
     const records = await this.#in.records.list();
-    return records.map(({ value }) => Kept.parse(value)).map(({ name, groups }) => ({ name, groups }));
+    return records.map(({ value }) => StoredClient.parse(value)).map(({ name, groups }) => ({ name, groups }));
   }
 
   /**
@@ -127,14 +127,14 @@ export class Clients {
     }
   }
 
-  async #store(live: Registration['live'], value: Kept): Promise<string> {
+  async #store(live: Registration['live'], value: StoredClient): Promise<string> {
     const { records } = this.#in;
     return live ? records.replace(value.name, value, live.version) : records.create(value.name, value);
   }
 
   async #live(name: string): Promise<Registration['live']> {
     const record = await this.#in.records.get(name);
-    return record && { ...record, value: Kept.parse(record.value) };
+    return record && { ...record, value: StoredClient.parse(record.value) };
   }
 }
 

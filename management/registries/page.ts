@@ -4,7 +4,7 @@ import { weightOf } from '#operator/json-amounts';
 import { RegistryContent } from '../records/registry.ts';
 
 /** Page of a registry in a stored copy. Its weight is recomputed after a load, because the store is not trusted. */
-export const KeptPage = z.object({
+export const CachedPage = z.object({
   /** URL or path of the source. */
   from: z.string(),
   /** Entity tag to detect changes. */
@@ -13,10 +13,10 @@ export const KeptPage = z.object({
   next: z.string().optional(),
   content: RegistryContent,
 });
-export type KeptPage = z.infer<typeof KeptPage>;
+export type CachedPage = z.infer<typeof CachedPage>;
 
 /** Page of a registry with its weight. */
-export interface Page extends KeptPage {
+export interface Page extends CachedPage {
   /** Weight of its content. */
   bytes: number;
 }
@@ -39,10 +39,10 @@ function joinMaps<T>(maps: Record<string, T>[]): Record<string, T> {
   return Object.fromEntries(maps.flatMap((map) => Object.entries(map)).reverse());
 }
 
-export const weighPage = (page: KeptPage): Page => ({ ...page, bytes: weightOf(JSON.stringify(page.content)) });
+export const weighPage = (page: CachedPage): Page => ({ ...page, bytes: weightOf(JSON.stringify(page.content)) });
 
 /** Returns the page with its weight. @throws FetchFailure if the weight exceeds the limit of a whole registry */
-export function checkWeight(page: KeptPage, longest: number): Page {
+export function checkWeight(page: CachedPage, longest: number): Page {
   const weighed = weighPage(page);
   if (weighed.bytes <= longest) return weighed;
   throw new FetchFailure('unexpected', `what it lists takes more than ${longest} bytes here`);

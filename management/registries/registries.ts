@@ -7,9 +7,9 @@ import { type RecordStore, stale } from '../stores/record-store.ts';
 import type { Resources } from '../stores/resources.ts';
 import { BUILT_IN } from './built-in.ts';
 import { readClusterRegistry } from './cluster-registry.ts';
-import { KeptAnswer } from './kept-answer.ts';
-import { KeptCopies } from './kept-copies.ts';
-import { LiveCopy, READ_DEADLINE, reasonOf } from './live-copy.ts';
+import { CachedAnswer } from './cached-answer.ts';
+import { CachedCopies } from './cached-copies.ts';
+import { CurrentCopy, READ_DEADLINE, reasonOf } from './current-copy.ts';
 import { type OpenSource, openSource, type SourceDeps } from './open-source.ts';
 import { joinPages, type Page } from './page.ts';
 import type { PendingLogin } from './registry-login.ts';
@@ -45,11 +45,11 @@ interface RegistriesOptions extends SourceDeps {
   readDeadline?: number;
 }
 
-interface Live {
+interface CurrentRegistry {
   version: string;
   settings: RegistrySettings;
   source: OpenSource;
-  copy: LiveCopy;
+  copy: CurrentCopy;
 }
 
 interface Stored {
@@ -60,14 +60,14 @@ interface Stored {
 /** Manages the registries of one namespace. */
 export class Registries {
   readonly #options: RegistriesOptions;
-  readonly #kept: KeptCopies;
-  #answer = new KeptAnswer();
+  readonly #kept: CachedCopies;
+  #answer = new CachedAnswer();
   /** Connections and copy of the active settings. */
-  #live: Live | undefined;
+  #live: CurrentRegistry | undefined;
 
   constructor(options: RegistriesOptions) {
     this.#options = options;
-    this.#kept = new KeptCopies(options.copies, options.quota.maxWeight);
+    this.#kept = new CachedCopies(options.copies, options.quota.maxWeight);
   }
 
   /** Lists all registries. An unreadable registry is listed as empty. */
@@ -147,7 +147,7 @@ export class Registries {
     await this.#replaceLive(undefined);
   }
 
-  async #replaceLive(live: Live | undefined): Promise<void> {
+  async #replaceLive(live: CurrentRegistry | undefined): Promise<void> {
     const replaced = this.#live;
     this.#live = live;
     replaced?.copy.drop();
@@ -192,11 +192,11 @@ export class Registries {
     return live.copy.pages();
   }
 
-  #open(stored: Stored): Live {
+  #open(stored: Stored): CurrentRegistry {
     const { now, onProblem, quota } = this.#options;
     const { settings } = stored;
     const source = openSource(settings, this.#options);
-    const copy = new LiveCopy({
+    const copy = new CurrentCopy({
       name: DEFAULT,
       source: sourceOf(settings).source,
       kept: this.#kept,
@@ -205,14 +205,14 @@ export class Registries {
       onProblem,
       quota,
       onEvict: () => {
-        this.#answer = new KeptAnswer();
+        this.#answer = new CachedAnswer();
       },
     });
     return { ...stored, source, copy };
   }
 
   /** With a client secret vmcp logs in by itself, so there is no login to wait for. */
-  async #beginLogin({ settings, source, copy }: Live): Promise<PendingLogin | undefined> {
+  async #beginLogin({ settings, source, copy }: CurrentRegistry): Promise<PendingLogin | undefined> {
     if (!source.login || settings.auth?.client_secret_ref !== undefined) return undefined;
     return source.login.begin(() => void copy.refresh().catch(() => undefined));
   }

@@ -17,13 +17,13 @@ const { workloads: Entries, ...head } = WorkloadOperation.shape;
  * Stored work: the identity of each workload at acceptance, the start of the wait for its end, and the last activity. Unknown fields of a
  * newer vmcp are kept.
  */
-const Kept = z.looseObject({
+const StoredWork = z.looseObject({
   ...head,
   worked_at: z.int(),
   workloads: z.array(z.looseObject({ ...Entries.element.shape, identity: z.string(), asked_at: z.int().optional() })),
 });
-type Kept = z.infer<typeof Kept>;
-type Entry = Kept['workloads'][number];
+type StoredWork = z.infer<typeof StoredWork>;
+type Entry = StoredWork['workloads'][number];
 
 interface BackgroundWorkOptions {
   records: RecordStore;
@@ -75,7 +75,7 @@ export class BackgroundWork {
   }
 
   /** Starts work and returns its id. @throws Problem `too_many_requests`; `too_large`: too much work is stored */
-  async begin(type: Kept['type'], resources: readonly StoredResource[]): Promise<string> {
+  async begin(type: StoredWork['type'], resources: readonly StoredResource[]): Promise<string> {
     if (this.#going.size + this.#beginning >= MOST_RUNNING) throw tooMuch();
     this.#beginning += 1;
     try {
@@ -85,7 +85,7 @@ export class BackgroundWork {
     }
   }
 
-  async #begin(type: Kept['type'], resources: readonly StoredResource[]): Promise<string> {
+  async #begin(type: StoredWork['type'], resources: readonly StoredResource[]): Promise<string> {
     await this.#forgetOld();
     const { now, records } = this.#in;
     const id = operationId(now());
@@ -178,7 +178,7 @@ export class BackgroundWork {
     }
   }
 
-  async #note(work: Kept, version: string): Promise<void> {
+  async #note(work: StoredWork, version: string): Promise<void> {
     const { now, records } = this.#in;
     try {
       await records.replace(work.id, ended({ ...work, worked_at: now() }, now()), version);
@@ -189,14 +189,14 @@ export class BackgroundWork {
   }
 
   /** Returns the progress after the next step; undefined when there is nothing to record. */
-  async #step(work: Kept): Promise<Entry[] | undefined> {
+  async #step(work: StoredWork): Promise<Entry[] | undefined> {
     const next = work.workloads.find((one) => isPending(one) && one.asked_at === undefined);
     if (!next) return this.#look(work);
     const done = await this.#do(work, next);
     return work.workloads.map((one) => (one === next ? done : one));
   }
 
-  async #do({ type, created_at: at }: Kept, entry: Entry): Promise<Entry> {
+  async #do({ type, created_at: at }: StoredWork, entry: Entry): Promise<Entry> {
     try {
       const isDone = await STEPS[type](this.#in.workloads, entry, at);
       return isDone ? { ...entry, status: 'done' } : { ...entry, asked_at: this.#in.now() };
@@ -207,7 +207,7 @@ export class BackgroundWork {
   }
 
   /** Returns the progress of restarted workloads. */
-  async #look({ workloads, worked_at: workedAt }: Kept): Promise<Entry[] | undefined> {
+  async #look({ workloads, worked_at: workedAt }: StoredWork): Promise<Entry[] | undefined> {
     const seenOf = await this.#looks.run();
     const now = this.#in.now();
     const seen = workloads.map((one) =>
@@ -217,10 +217,10 @@ export class BackgroundWork {
     return isNew || now - workedAt > HEARTBEAT ? seen : undefined;
   }
 
-  async #found(id: string): Promise<Omit<StoredRecord, 'value'> & { value: Kept }> {
+  async #found(id: string): Promise<Omit<StoredRecord, 'value'> & { value: StoredWork }> {
     const record = await this.#in.records.get(id);
     if (!record) throw new Problem('not_found', `there is no operation "${id}"; an end is kept for a day`);
-    const { data } = Kept.safeParse(record.value);
+    const { data } = StoredWork.safeParse(record.value);
     if (!data) throw new Problem('store_damaged', `operation "${id}" is not as vmcp writes it: remove its record`);
     return { ...record, value: data };
   }
@@ -231,7 +231,7 @@ export class BackgroundWork {
     for (const name of await records.names()) {
       if (now() - (begunAt(name) ?? 0) < KEPT) continue;
       const record = await records.get(name);
-      const at = record && Kept.safeParse(record.value).data?.finished_at;
+      const at = record && StoredWork.safeParse(record.value).data?.finished_at;
       if (at === undefined || now() - Date.parse(at) < KEPT) continue;
       await records.delete(name, record?.version).catch((problem: unknown) => {
         if (!isStale(problem)) throw problem;
@@ -256,7 +256,7 @@ async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
 /** Resolves to true when the step is complete; otherwise its effect is awaited. */
 type Step = (workloads: Workloads, entry: Entry, at: string) => Promise<boolean>;
 
-const STEPS: Record<Kept['type'], Step> = {
+const STEPS: Record<StoredWork['type'], Step> = {
   async delete(workloads, { name, identity }) {
     // A newer workload of the same name is left alone; a changed one is read again.
     for (let tries = 1; ; tries += 1) {
@@ -282,13 +282,13 @@ const STEPS: Record<Kept['type'], Step> = {
 };
 
 /** Marks work as ended once its last step is done. */
-function ended(work: Kept, now: number): Kept {
+function ended(work: StoredWork, now: number): StoredWork {
   if (work.workloads.some(isPending)) return work;
   const isDone = work.workloads.every(({ status }) => status === 'done');
   return { ...work, status: isDone ? 'succeeded' : 'failed', finished_at: new Date(now).toISOString() };
 }
 
-function render({ id, type, status, created_at, finished_at, workloads }: Kept): WorkloadOperation {
+function render({ id, type, status, created_at, finished_at, workloads }: StoredWork): WorkloadOperation {
   const entries = workloads.map(({ name, status: how, code, detail }) => ({
     name,
     status: how,

@@ -8,7 +8,7 @@ import type { BackendSpec } from './find-group-members.ts';
 type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['auth']>;
 type RemoteAuthDocument = Extract<AuthDocument, { type: 'remote_auth' }>;
 type RemoteAuth = NonNullable<BackendSpec['remoteAuth']>;
-type Kept = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner'>;
+type RemoteAuthState = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner'>;
 
 /** The facts of a document that decide where its logins work in a cluster. */
 export interface LoginPlace {
@@ -19,11 +19,11 @@ export interface LoginPlace {
   /** The document has a page for user logins. */
   hasPage: boolean;
   /** Returns its shared store and sealing secrets; undefined: none. @throws Waiting for secrets */
-  shared: (files: FileList) => Pick<Kept, 'storage' | 'sealing_secret_files'> | undefined;
+  shared: (files: FileList) => Pick<RemoteAuthState, 'storage' | 'sealing_secret_files'> | undefined;
 }
 
 /** Returns the one token store that all runtimes of the folder share, so that one login serves all. @throws Waiting */
-function keptHere(name: string, local: LocalFacts, snapshot: Snapshot, files: FileList): Kept {
+function keptHere(name: string, local: LocalFacts, snapshot: Snapshot, files: FileList): RemoteAuthState {
   const owner = { kind: 'MCPServer', name } as const;
   const uid = local.uids[runtimeName(owner)];
   const digest = snapshot.generated[runtimeName(owner)]?.hmacSecret;
@@ -45,7 +45,7 @@ function keptInCluster(
   { server, byItself, hasPage, shared }: LoginPlace,
   snapshot: Snapshot,
   files: FileList,
-): Kept & Pick<RemoteAuthDocument, 'administrators'> {
+): RemoteAuthState & Pick<RemoteAuthDocument, 'administrators'> {
   const refuse = (reason: string, remedy: string): never => {
     const message = `MCPServer "${name}": a login by remoteAuth in a cluster ${remedy}; or write bearerTokenSecretRef, or externalAuthConfigRef`;
     throw new Stalled(reason, message);

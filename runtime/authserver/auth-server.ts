@@ -1,7 +1,7 @@
 import type { JSONWebKeySet } from 'jose';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { RouteHandler } from '#runtime/http/listener';
-import type { KeptClaim, Identity } from '#runtime/incoming/identity';
+import type { StoredClaim, Identity } from '#runtime/incoming/identity';
 import type { Sizes } from './storage/storage.ts';
 import type { UserTokens } from './user-tokens.ts';
 
@@ -14,7 +14,7 @@ export interface SessionCheck {
   claimsOf(
     token: Pick<Identity, 'subject' | 'clientId'> & { readonly tsid: string },
     oldest?: number,
-  ): Readonly<Record<string, KeptClaim>> | undefined | Promise<Readonly<Record<string, KeptClaim>> | undefined>;
+  ): Readonly<Record<string, StoredClaim>> | undefined | Promise<Readonly<Record<string, StoredClaim>> | undefined>;
 }
 
 /** Embedded authorization server of one gateway. */

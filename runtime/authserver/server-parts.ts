@@ -10,11 +10,11 @@ import type { ReadSource } from '#runtime/http/read-source';
 import { keepLastRead } from '#runtime/secret-files';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
-import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
-import type { LiveSigningKeys } from './keys/create-signing-keys.ts';
+import type { RotatingSecretRing } from '#runtime/keys/create-secret-ring';
+import type { RotatingSigningKeys } from './keys/create-signing-keys.ts';
 import type { KeyFile } from '#runtime/keys/key-file';
 import { chainOf } from './chain.ts';
-import { createSessionCheck, type LiveSessionCheck } from './session-check.ts';
+import { createSessionCheck, type SwitchableSessionCheck } from './session-check.ts';
 import type { Place } from './keys/aad.ts';
 import { authServerUrls } from './urls.ts';
 import { openStorage } from './storage/open-storage.ts';
@@ -49,14 +49,14 @@ export interface AuthServerOptions {
 
 /** Parts that survive a change of the configuration. */
 export interface LastingParts {
-  readonly keys: LiveSigningKeys;
-  readonly secrets: LiveSecretRing;
+  readonly keys: RotatingSigningKeys;
+  readonly secrets: RotatingSecretRing;
 }
 
 /** Storage and its caches. */
 export interface Stored {
   readonly storage: AuthStorage;
-  readonly sessions: LiveSessionCheck;
+  readonly sessions: SwitchableSessionCheck;
   readonly known: KnownSessions;
 }
 

@@ -1,18 +1,18 @@
 import { BoundedMap } from '#runtime/bounded-map';
 import { RequestError } from '#runtime/errors';
-import type { KeptClaim } from '#runtime/incoming/identity';
+import type { StoredClaim } from '#runtime/incoming/identity';
 import type { SessionCheck } from './auth-server.ts';
 import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 
 /** Session check of boundary 1, with invalidation of its cache. */
-export interface LiveSessionCheck extends SessionCheck {
+export interface SwitchableSessionCheck extends SessionCheck {
   /** Forgets a session that this process has ended or changed. */
   forget(key: string): void;
   /** Forgets all sessions of a user. */
   forgetUser(sub: string): void;
 }
 
-type Claims = Readonly<Record<string, KeptClaim>>;
+type Claims = Readonly<Record<string, StoredClaim>>;
 
 interface Remembered {
   /** Undefined when the session does not exist. */
@@ -26,7 +26,7 @@ const REMEMBERED_FOR = 5_000;
 const MAX_REMEMBERED = 10_000;
 
 /** Creates the session check. It answers from a cache of at most 5 s; concurrent checks share one read. */
-export function createSessionCheck(storage: AuthStorage, now: () => number): LiveSessionCheck {
+export function createSessionCheck(storage: AuthStorage, now: () => number): SwitchableSessionCheck {
   const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
   const inFlight = new Map<string, Promise<Remembered>>();
 

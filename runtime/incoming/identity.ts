@@ -2,7 +2,7 @@
 export type ClaimValue = string | number | boolean | readonly (string | number | boolean)[];
 
 /** A stored claim. In a list, null replaces an item that policies cannot read. */
-export type KeptClaim = ClaimValue | readonly (string | number | boolean | null)[];
+export type StoredClaim = ClaimValue | readonly (string | number | boolean | null)[];
 
 /** The caller, as boundary 1 verified it. */
 export interface Identity {

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JWTPayload } from 'jose';
 import { RequestError } from '#runtime/errors';
-import { createSessionCheck, type LiveSessionCheck } from '#runtime/authserver/session-check';
+import { createSessionCheck, type SwitchableSessionCheck } from '#runtime/authserver/session-check';
 import { createMemoryStorage } from '#runtime/authserver/storage/memory';
 import type { SessionRow } from '#runtime/authserver/storage/rows';
 import { StorageUnavailable, type AuthStorage } from '#runtime/authserver/storage/storage';
@@ -50,7 +50,7 @@ describe('tokens of the embedded authorization server', () => {
   let storage: AuthStorage;
   let looks: number;
   let down: boolean;
-  let check: LiveSessionCheck;
+  let check: SwitchableSessionCheck;
   let endpoint: Endpoint;
   let lag = false;
 

@@ -1,9 +1,9 @@
 import type { SessionCheck } from '#runtime/authserver/auth-server';
 import type { Challenges } from './challenges.ts';
-import type { Identity, KeptClaim } from './identity.ts';
+import type { Identity, StoredClaim } from './identity.ts';
 import { ClaimsTooLarge, normaliseClaims, readGroups } from './normalise-claims.ts';
 
-type Claims = Readonly<Record<string, KeptClaim>>;
+type Claims = Readonly<Record<string, StoredClaim>>;
 
 /** An identity whose token names its login. */
 type LoggedIn = Identity & { readonly tsid: string };

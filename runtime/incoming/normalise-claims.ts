@@ -1,5 +1,5 @@
 import { readPath } from '#runtime/read-path';
-import type { ClaimValue, KeptClaim } from './identity.ts';
+import type { ClaimValue, StoredClaim } from './identity.ts';
 
 const MAX_CLAIMS = 256;
 const MAX_NAME = 256;
@@ -25,14 +25,14 @@ export function normaliseClaims(claims: Readonly<Record<string, unknown>>): Reco
  * Returns claims for storage. `normaliseClaims` and `readGroups` read them as they read the token. Null replaces non-scalar items of
  * lists. @throws ClaimsTooLarge
  */
-export function keepClaims(claims: Readonly<Record<string, unknown>>): Record<string, KeptClaim> {
-  return eachClaim<KeptClaim>(claims, (values) => {
+export function keepClaims(claims: Readonly<Record<string, unknown>>): Record<string, StoredClaim> {
+  return eachClaim<StoredClaim>(claims, (values) => {
     const kept = scalarsOf(values).map((value) => value ?? null);
     return kept.length > 0 && kept.every((value) => value === null) ? undefined : kept;
   });
 }
 
-function eachClaim<Value extends KeptClaim>(
+function eachClaim<Value extends StoredClaim>(
   claims: Readonly<Record<string, unknown>>,
   readList: (values: readonly unknown[]) => Value | undefined,
 ): Record<string, Value | Scalar> {

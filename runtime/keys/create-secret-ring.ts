@@ -13,7 +13,7 @@ import type { KeyFile } from './key-file.ts';
 import { SealBroken, UnknownSecret, type SecretRing } from './secret-ring.ts';
 import { createSuccession } from './succession.ts';
 
-export interface LiveSecretRing extends SecretRing {
+export interface RotatingSecretRing extends SecretRing {
   readonly warnings: readonly string[];
   /** Applies another list. @throws ConfigError; then the former list stays in force */
   update(files: readonly KeyFile[]): void;
@@ -41,7 +41,7 @@ const LOST =
   'Set hmacSecretRefs.';
 
 /** Returns a secret ring. Without files, it creates one secret that is lost with the process. @throws ConfigError */
-export function createSecretRing(files: readonly KeyFile[], { now, random }: SecretDeps): LiveSecretRing {
+export function createSecretRing(files: readonly KeyFile[], { now, random }: SecretDeps): RotatingSecretRing {
   // Created on first use and kept: its signatures stay valid after a configured secret replaces it.
   let own = files.length === 0 ? derive(random(MIN_BYTES)) : undefined;
   const secrets = createSuccession(own ? [own] : files.map(loadSecret), now);

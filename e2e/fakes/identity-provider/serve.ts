@@ -7,7 +7,7 @@ import { createClientSecrets } from './client-secrets.ts';
 import { answerControl } from './control.ts';
 import { serveCurrent } from './current-provider.ts';
 import { createFaults, type Fault, type Part } from './faults.ts';
-import { openState } from './kept-state.ts';
+import { openState } from './stored-state.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
 export interface IdentityProvider {

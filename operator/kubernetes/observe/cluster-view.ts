@@ -13,7 +13,7 @@ import {
 import type { KubeApi } from '../api/api.ts';
 import { textOfDocument } from './document-of.ts';
 import { ManifestSection } from './manifest-section.ts';
-import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
+import { type CachedValue, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
 import { mayMount, observeDeployment, viewOfChild } from './observe-deployment.ts';
 import { controllerOf, OwnedChildren } from '../watch/owned-children.ts';
@@ -269,7 +269,7 @@ export class ClusterView {
   }
 }
 
-function textsOf(configMap: KubeObject): Kept<Record<string, string>> {
+function textsOf(configMap: KubeObject): CachedValue<Record<string, string>> {
   const value = (configMap.data ?? {}) as Record<string, string>;
   const texts = Object.values(value);
   return { value, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), texts.length * WEIGHT_OF_KEY) };

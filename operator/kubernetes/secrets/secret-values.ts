@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Log } from '#lib/log/log';
 import type { SecretDigests } from '#operator/snapshot';
 import type { KubeApi } from '../api/api.ts';
-import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
+import { type CachedValue, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
 
@@ -36,7 +36,7 @@ export class SecretValues {
   }
 
   /** Keeps the values of referenced keys, and only digests of the others. */
-  #keep(data: Record<string, string>, keys: ReadonlySet<string>): Kept<SecretDigests> {
+  #keep(data: Record<string, string>, keys: ReadonlySet<string>): CachedValue<SecretDigests> {
     const entries = Object.entries(data).map(([key, text]) => [key, this.digest(Buffer.from(text, 'base64'))] as const);
     const digests = Object.fromEntries(entries);
     const named = Object.entries(data).filter(([key]) => keys.has(key));

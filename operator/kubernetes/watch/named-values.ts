@@ -15,7 +15,7 @@ const { ofNamespace: MOST, ofAll: MOST_OF_ALL, sure: SURE } = BOUNDS.named;
 export const WEIGHT_OF_KEY = 512;
 
 /** The cached part of an object, and its weight. */
-export interface Kept<V> {
+export interface CachedValue<V> {
   value: V;
   bytes: number;
 }
@@ -29,7 +29,7 @@ interface Read {
 interface NamedValuesOptions<V> {
   field: keyof Names;
   /** Extracts the cached part. Only `keys` need more than their presence. */
-  valueOf: (object: KubeObject, keys: ReadonlySet<string>) => Kept<V>;
+  valueOf: (object: KubeObject, keys: ReadonlySet<string>) => CachedValue<V>;
   log: Log;
 }
 

@@ -8,7 +8,7 @@ import type { SigningKeys } from './signing-keys.ts';
 import type { KeyFile } from '#runtime/keys/key-file';
 import { createSuccession } from '#runtime/keys/succession';
 
-export interface LiveSigningKeys extends SigningKeys {
+export interface RotatingSigningKeys extends SigningKeys {
   /** Time of the start or of the last change, in milliseconds since the epoch. */
   readonly changedAt: number;
   readonly warnings: readonly string[];
@@ -26,7 +26,7 @@ const LOST =
   'Set signingKeySecretRefs.';
 
 /** Loads the signing keys. Without files, it makes one key that is lost with the process. @throws ConfigError */
-export async function createSigningKeys(files: readonly KeyFile[], { now }: KeyDeps): Promise<LiveSigningKeys> {
+export async function createSigningKeys(files: readonly KeyFile[], { now }: KeyDeps): Promise<RotatingSigningKeys> {
   // The process makes this key on first need and keeps it. Its signatures stay valid after a configured key replaces
   // it.
   let own = files.length === 0 ? await makeSigningKey() : undefined;

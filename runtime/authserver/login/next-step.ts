@@ -5,7 +5,7 @@ import type { Answer } from '../handler.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
 import { finishLogin } from './finish-login.ts';
-import { findLiveLinks } from './live-links.ts';
+import { findActiveLinks } from './active-links.ts';
 import { startStep } from './start-step.ts';
 
 /**
@@ -36,7 +36,7 @@ export function createNextStep(settings: ChainSettings): NextStep {
  */
 async function findUnlinked(settings: ChainSettings, login: LoginRow): Promise<readonly string[]> {
   const { providers } = settings.chain;
-  const live = login.user === undefined ? new Set<string>() : await findLiveLinks(settings, login.user.sub);
+  const live = login.user === undefined ? new Set<string>() : await findActiveLinks(settings, login.user.sub);
   return providers
     .filter(({ name, required }) => required || login.remaining.includes(name))
     .map(({ name }) => name)

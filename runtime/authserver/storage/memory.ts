@@ -1,7 +1,7 @@
 import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts';
 import { ExpiringRows } from './expiring-rows.ts';
 import { HeldByUser } from './held-by-user.ts';
-import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
+import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import type {
   Amendment,
@@ -36,7 +36,7 @@ class MemoryStorage implements AuthStorage {
   readonly #bounds: MemoryBounds;
   readonly #plain: { readonly [Kind in keyof PlainRows]: ExpiringRows<PlainRows[Kind]> };
   readonly #codes: ExpiringRows<Code>;
-  readonly #sessions: ExpiringRows<LiveSession>;
+  readonly #sessions: ExpiringRows<ActiveSession>;
   readonly #links: ExpiringRows<Links>;
   /** Keys of sessions and unredeemed codes, by user. */
   readonly #held = new HeldByUser(SESSIONS_PER_USER);
@@ -131,7 +131,7 @@ class MemoryStorage implements AuthStorage {
     return Promise.resolve({ outcome: 'redeemed' });
   }
 
-  getSession(key: string): Promise<LiveSession | undefined> {
+  getSession(key: string): Promise<ActiveSession | undefined> {
     return Promise.resolve(this.#sessions.get(key));
   }
 
@@ -235,7 +235,7 @@ class MemoryStorage implements AuthStorage {
     return Promise.resolve();
   }
 
-  #keepSession(key: string, session: LiveSession, endsAt: number): void {
+  #keepSession(key: string, session: ActiveSession, endsAt: number): void {
     this.#sessions.set(key, session, endsAt);
     this.#links.lengthen(session.sub, endsAt);
     this.#hold(session.sub, key);

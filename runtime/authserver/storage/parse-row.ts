@@ -1,9 +1,9 @@
-import type { CodeRow, LinkRow, LiveSession } from './rows.ts';
+import type { CodeRow, LinkRow, ActiveSession } from './rows.ts';
 import { type PlainRows, StorageUnavailable } from './storage.ts';
 
 export interface StoredRows extends PlainRows {
   code: CodeRow;
-  session: LiveSession;
+  session: ActiveSession;
   link: LinkRow;
 }
 

@@ -8,7 +8,7 @@ import * as logins from './redis/login-scripts.ts';
 import * as rows from './redis/row-scripts.ts';
 import * as sessions from './redis/session-scripts.ts';
 import { fieldsOf, linkJson, listOf, parseRotated, parseSession, stringsOf } from './redis/wire.ts';
-import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
+import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { countUp } from './session-rules.ts';
 import {
   type Amendment,
@@ -127,7 +127,7 @@ class RedisStorage implements AuthStorage {
     return { outcome: 'redeemed' };
   }
 
-  async getSession(key: string): Promise<LiveSession | undefined> {
+  async getSession(key: string): Promise<ActiveSession | undefined> {
     const fields = await this.#redis.ask((redis) => redis.hgetall(`${this.#prefix}session:${key}`));
     return parseSession(fields);
   }

@@ -1,4 +1,4 @@
-import type { KeptClaim } from '#runtime/incoming/identity';
+import type { StoredClaim } from '#runtime/incoming/identity';
 
 /** Registered client (RFC 7591). It is forgotten 30 days after its last use. */
 export interface ClientRow {
@@ -43,7 +43,7 @@ export interface UserProfile extends UpstreamAccount {
   /** Stable hash of the primary provider's issuer and subject. */
   readonly sub: string;
   /** Other claims, at most 8 KiB as JSON. Policies read them as `claim_*`. */
-  readonly claims: Readonly<Record<string, KeptClaim>>;
+  readonly claims: Readonly<Record<string, StoredClaim>>;
 }
 
 /** Current login step at one provider. */
@@ -120,7 +120,7 @@ export interface SessionRow {
 }
 
 /** Session with the fields that each refresh changes. */
-export interface LiveSession extends SessionRow {
+export interface ActiveSession extends SessionRow {
   /** Generation of its refresh token. */
   readonly gen: number;
   readonly rotated_at: number;

@@ -1,4 +1,4 @@
-import type { LinkRow, LiveSession, SessionRow } from './rows.ts';
+import type { LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import type { Finished, FinishedLogin, Rotation } from './storage.ts';
 
 // Rules of the memory and SQLite storages, which apply them in one step. The scripts in `redis/` follow the same rules.
@@ -7,7 +7,7 @@ type Generation = 'next' | 'same' | 'unknown' | 'login_needed' | 'replayed';
 
 /** Judges a refresh token of generation `rotation.gen` against the stored session. `stored` returns the user's links. */
 export function judgeGeneration(
-  session: LiveSession,
+  session: ActiveSession,
   rotation: Rotation,
   now: number,
   stored: (provider: string) => LinkRow | undefined,
@@ -23,12 +23,12 @@ export function judgeGeneration(
 }
 
 /** Returns the session after a refresh. `rotation.gen` is the generation of the presented token. */
-export function nextSession(session: LiveSession, { gen, kid }: Rotation, now: number): LiveSession {
+export function nextSession(session: ActiveSession, { gen, kid }: Rotation, now: number): ActiveSession {
   return { ...session, gen: gen + 1, kid, rotated_at: now };
 }
 
 /** Returns a new session. Its refresh token has generation 0. */
-export function newSession(row: SessionRow, now: number): LiveSession {
+export function newSession(row: SessionRow, now: number): ActiveSession {
   return { ...row, gen: 0, rotated_at: now };
 }
 

@@ -1,6 +1,6 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
 import { parseRow, type StoredRows } from './parse-row.ts';
-import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
+import type { CodeRow, LinkRow, ActiveSession, SessionRow } from './rows.ts';
 import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import { openDatabase, type SqliteDatabase } from '#runtime/storage/sqlite/database';
 import { LOGINS } from './sqlite/schema.ts';
@@ -99,7 +99,7 @@ class SqliteStorage implements AuthStorage {
     });
   }
 
-  getSession(key: string): Promise<LiveSession | undefined> {
+  getSession(key: string): Promise<ActiveSession | undefined> {
     return this.#database.read((now) => this.#session(key, now));
   }
 
@@ -217,11 +217,11 @@ class SqliteStorage implements AuthStorage {
     return Promise.resolve();
   }
 
-  #session(key: string, now: number): LiveSession | undefined {
+  #session(key: string, now: number): ActiveSession | undefined {
     return rowOf('session', this.#database.row(sql.GET_SESSION, key, now));
   }
 
-  #putSession(key: string, session: LiveSession, now: number, endsAt: number): void {
+  #putSession(key: string, session: ActiveSession, now: number, endsAt: number): void {
     const { sub, kid } = session;
     this.#database.run(sql.PUT_SESSION, key, sub, kid, JSON.stringify(session), endsAt);
     this.#database.run(sql.LENGTHEN_LINKS, endsAt, sub, now, endsAt);

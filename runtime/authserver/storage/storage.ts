@@ -4,7 +4,7 @@ import type {
   ClientRow,
   CodeRow,
   LinkRow,
-  LiveSession,
+  ActiveSession,
   LoginRow,
   SessionRow,
   TicketRow,
@@ -30,7 +30,7 @@ export type Redeemed =
 
 export type Rotated =
   /** `gen` of the successor, the same for all requests within the grace period. */
-  | { readonly outcome: 'rotated'; readonly session: LiveSession }
+  | { readonly outcome: 'rotated'; readonly session: ActiveSession }
   /** The session does not exist or belongs to another client. */
   | { readonly outcome: 'unknown' }
   /** A required provider is not linked or needs a login. Nothing was changed. */
@@ -51,7 +51,7 @@ export interface Rotation {
   /** Providers that the user must have linked. Absent: none. */
   readonly required?: readonly string[];
   /** Session as read before. A remote storage may reuse it unless the session was amended since. */
-  readonly known?: LiveSession | undefined;
+  readonly known?: ActiveSession | undefined;
 }
 
 /** Result of asking the primary provider. `user` is set when the provider returned new facts. */
@@ -121,7 +121,7 @@ export interface AuthStorage {
    */
   redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed>;
 
-  getSession(key: string): Promise<LiveSession | undefined>;
+  getSession(key: string): Promise<ActiveSession | undefined>;
   /**
    * Rotates the refresh token of a session. The current `gen` gets a successor. The former one gets the same successor within the grace
    * period, by the storage's clock. An older one ends the session. A newer one is accepted, because a failover lost the write.

@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Answer } from '../handler.ts';
 import { UnknownSecret } from '#runtime/keys/secret-ring';
-import type { LiveSession, SessionRow } from '../storage/rows.ts';
+import type { ActiveSession, SessionRow } from '../storage/rows.ts';
 import { issueJwt } from '../token-formats/issue-jwt.ts';
 import { joinRefreshToken, makeRefreshToken, type TokenParts } from '../token-formats/refresh-token.ts';
 import type { TokenSettings } from './token-settings.ts';
@@ -45,7 +45,7 @@ export async function answerTokens(
  */
 export function nextRefreshToken(
   secret: string,
-  { gen, kid }: Pick<LiveSession, 'gen' | 'kid'>,
+  { gen, kid }: Pick<ActiveSession, 'gen' | 'kid'>,
   { secrets }: Pick<TokenSettings, 'secrets'>,
 ): TokenParts {
   try {

@@ -1,12 +1,12 @@
 import { UnknownSecret } from '#runtime/keys/secret-ring';
 import { hashId } from '../ids.ts';
-import type { LiveSession } from '../storage/rows.ts';
+import type { ActiveSession } from '../storage/rows.ts';
 import { readRefreshToken, type RefreshToken } from '../token-formats/refresh-token.ts';
 import { verifyOwnJwt, type OwnClaims } from '../token-formats/verify-own-jwt.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** Token of this server and its session. */
-export type FoundToken = { readonly key: string; readonly session: LiveSession } & (
+export type FoundToken = { readonly key: string; readonly session: ActiveSession } & (
   { readonly kind: 'access'; readonly claims: OwnClaims } | { readonly kind: 'refresh'; readonly gen: number }
 );
 

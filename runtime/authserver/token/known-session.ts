@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { LiveSession } from '../storage/rows.ts';
+import type { ActiveSession } from '../storage/rows.ts';
 import type { TokenParts } from '../token-formats/refresh-token.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { TokenParts } from '../token-formats/refresh-token.ts';
  * secret part of the token is not kept, so the rest is useless to an attacker.
  */
 export interface KnownSession {
-  readonly session: LiveSession;
+  readonly session: ActiveSession;
   readonly issued: Buffer;
 }
 

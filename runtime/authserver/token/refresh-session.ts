@@ -2,7 +2,7 @@ import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
-import type { LiveSession } from '../storage/rows.ts';
+import type { ActiveSession } from '../storage/rows.ts';
 import type { Rotated, Rotation } from '../storage/storage.ts';
 import { isGenuine, splitRefreshToken } from '../token-formats/refresh-token.ts';
 import { answerTokens, nextRefreshToken } from './answer-tokens.ts';
@@ -55,7 +55,7 @@ function checkServed(resource: string, { resources }: TokenSettings): void {
   if (!resources.includes(resource)) throw new OAuthError('invalid_grant', 'The resource is not served here any more');
 }
 
-function rotationOf(clientId: string, gen: number, known: LiveSession, settings: TokenSettings): Rotation {
+function rotationOf(clientId: string, gen: number, known: ActiveSession, settings: TokenSettings): Rotation {
   const { secrets, lifespans, requiredProviders: required } = settings;
   return { clientId, gen, kid: secrets.kid, grace: GRACE, lifespan: lifespans.refresh, required, known };
 }
@@ -92,7 +92,7 @@ function refuseReplayed(
   return new OAuthError('invalid_grant', 'The refresh token was used before: the session has ended');
 }
 
-function recordRefreshed(session: LiveSession, { remoteAddress }: RequestFacts, { record }: TokenSettings): void {
+function recordRefreshed(session: ActiveSession, { remoteAddress }: RequestFacts, { record }: TokenSettings): void {
   record({
     type: 'auth_token_refreshed',
     outcome: 'success',

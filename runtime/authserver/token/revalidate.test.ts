@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { OAuthError } from '../errors.ts';
 import { createMemoryStorage } from '../storage/memory.ts';
-import type { LinkRow, LiveSession, SessionRow } from '../storage/rows.ts';
+import type { LinkRow, ActiveSession, SessionRow } from '../storage/rows.ts';
 import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
 import {
   UpstreamRefused,
@@ -48,8 +48,8 @@ describe('createRevalidate', () => {
   let renewed: () => Promise<void>;
   let tokens: { refresh_token: string | undefined; expires_at?: number };
 
-  const session = async (): Promise<LiveSession> => (await storage.getSession(KEY))!;
-  const revalidate = async (more: Partial<RevalidateSettings> = {}, remembered?: LiveSession) => {
+  const session = async (): Promise<ActiveSession> => (await storage.getSession(KEY))!;
+  const revalidate = async (more: Partial<RevalidateSettings> = {}, remembered?: ActiveSession) => {
     const provider = {
       identify: () => {
         asked.push('identify');
@@ -146,7 +146,7 @@ describe('createRevalidate', () => {
 
   describe('after another replica has asked the provider', () => {
     const changed = { ...alice, claims: { groups: ['left'] } };
-    let remembered: LiveSession;
+    let remembered: ActiveSession;
 
     beforeEach(async () => {
       remembered = await session();

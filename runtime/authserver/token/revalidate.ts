@@ -2,7 +2,7 @@ import type { AuditEvent } from '#runtime/audit/audit';
 import type { Log } from '#runtime/telemetry/log';
 import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
-import type { LinkRow, LiveSession } from '../storage/rows.ts';
+import type { LinkRow, ActiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import { answerWithin } from '../upstream/answer-within.ts';
 import {
@@ -45,7 +45,7 @@ const LONGEST_SILENCE = 24 * 3_600_000;
  */
 export function createRevalidate(settings: RevalidateSettings): TokenSettings['revalidate'] {
   const { revalidateAfter, now, storage, known } = settings;
-  const isDue = ({ asked_at }: LiveSession) => now() - asked_at > revalidateAfter;
+  const isDue = ({ asked_at }: ActiveSession) => now() - asked_at > revalidateAfter;
   return async (key, remembered) => {
     if (!isDue(remembered)) return;
     known.delete(key);
@@ -76,7 +76,7 @@ class CannotBeAsked extends UpstreamUnavailable {}
 type Renewed = Pick<UpstreamIdentity, 'name' | 'email' | 'email_verified' | 'claims'>;
 
 /** Asks the primary provider about the user. @returns the renewed facts, or undefined when the user is confirmed without new facts */
-async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Promise<Renewed | undefined> {
+async function ask({ sub, user }: ActiveSession, settings: RevalidateSettings): Promise<Renewed | undefined> {
   const { primary, providers, readLink, renewed, now, revalidateAfter } = settings;
   const provider = providers().get(primary);
   if (!provider) throw new UpstreamUnavailable('the primary provider is not configured any more');
@@ -126,7 +126,7 @@ async function identifyRenewed(
   }
 }
 
-function check(identity: UpstreamIdentity | undefined, user: LiveSession['user']): Renewed | undefined {
+function check(identity: UpstreamIdentity | undefined, user: ActiveSession['user']): Renewed | undefined {
   if (identity === undefined) return undefined;
   if (identity.issuer !== user.issuer || identity.subject !== user.subject)
     throw new UpstreamRefused('its tokens are now of another account');
@@ -140,7 +140,7 @@ function isRefusal(error: unknown): error is UpstreamRefused | LoginNeeded {
 
 async function endRefused(
   key: string,
-  { sub, user }: LiveSession,
+  { sub, user }: ActiveSession,
   cause: UpstreamRefused | LoginNeeded,
   { storage, primary, ended, record, log }: RevalidateSettings,
 ): Promise<OAuthError> {
@@ -164,7 +164,11 @@ async function markLink(storage: AuthStorage, sub: string, provider: string): Pr
   if (row?.state === 'linked') await storage.replaceLink(sub, provider, row.version, { ...row, state: 'needs_login' });
 }
 
-function bearSilence({ answered_at }: LiveSession, cause: UpstreamUnavailable, { now, log }: RevalidateSettings): void {
+function bearSilence(
+  { answered_at }: ActiveSession,
+  cause: UpstreamUnavailable,
+  { now, log }: RevalidateSettings,
+): void {
   log.warn('the primary provider does not say whether a user is still there', { reason: cause.message });
   if (now() - answered_at <= LONGEST_SILENCE) return;
   if (cause instanceof CannotBeAsked) throw new OAuthError('invalid_grant', 'The user has to log in again', { cause });

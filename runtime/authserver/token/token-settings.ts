@@ -1,14 +1,14 @@
 import type { AuditEvent } from '#runtime/audit/audit';
-import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
+import type { RotatingSecretRing } from '#runtime/keys/create-secret-ring';
 import type { SigningKeys } from '../keys/signing-keys.ts';
-import type { LiveSession } from '../storage/rows.ts';
+import type { ActiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import type { KnownSessions } from './known-session.ts';
 
 /** Settings of the endpoints that issue and end tokens. Durations are milliseconds. */
 export interface TokenSettings {
   readonly storage: AuthStorage;
-  readonly secrets: Pick<LiveSecretRing, 'kid' | 'mac' | 'verify' | 'status' | 'changedAt'>;
+  readonly secrets: Pick<RotatingSecretRing, 'kid' | 'mac' | 'verify' | 'status' | 'changedAt'>;
   readonly keys: Pick<SigningKeys, 'sign' | 'jwks'>;
   readonly issuer: string;
   readonly lifespans: { readonly access: number; readonly refresh: number };
@@ -27,7 +27,7 @@ export interface TokenSettings {
    * Asks the primary provider, if due, whether the user still exists. @throws OAuthError `invalid_grant` when the
    * session has ended; 503 when the provider has not answered for too long
    */
-  readonly revalidate: (key: string, session: LiveSession) => Promise<void>;
+  readonly revalidate: (key: string, session: ActiveSession) => Promise<void>;
   /**
    * Sessions as last read by the token endpoint, which save one read per refresh. Old data only makes the endpoint ask
    * the primary provider earlier. The rotation decides whether a session still exists.

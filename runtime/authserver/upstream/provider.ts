@@ -1,4 +1,4 @@
-import type { KeptClaim } from '#runtime/incoming/identity';
+import type { StoredClaim } from '#runtime/incoming/identity';
 import type { UpstreamAccount } from '../storage/rows.ts';
 
 /** Tokens that a provider issued for a code or a refresh token. Sealed as JSON before they are stored. */
@@ -15,7 +15,7 @@ export interface UpstreamTokens {
 
 /** Account with the claims that policies may read. */
 export interface UpstreamIdentity extends UpstreamAccount {
-  readonly claims: Readonly<Record<string, KeptClaim>>;
+  readonly claims: Readonly<Record<string, StoredClaim>>;
 }
 
 /** Secrets that finish one login step. They are sealed into the login. */

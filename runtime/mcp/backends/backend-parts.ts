@@ -4,7 +4,7 @@ import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
-import type { KeptBytes } from './kept-bytes.ts';
+import type { BufferedBytes } from './buffered-bytes.ts';
 
 /** The components that backends of all transports need. */
 export interface BackendParts {
@@ -14,7 +14,7 @@ export interface BackendParts {
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
   /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
   readonly maxResponseBytes: number;

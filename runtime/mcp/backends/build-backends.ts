@@ -15,7 +15,7 @@ import { createOutOfService, NO_WATCH } from './out-of-service.ts';
 import { watchBackend, type BackendWatch } from './watch-backend.ts';
 
 /** An active backend and the text of its settings. */
-interface Live {
+interface ActiveBackend {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
@@ -25,18 +25,18 @@ interface Live {
   readonly keepsFormer?: string;
 }
 
-export interface LiveBackends extends BackendSet {
+export interface ActiveBackends extends BackendSet {
   /** Settles after the first probe of each backend. */
   readonly first: Promise<void>;
   /** Names of the backends that were recreated or removed, compared with the set before. */
   readonly replaced: readonly string[];
   /** Stops watching backends that the next set does not reuse. @returns those backends; the caller closes them */
-  leave(next: LiveBackends): Backend[];
+  leave(next: ActiveBackends): Backend[];
   /** Closes all backends. */
   close(): Promise<void>;
   /** Whether backends must be recreated when files change: they are out of service or keep their former settings. */
   readonly isIncomplete: boolean;
-  readonly live: ReadonlyMap<string, Live>;
+  readonly live: ReadonlyMap<string, ActiveBackend>;
 }
 
 export interface BuildDeps extends Omit<BackendDeps, 'config'> {
@@ -50,9 +50,13 @@ export interface BuildDeps extends Omit<BackendDeps, 'config'> {
  * unusable settings is out of service. Configuration and secrets may arrive one after the other: if a new file cannot be read and
  * `checks` is unchanged, the backend keeps its former settings.
  */
-export async function buildBackends(config: RunConfig, before: LiveBackends, deps: BuildDeps): Promise<LiveBackends> {
-  const live = new Map<string, Live>();
-  const fresh: Live[] = [];
+export async function buildBackends(
+  config: RunConfig,
+  before: ActiveBackends,
+  deps: BuildDeps,
+): Promise<ActiveBackends> {
+  const live = new Map<string, ActiveBackend>();
+  const fresh: ActiveBackend[] = [];
   try {
     for (const backend of config.backends) {
       const texts = { made: settingsText(backend, config), checks: checksText(backend, config) };
@@ -93,7 +97,7 @@ export async function buildBackends(config: RunConfig, before: LiveBackends, dep
 }
 
 /** The initial set, without any backend. */
-export const NO_BACKENDS: LiveBackends = {
+export const NO_BACKENDS: ActiveBackends = {
   all: [],
   live: new Map(),
   get: () => undefined,
@@ -123,11 +127,11 @@ function settingsText(backend: BackendConfig, config: RunConfig): string {
 }
 
 /** Returns the backend without its note that it keeps former settings. */
-function asWritten({ backend, watch, made, checks }: Live): Live {
+function asWritten({ backend, watch, made, checks }: ActiveBackend): ActiveBackend {
   return { backend, watch, made, checks };
 }
 
-type SettingsTexts = Pick<Live, 'made' | 'checks'>;
+type SettingsTexts = Pick<ActiveBackend, 'made' | 'checks'>;
 
 /** Returns the settings that decide which calls are allowed, and with which credential. Names of files do not count. */
 function checksText(backend: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): string {
@@ -155,10 +159,10 @@ const UNKNOWN = 'it cannot be opened; the log has the reason';
 async function renewBackend(
   settings: BackendConfig,
   texts: SettingsTexts,
-  former: Live | undefined,
+  former: ActiveBackend | undefined,
   config: RunConfig,
   deps: BuildDeps,
-): Promise<Live> {
+): Promise<ActiveBackend> {
   const { name } = settings;
   const unreadable = findUnreadable(settings, deps.files.read);
   if (unreadable && former?.checks === texts.checks) {
@@ -192,7 +196,7 @@ async function startBackend(
   texts: SettingsTexts,
   config: RunConfig,
   deps: BuildDeps,
-): Promise<Live> {
+): Promise<ActiveBackend> {
   checkBackend(settings, config);
   const files = { ...deps.files, read: keepLastRead(deps.files.read) };
   const backend = await createBackend(settings, { ...deps, files, config });
@@ -216,7 +220,7 @@ async function startBackend(
   return { backend, watch, ...texts };
 }
 
-async function stop({ backend, watch }: Live): Promise<void> {
+async function stop({ backend, watch }: ActiveBackend): Promise<void> {
   watch.close();
   await backend.close();
 }

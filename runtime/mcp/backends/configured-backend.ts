@@ -6,7 +6,7 @@ import type { BackendParts } from './backend-parts.ts';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
-import type { KeptBytes } from './kept-bytes.ts';
+import type { BufferedBytes } from './buffered-bytes.ts';
 
 /** Returns whether sessions end with this process: event streams and per-session processes do. */
 function losesState(config: BackendConfig): boolean {
@@ -23,7 +23,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
   readonly places: BackendParts['concurrency'];
   readonly sessions = true;
   readonly losesState: boolean;
@@ -38,7 +38,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.breaker = options.breaker;
     this.deadlines = options.deadlines;
     this.losesState = losesState(options.config);
-    this.keptBytes = options.keptBytes;
+    this.bufferedBytes = options.bufferedBytes;
     this.places = options.concurrency;
   }
 

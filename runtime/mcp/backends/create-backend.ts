@@ -30,7 +30,7 @@ import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { KeptBytes } from './kept-bytes.ts';
+import type { BufferedBytes } from './buffered-bytes.ts';
 import { unknownHealth } from './health.ts';
 import { HttpBackend, type HttpBackendOptions } from './http-backend.ts';
 import { ownInitialize } from './probe.ts';
@@ -42,7 +42,7 @@ export interface BackendDeps {
   readonly files: SecretFiles;
   readonly exchanged: ExchangedTokens;
   readonly deadlines: Deadlines;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
   /** Returns milliseconds of the monotonic clock. */
   readonly now: () => number;
   /** Returns milliseconds since the epoch. */
@@ -208,7 +208,7 @@ async function makeOtherParts(
     health: unknownHealth(deps.wallClock),
     breaker: createBreaker({ enabled, failureThreshold, timeout }, deps.now),
     deadlines: deps.deadlines,
-    keptBytes: deps.keptBytes,
+    bufferedBytes: deps.bufferedBytes,
     now: deps.now,
     maxResponseBytes: config.limits.max_response_bytes,
     concurrency: { perBackend: concurrency.per_backend, queue: concurrency.queue },

@@ -6,7 +6,7 @@ import type { Deadlines, Expiring } from './deadlines.ts';
 import { EventAnswer } from './event-answer.ts';
 import { callFailure, type CallFailure } from './failures.ts';
 import { JsonAnswer } from './json-answer.ts';
-import type { Keeper, KeptBytes } from './kept-bytes.ts';
+import type { Keeper, BufferedBytes } from './buffered-bytes.ts';
 import type { AnswerReader, BodyFault, ReadExchange } from './read-answer.ts';
 
 /** The functions of the backend that one exchange calls. */
@@ -14,7 +14,7 @@ export interface ExchangeHost {
   readonly name: string;
   readonly maxResponseBytes: number;
   readonly deadlines: Deadlines;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
   /** Called once when the exchange ends. `failure` is undefined if the backend answered. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
   /** Called for a 401. Returns true if the exchange will be sent again with a new credential. */
@@ -165,7 +165,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   }
 
   keep(bytes: number): void {
-    if (!this.#over) this.#host.keptBytes.tell(this, bytes);
+    if (!this.#over) this.#host.bufferedBytes.tell(this, bytes);
   }
 
   finish(): void {
@@ -260,7 +260,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     if (this.#over) return;
     this.#over = true;
     this.#host.deadlines.delete(this);
-    this.#host.keptBytes.tell(this, 0);
+    this.#host.bufferedBytes.tell(this, 0);
     this.#host.settled(this, isAnswered ? undefined : failure);
     if (failure && this.#controller && !this.#controller.aborted) this.#controller.abort(failure.error);
   }

@@ -64,7 +64,7 @@ export class LargeEvent implements LargeData {
 
   #keep(head: Buffer): void {
     const { exchange, onEvent } = this.#settings;
-    this.#reader = new KeptEvent(exchange, onEvent);
+    this.#reader = new BufferedEvent(exchange, onEvent);
     this.#reader.push(head);
   }
 }
@@ -108,7 +108,7 @@ class PassedAnswer implements LargeData {
 }
 
 /** Buffers any other event, which is needed as a whole. */
-class KeptEvent implements LargeData {
+class BufferedEvent implements LargeData {
   readonly #exchange: ReadExchange;
   readonly #onEvent: LargeEventSettings['onEvent'];
   readonly #taker: LargeData | undefined;

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { afterEach, expect, it } from '@jest/globals';
-import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { SseClient } from './sse-client.ts';
 
 const res = new ServerResponse(new IncomingMessage(new Socket()));
@@ -9,7 +9,7 @@ afterEach(() => void res.destroy());
 
 it('lets all waiting answers continue with one drain event of a slow client', () => {
   const identity = { key: 'alice' } as ConstructorParameters<typeof SseClient>[1];
-  const client = new SseClient('1', identity, res, new KeptBytes(134_217_728));
+  const client = new SseClient('1', identity, res, new BufferedBytes(134_217_728));
   client.open();
   let wentOn = 0;
   const more = () => {

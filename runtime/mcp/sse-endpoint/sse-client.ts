@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderRpcError } from '#runtime/http/answer-error';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import type { Keeper, BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { EVENT_OPENING, eventEnding, writeSse } from '#runtime/mcp/sse/write-sse';
 import { toOneLine } from '#runtime/mcp/transports/one-line';
@@ -28,7 +28,7 @@ export class SseClient {
   hasBegun = false;
   readonly #res: ServerResponse;
   readonly #stream: ClientStream;
-  readonly #kept: KeptBytes;
+  readonly #kept: BufferedBytes;
   readonly #held = new Set<ServerResponse>();
   readonly #keepAlive: NodeJS.Timeout;
   /** Requests whose answers are not sent yet. */
@@ -38,7 +38,7 @@ export class SseClient {
   /** Periods of `KEEP_ALIVE` since the last large answer was written. */
   #ticksOfLarge = MAX_TICKS_OF_LARGE;
 
-  constructor(id: string, identity: Identity, res: ServerResponse, kept: KeptBytes) {
+  constructor(id: string, identity: Identity, res: ServerResponse, kept: BufferedBytes) {
     this.id = id;
     this.identity = identity;
     this.#res = res;
@@ -153,7 +153,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   kept = 0;
   readonly #client: SseClient;
   readonly #rpcId: string | undefined;
-  readonly #keptBytes: KeptBytes;
+  readonly #bufferedBytes: BufferedBytes;
   readonly #over: () => void;
   #status = 0;
   #isStream = false;
@@ -163,10 +163,10 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   #more: (() => void) | undefined;
   #isHeld = false;
 
-  constructor(client: SseClient, rpcId: string | undefined, keptBytes: KeptBytes, over: () => void) {
+  constructor(client: SseClient, rpcId: string | undefined, bufferedBytes: BufferedBytes, over: () => void) {
     this.#client = client;
     this.#rpcId = rpcId;
-    this.#keptBytes = keptBytes;
+    this.#bufferedBytes = bufferedBytes;
     this.#over = over;
   }
 
@@ -184,7 +184,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
       this.#passEvents(more);
       return;
     }
-    this.#keptBytes.tell(this, this.#size);
+    this.#bufferedBytes.tell(this, this.#size);
     if (this.#isHeld) this.#more = more;
     else more();
   }
@@ -248,7 +248,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
     const pieces = this.#pieces;
     this.#pieces = [];
     this.#size = 0;
-    this.#keptBytes.tell(this, 0);
+    this.#bufferedBytes.tell(this, 0);
     return pieces;
   }
 

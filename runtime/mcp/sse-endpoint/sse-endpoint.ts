@@ -51,7 +51,7 @@ export class SseEndpoint {
       // The client may have left during authentication.
       if (res.destroyed) return;
       const leave = services.streams.take(countedFor(identity, req, services));
-      const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, services.keptBytes);
+      const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, services.bufferedBytes);
       this.#clients.set(client.id, client);
       const unsubscribe = services.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });
       endAtExpiry(res, identity, streamClock(services));

@@ -1,6 +1,6 @@
 import type { BackendCall, Flow, RunningCall } from '#runtime/mcp/backends/backend';
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
-import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import type { Keeper, BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { callFailure, StillStarting, type CallFailure, type FailureReason } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { CallEnd, Channel, LargeAnswerTaker, OneWayExchange } from './channel.ts';
@@ -9,7 +9,7 @@ import type { CallEnd, Channel, LargeAnswerTaker, OneWayExchange } from './chann
 export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
   /** Whether the process that calls wait for has started but sent nothing yet. */
   readonly isSilentStart: boolean;
   /** Called once at the end of the exchange. `failure` is undefined if there was an answer. */
@@ -125,7 +125,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
         return;
       }
       large.left -= piece.length;
-      this.#host.keptBytes.tell(this, large.left);
+      this.#host.bufferedBytes.tell(this, large.left);
       sink.part?.([piece], this);
     }
   }
@@ -241,7 +241,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   #finish(failure: CallFailure | undefined, answer: Buffer | undefined): void {
     this.#isOver = true;
     this.#large = undefined;
-    this.#host.keptBytes.tell(this, 0);
+    this.#host.bufferedBytes.tell(this, 0);
     this.#host.deadlines.delete(this);
     this.#host.settled(this, failure);
     this.onOver?.(answer);

@@ -61,7 +61,7 @@ export class ProcessForAll implements ChannelMode {
         cwd: config.working_directory,
         maxLineBytes: options.maxResponseBytes,
         onStderr: stderr.take,
-        keptBytes: options.keptBytes,
+        bufferedBytes: options.bufferedBytes,
         onUnsolicited: (line, message) => this.#takeUnsolicited(line, message),
       },
       onReady: (connection, again) => this.#ready(connection, again),

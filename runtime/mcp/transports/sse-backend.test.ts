@@ -4,7 +4,7 @@ import { ask, NoAnswer, type Answer } from '#runtime/mcp/backends/ask';
 import { createBreaker } from '#runtime/mcp/backends/breaker';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { unknownHealth } from '#runtime/mcp/backends/health';
-import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential';
 import { serveSse, type RunningSse, type SseOptions } from '../../../e2e/fakes/sse/serve-sse.ts';
 import { until } from '../../../e2e/gateway/until.ts';
@@ -48,7 +48,7 @@ async function start(
     health: unknownHealth(() => 0),
     breaker: createBreaker({ enabled: false, failureThreshold: 1, timeout: 1 }, now),
     deadlines,
-    keptBytes: new KeptBytes(134_217_728),
+    bufferedBytes: new BufferedBytes(134_217_728),
     now,
     maxResponseBytes: 100_000,
     concurrency: { perBackend: 10, queue: 10 },

@@ -1,4 +1,4 @@
-import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -123,7 +123,7 @@ function start(config: object = {}, more: Partial<StdioBackendOptions> = {}): St
   const log: Log = { debug: note, info: note, warn: note, error: note };
   const now = () => performance.now();
   const deadlines = new Deadlines(now);
-  const keptBytes = new KeptBytes(134_217_728);
+  const bufferedBytes = new BufferedBytes(134_217_728);
   const backend = createStdioBackend({
     config: readConfig({ transport: 'stdio', name: 'b', command: process.execPath, args: [fixture], ...config }),
     env: { PATH: '/usr/bin:/bin' },
@@ -134,7 +134,7 @@ function start(config: object = {}, more: Partial<StdioBackendOptions> = {}): St
     health: unknownHealth(() => 0),
     breaker: createBreaker({ enabled: false, failureThreshold: 1, timeout: 1 }, now),
     deadlines,
-    keptBytes,
+    bufferedBytes,
     now,
     maxResponseBytes: 100_000,
     concurrency: { perBackend: 100, queue: 100 },

@@ -42,7 +42,7 @@ function processPerSession(options: StdioBackendOptions): ChannelMode {
         cwd: config.working_directory,
         maxLineBytes: maxResponseBytes,
         onStderr: logStderr(config.name, secrets, log).take,
-        keptBytes: options.keptBytes,
+        bufferedBytes: options.bufferedBytes,
         ...events,
       }),
   });

@@ -1,4 +1,4 @@
-import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
+import type { Keeper, BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { CallsInFlight } from './calls-in-flight.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise, OneWayExchange } from './channel.ts';
 import type { LargeLine } from './read-lines.ts';
@@ -11,7 +11,7 @@ export interface ConnectionSettings
   /** Name of the backend. */
   readonly name: string;
   readonly onStderr: (line: string) => void;
-  readonly keptBytes: KeptBytes;
+  readonly bufferedBytes: BufferedBytes;
 }
 
 /** One process and its calls in flight. */
@@ -62,7 +62,7 @@ export class StdioConnection implements Channel, Keeper {
   giveUp(): void {
     this.#large?.forget();
     this.#large = undefined;
-    this.#settings.keptBytes.tell(this, 0);
+    this.#settings.bufferedBytes.tell(this, 0);
   }
 
   get noise(): Noise {
@@ -108,7 +108,7 @@ export class StdioConnection implements Channel, Keeper {
 
   #takeLarge(): LargeLine {
     const message = new LargeMessage();
-    const { keptBytes } = this.#settings;
+    const { bufferedBytes } = this.#settings;
     let size = 0;
     this.#hasSpoken = true;
     this.#large = message;
@@ -118,20 +118,20 @@ export class StdioConnection implements Channel, Keeper {
         if (this.#isOver) return;
         message.push(bytes);
         size += bytes.length;
-        if (isKept()) keptBytes.tell(this, size);
+        if (isKept()) bufferedBytes.tell(this, size);
       },
       end: () => {
         this.#calls.takeLarge(message.end());
-        keptBytes.tell(this, 0);
+        bufferedBytes.tell(this, 0);
       },
-      drop: () => keptBytes.tell(this, 0),
+      drop: () => bufferedBytes.tell(this, 0),
     };
   }
 
   #end(reason: string, wasKilled = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#settings.keptBytes.tell(this, 0);
+    this.#settings.bufferedBytes.tell(this, 0);
     this.#calls.endAll('exited');
     this.#settings.onExit(reason, wasKilled);
   }

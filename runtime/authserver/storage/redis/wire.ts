@@ -1,5 +1,5 @@
 import { checkRow, parseJson } from '../parse-row.ts';
-import type { LinkRow, LiveSession } from '../rows.ts';
+import type { LinkRow, ActiveSession } from '../rows.ts';
 import { StorageUnavailable } from '../storage.ts';
 
 /** Length of the list with names and values of `gen`, `rotated_at` and `kid`. */
@@ -11,13 +11,13 @@ export function fieldsOf(row: object): string[] {
 }
 
 /** Parses a session. Returns undefined for an empty hash, i.e. no session. @throws StorageUnavailable when it is malformed */
-export function parseSession(fields: Readonly<Record<string, string>>): LiveSession | undefined {
+export function parseSession(fields: Readonly<Record<string, string>>): ActiveSession | undefined {
   const list = Object.entries(fields).flat();
   return list.length === 0 ? undefined : checkRow('session', parseFields(list));
 }
 
 /** Parses the answer of a rotation: the whole row, or the changes to the known row. @throws StorageUnavailable */
-export function parseRotated(answer: unknown, known: LiveSession | undefined): LiveSession {
+export function parseRotated(answer: unknown, known: ActiveSession | undefined): ActiveSession {
   const list = stringsOf(answer);
   const session = known && list.length === CHANGED_BY_ROTATION ? { ...known, ...parseFields(list) } : parseFields(list);
   return checkRow('session', session);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { Identity } from '#runtime/incoming/identity';
-import { createSecretRing, type LiveSecretRing } from '#runtime/keys/create-secret-ring';
+import { createSecretRing, type RotatingSecretRing } from '#runtime/keys/create-secret-ring';
 import { linkAad } from '../../keys/aad.ts';
 import type { LinkRow } from '../../storage/rows.ts';
 import { StorageUnavailable, type AuthStorage } from '../../storage/storage.ts';
@@ -23,7 +23,7 @@ export interface Setup {
   /** Returns whether an operation fails now. */
   failing: (operation: string) => boolean;
   readonly reads: () => number;
-  readonly secrets: LiveSecretRing;
+  readonly secrets: RotatingSecretRing;
   readonly secretFiles: { file: string; content: Uint8Array }[];
   /** Answer of the providers, and the number of their calls. */
   refresh: Refresh;

@@ -1,5 +1,5 @@
 import { FetchFailure } from '../fetching/fetch-failure.ts';
-import type { KeptCopies } from './kept-copies.ts';
+import type { CachedCopies } from './cached-copies.ts';
 import { type Page, weightOfPages } from './page.ts';
 import type { RegistryQuota } from './registry-quota.ts';
 
@@ -12,10 +12,10 @@ const PATIENCE = 5_000;
 /** Milliseconds for all pages of a registry. */
 export const READ_DEADLINE = 45_000;
 
-interface LiveCopyOptions {
+interface CurrentCopyOptions {
   name: string;
   source: string;
-  kept: KeptCopies;
+  kept: CachedCopies;
   read: (former: readonly Page[], signal: AbortSignal) => Promise<Page[]>;
   quota: Pick<RegistryQuota, 'read' | 'load' | 'memory'>;
   /** Called when the pages are evicted from memory. */
@@ -30,8 +30,8 @@ interface LiveCopyOptions {
  * Caches the pages of one source: reads them again when they are old, stores them for restarts, and serves them while
  * the source fails.
  */
-export class LiveCopy {
-  readonly #options: LiveCopyOptions;
+export class CurrentCopy {
+  readonly #options: CurrentCopyOptions;
   #pages: Page[] | undefined;
   #isDropped = false;
   #readAt = -Infinity;
@@ -39,7 +39,7 @@ export class LiveCopy {
   #flight: Promise<Page[]> | undefined;
   #loading: Promise<Page[] | undefined> | undefined;
 
-  constructor(options: LiveCopyOptions) {
+  constructor(options: CurrentCopyOptions) {
     this.#options = options;
   }
 

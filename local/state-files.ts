@@ -8,7 +8,7 @@ import type { StateFolder } from './state-folder.ts';
 type Server = Pick<ResourceKey, 'kind' | 'namespace' | 'name'>;
 
 /** A file kept for a server. For a database: the number of rows by kind. */
-interface KeptFile {
+interface StateFile {
   path: string;
   rows: Record<string, number>;
 }
@@ -66,7 +66,7 @@ function countRows(database: DatabaseSync): Record<string, number> {
 }
 
 /** Returns the files kept for a server below the state folder: its login database and its keys. */
-export function keptFiles(state: StateFolder, server: Server): KeptFile[] {
+export function stateFiles(state: StateFolder, server: Server): StateFile[] {
   return foldersOf(state, server).flatMap((folder) =>
     filesIn(folder)
       .filter((name) => !PART_OF_DATABASE.test(name))
@@ -78,7 +78,7 @@ export function keptFiles(state: StateFolder, server: Server): KeptFile[] {
 }
 
 /** Removes the files and the uid for which they were sealed. No running process may have the state folder open. */
-export function removeKeptFiles(state: StateFolder, server: Server): void {
+export function removeStateFiles(state: StateFolder, server: Server): void {
   for (const folder of foldersOf(state, server)) rmSync(folder, { recursive: true, force: true });
 }
 
@@ -92,7 +92,7 @@ export function forgetIdentity(state: StateFolder, server: Server): void {
 
 /** Deletes all rows from the databases of a running server, in one transaction for each database. The keys stay. */
 export function emptyDatabases(state: StateFolder, server: Server): void {
-  for (const { path } of keptFiles(state, server).filter((file) => file.path.endsWith(DATABASE))) {
+  for (const { path } of stateFiles(state, server).filter((file) => file.path.endsWith(DATABASE))) {
     withDatabase(path, false, (database) => {
       database.exec('BEGIN IMMEDIATE');
       for (const table of tablesOf(database)) database.exec(`DELETE FROM ${quoted(table)}`);

@@ -7,14 +7,14 @@ import { openState, type StateFolder } from '#local/state-folder';
 import { readIfThere, writeFileAtomic } from '#lib/files/write-file';
 
 /** A stored client registration at an authorization server, reused between runs. */
-const KeptClient = z.object({
+const CachedClient = z.object({
   /** Some servers require the exact redirect URI. With another port, the client registers again. */
   redirectUrl: z.url(),
   client: z.custom<StoredOAuthClientInformation>(
     (value) => z.object({ client_id: z.string() }).safeParse(value).success,
   ),
 });
-type KeptClient = z.infer<typeof KeptClient>;
+type CachedClient = z.infer<typeof CachedClient>;
 
 /** Returns the file of a client. The file name does not reveal the endpoint. */
 function fileOf(state: StateFolder, endpoint: string): string {
@@ -22,15 +22,15 @@ function fileOf(state: StateFolder, endpoint: string): string {
 }
 
 /** Returns the stored client; undefined if the file is missing or unreadable. */
-export function readClient(state: StateFolder, endpoint: string): KeptClient | undefined {
+export function readClient(state: StateFolder, endpoint: string): CachedClient | undefined {
   try {
-    return KeptClient.parse(JSON.parse(readIfThere(fileOf(state, endpoint)) ?? ''));
+    return CachedClient.parse(JSON.parse(readIfThere(fileOf(state, endpoint)) ?? ''));
   } catch {
     return undefined;
   }
 }
 
-export function keepClient(state: StateFolder, endpoint: string, kept: KeptClient): void {
+export function keepClient(state: StateFolder, endpoint: string, kept: CachedClient): void {
   openState(state);
   mkdirSync(state.clients, { recursive: true, mode: 0o700 });
   writeFileAtomic(fileOf(state, endpoint), JSON.stringify(kept));

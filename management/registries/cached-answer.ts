@@ -14,7 +14,7 @@ export interface Answered {
  * Caches the last answer with its JSON, as the serialization of thousands of servers blocks the event loop. It renders
  * again if one of the parts is another object.
  */
-export class KeptAnswer {
+export class CachedAnswer {
   #parts: readonly unknown[] = [];
   #answer: Answered | undefined;
 

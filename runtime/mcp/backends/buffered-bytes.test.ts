@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { KeptBytes, type Keeper } from './kept-bytes.ts';
+import { BufferedBytes, type Keeper } from './buffered-bytes.ts';
 
 const MEBIBYTE = 1_048_576;
 
@@ -9,7 +9,7 @@ interface Reader extends Keeper {
 }
 
 /** Creates a reader. `all`: the `KeptBytes` in which it releases its bytes when it is given up. */
-function reader(source = 'a', all?: KeptBytes): Reader {
+function reader(source = 'a', all?: BufferedBytes): Reader {
   const one: Reader = {
     source,
     kept: 0,
@@ -30,7 +30,7 @@ function reader(source = 'a', all?: KeptBytes): Reader {
 }
 
 /** Creates a keeper that only waits for its client. */
-function client(all?: KeptBytes) {
+function client(all?: BufferedBytes) {
   const one = {
     source: 'c',
     kept: 0,
@@ -49,7 +49,7 @@ const held = (readers: readonly Reader[]) => readers.map(({ isHeld }) => isHeld)
 
 describe('KeptBytes', () => {
   it('pauses all readers but one once the limit is reached', () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const readers = [reader(), reader(), reader()];
     for (const one of readers) all.tell(one, 3 * MEBIBYTE);
     expect(held(readers)).toEqual([false, false, false]);
@@ -59,7 +59,7 @@ describe('KeptBytes', () => {
   });
 
   it('resumes readers one by one in order until the total is below the limit', async () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const readers = [reader(), reader(), reader()];
     for (const one of readers) all.tell(one, 8 * MEBIBYTE);
     expect(held(readers)).toEqual([false, false, true]);
@@ -77,7 +77,7 @@ describe('KeptBytes', () => {
   });
 
   it('resumes no reader synchronously while another one reports its bytes', async () => {
-    const all = new KeptBytes(MEBIBYTE);
+    const all = new BufferedBytes(MEBIBYTE);
     const [first, second] = [reader(), reader()];
     all.tell(first, 2 * MEBIBYTE);
     all.tell(second, 2 * MEBIBYTE);
@@ -88,7 +88,7 @@ describe('KeptBytes', () => {
   });
 
   it('lets no reader exceed the limit while bytes for clients alone exceed it', async () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const [given, one] = [client(), reader()];
     all.tell(given, 12 * MEBIBYTE);
     all.tell(one, 2 * MEBIBYTE);
@@ -99,7 +99,7 @@ describe('KeptBytes', () => {
   });
 
   it('forgets a reader that ends while it waits', async () => {
-    const all = new KeptBytes(MEBIBYTE);
+    const all = new BufferedBytes(MEBIBYTE);
     const readers = [reader(), reader(), reader()];
     for (const one of readers) all.tell(one, 2 * MEBIBYTE);
     const [first, second, third] = readers;
@@ -111,7 +111,7 @@ describe('KeptBytes', () => {
   });
 
   it('resumes readers if its limit is raised', async () => {
-    const all = new KeptBytes(MEBIBYTE);
+    const all = new BufferedBytes(MEBIBYTE);
     const readers = [reader(), reader()];
     for (const one of readers) all.tell(one, 2 * MEBIBYTE);
     all.limit = 10 * MEBIBYTE;
@@ -120,14 +120,14 @@ describe('KeptBytes', () => {
   });
 
   it('counts a keeper with a lower free amount above that amount', () => {
-    const all = new KeptBytes(MEBIBYTE);
+    const all = new BufferedBytes(MEBIBYTE);
     const [stream, call] = [{ ...reader(), free: 65_536 }, reader()];
     for (const bytes of [65_536, 65_537]) for (const one of [stream, call]) all.tell(one, bytes);
     expect([stream.kept, call.kept, all.used]).toEqual([65_537, 0, 65_537]);
   });
 
   it('ignores keepers of few bytes', () => {
-    const all = new KeptBytes(MEBIBYTE);
+    const all = new BufferedBytes(MEBIBYTE);
     const readers = Array.from({ length: 100 }, () => reader());
     for (const one of readers) all.tell(one, MEBIBYTE);
     expect([all.used, held(readers).includes(true)]).toEqual([0, false]);
@@ -143,7 +143,7 @@ describe('KeptBytes with waiting readers', () => {
   });
 
   it('ends a reader that exceeds the limit and does not finish', async () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const [slow, waiting] = [reader('slow', all), reader('b', all)];
     all.tell(slow, 11 * MEBIBYTE);
     all.tell(waiting, 2 * MEBIBYTE);
@@ -158,7 +158,7 @@ describe('KeptBytes with waiting readers', () => {
   });
 
   it('ends clients that do not read if their bytes exceed the limit', async () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const [untaken, waiting] = [client(all), reader('b', all)];
     all.tell(untaken, 11 * MEBIBYTE);
     jest.advanceTimersByTime(600_000);
@@ -172,7 +172,7 @@ describe('KeptBytes with waiting readers', () => {
   });
 
   it('prefers readers of other sources then, even later ones', async () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const hostile = Array.from({ length: 5 }, () => reader('hostile', all));
     for (const one of hostile) all.tell(one, 6 * MEBIBYTE);
     const other = reader('b', all);
@@ -185,7 +185,7 @@ describe('KeptBytes with waiting readers', () => {
   });
 
   it('keeps a reader that releases its bytes and begins again', async () => {
-    const all = new KeptBytes(10 * MEBIBYTE);
+    const all = new BufferedBytes(10 * MEBIBYTE);
     const busy = reader('a', all);
     for (let message = 0; message < 20; message += 1) {
       const waiting = reader('b', all);
@@ -200,7 +200,7 @@ describe('KeptBytes with waiting readers', () => {
   });
 
   it('stops its timer once no reader waits', () => {
-    const all = new KeptBytes(MEBIBYTE);
+    const all = new BufferedBytes(MEBIBYTE);
     const [first, second] = [reader('a', all), reader('b', all)];
     all.tell(first, 2 * MEBIBYTE);
     all.tell(second, 2 * MEBIBYTE);

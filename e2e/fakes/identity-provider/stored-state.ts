@@ -9,7 +9,7 @@ interface Entry {
 }
 
 /** State of a provider that outlives restarts. */
-export interface KeptState {
+export interface StoredState {
   /** Its signing keys of the previous run. */
   readonly keys: JWK[] | undefined;
   readonly cookieKey: string | undefined;
@@ -104,7 +104,7 @@ class FileAdapter implements Adapter {
 }
 
 /** Opens the state in a file, which need not exist yet. */
-export function openState(file: string): KeptState {
+export function openState(file: string): StoredState {
   const { keys, cookieKey, entries: former = [] } = read(file);
   const entries = new Entries(former);
   return {

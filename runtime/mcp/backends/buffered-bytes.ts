@@ -25,7 +25,7 @@ export interface Keeper {
  * refused. One reader at a time may exceed the limit, because readers that wait for each other's memory would deadlock.
  * A reader that blocks others for longer than `PATIENCE` is ended, and so are clients that do not read.
  */
-export class KeptBytes {
+export class BufferedBytes {
   #limit: number;
   #used = 0;
   /** The part of `#used` that waits only for clients. */

@@ -5,7 +5,7 @@ import { openLink } from '../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from './chain-settings.ts';
 
 /** Returns the user's providers whose stored tokens are valid or can be renewed. */
-export async function findLiveLinks(
+export async function findActiveLinks(
   settings: Pick<ChainSettings, 'storage' | 'secrets' | 'place' | 'now'>,
   sub: string,
 ): Promise<Set<string>> {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
-import { openKeptSessions } from './open-kept-sessions.ts';
+import { openStoredSessions } from './open-stored-sessions.ts';
 import { recordName } from './record-seal.ts';
 import { EVICTABLE_AFTER } from './session-limits.ts';
 import { INITIALIZED, subscriptionField } from './session-record.ts';
@@ -42,7 +42,7 @@ async function start(clock: { mono: number; wall: number }) {
   const limits = { idle: HOUR / 2, perPrincipal: 100, perReplica: 10_000, evictableAfter: EVICTABLE_AFTER };
   const nothing = () => undefined;
   const store = new SessionStore(limits, () => clock.mono, { ended: nothing, forgotten: nothing, evicted: nothing });
-  const sharing = await openKeptSessions({
+  const sharing = await openStoredSessions({
     table: store,
     file: join(folder, 'sessions.sqlite'),
     place: { namespace: 'team', name: 'tools', uid: '1' },

@@ -5,11 +5,11 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { fileRecords } from '../stores/file-records.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { unboundStore } from '../testdata/unbound-store.ts';
-import { KeptCopies } from './kept-copies.ts';
+import { CachedCopies } from './cached-copies.ts';
 
 let folder: string;
 let store: RecordStore;
-let copies: KeptCopies;
+let copies: CachedCopies;
 let asked: string[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-copies-'));
@@ -22,7 +22,7 @@ beforeEach(() => {
       return records.get(name);
     },
   };
-  copies = new KeptCopies(store, 1_000_000);
+  copies = new CachedCopies(store, 1_000_000);
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

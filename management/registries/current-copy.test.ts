@@ -7,9 +7,9 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { RegistryContent } from '../records/registry.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import type { RecordStore } from '../stores/record-store.ts';
-import { KeptCopies } from './kept-copies.ts';
-import { LiveCopy } from './live-copy.ts';
-import { type KeptPage, type Page, weighPage } from './page.ts';
+import { CachedCopies } from './cached-copies.ts';
+import { CurrentCopy } from './current-copy.ts';
+import { type CachedPage, type Page, weighPage } from './page.ts';
 import { RegistryMemory } from './registry-memory.ts';
 import type { RegistryQuota } from './registry-quota.ts';
 
@@ -20,11 +20,11 @@ const PAGE = weighPage({ from: SOURCE, content: RegistryContent.parse({ servers:
 
 let folder: string;
 let store: RecordStore;
-let kept: KeptCopies;
+let kept: CachedCopies;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-live-copy-'));
   store = fileRecords(folder, 'default')('registrycopies');
-  kept = new KeptCopies(store, 1_000_000);
+  kept = new CachedCopies(store, 1_000_000);
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -37,7 +37,7 @@ interface Opening {
 function open({ read = () => new Promise(() => undefined), quota = {} }: Opening) {
   const memory = new RegistryMemory(2.5 * WEIGHT);
   const problems: string[] = [];
-  const copy = new LiveCopy({
+  const copy = new CurrentCopy({
     ...{ name: 'default', source: SOURCE, kept, read, now: () => 1_000_000, onEvict: () => undefined },
     onProblem: (text) => void problems.push(text),
     quota: { read: (_signal, work) => work(), load: (_signal, work) => work(), memory, ...quota },
@@ -50,7 +50,7 @@ function open({ read = () => new Promise(() => undefined), quota = {} }: Opening
 describe('LiveCopy', () => {
   it.each([-1_000_000_000, undefined])('computes its weight when its record says %j', async (bytes) => {
     const { from, content } = PAGE;
-    const page: KeptPage & { bytes?: number | undefined } = { from, content, bytes };
+    const page: CachedPage & { bytes?: number | undefined } = { from, content, bytes };
     await store.create('part.one.0', { text: gzipSync(JSON.stringify([page])).toString('base64') });
     await store.create('default', { source: SOURCE, id: 'one', parts: 1 });
     const { copy, othersEvicted } = open({ read: () => Promise.reject(new Error('no')) });

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { weightOf } from '#operator/json-amounts';
 import { Problem } from '../problem.ts';
 import type { RecordStore } from '../stores/record-store.ts';
-import { KeptPage, type Page, weighPage } from './page.ts';
+import { CachedPage, type Page, weighPage } from './page.ts';
 
 /** Characters of base64 in one record. */
 const PART = 600_000;
@@ -18,7 +18,7 @@ const MOST_HEADS = 16;
 
 const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
 const Part = z.object({ text: z.string() });
-const Pages = z.array(KeptPage);
+const Pages = z.array(CachedPage);
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
@@ -28,7 +28,7 @@ const nameOf = (id: string, part: number): string => `part.${id}.${part}`;
  * Stores the last good copy of each registry. A copy has a head and parts, as one record may be too small. The parts
  * are written first, then the head. The parts of the previous copy are deleted last.
  */
-export class KeptCopies {
+export class CachedCopies {
   readonly #store: RecordStore;
   /** Maximum weight of a copy, as other writers of the records may have written it. */
   readonly #longest: number;
@@ -58,7 +58,7 @@ export class KeptCopies {
 
   /** @throws Problem `too_large`, and problems of the store */
   async save(name: string, source: string, pages: readonly Page[]): Promise<void> {
-    const kept = pages.map(({ from, tag, next, content }): KeptPage => ({ from, tag, next, content }));
+    const kept = pages.map(({ from, tag, next, content }): CachedPage => ({ from, tag, next, content }));
     const packed = (await pack(JSON.stringify(kept))).toString('base64');
     const parts = packed.match(new RegExp(`.{1,${PART}}`, 'g')) ?? [];
     if (parts.length > MOST_PARTS) throw new Problem('too_large', 'the registry is too large to be kept');
