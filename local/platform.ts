@@ -89,9 +89,9 @@ export class LocalPlatform implements Platform {
     const changes = this.#content.refresh();
     await this.#stored.load(this.#content.value.manifests);
     changes.push(...this.#content.refresh());
-    await this.#spread(changes, { starting: true });
+    await this.#enqueueDependents(changes, { starting: true });
     const { folder, clock, localStatus } = this.#options;
-    const refresh = () => localStatus.attempt(folder, () => void this.#spread(this.#content.refresh()));
+    const refresh = () => localStatus.attempt(folder, () => void this.#enqueueDependents(this.#content.refresh()));
     const reload = async () => {
       if (await this.#stored.load(this.#content.value.manifests)) refresh();
     };
@@ -140,7 +140,7 @@ export class LocalPlatform implements Platform {
   }
 
   apply(outcome: Outcome): Promise<void> {
-    return this.#children.programs.applyNoting(outcome, () => this.#bringAbout(outcome));
+    return this.#children.programs.applyNoting(outcome, () => this.#applyWithFiles(outcome));
   }
 
   report({ key, status }: Outcome): Promise<void> {
@@ -165,7 +165,7 @@ export class LocalPlatform implements Platform {
     await this.#children.stopAll();
   }
 
-  async #spread(changes: ResourceKey[], facts?: Parameters<PortAllocations['update']>[0]): Promise<void> {
+  async #enqueueDependents(changes: ResourceKey[], facts?: Parameters<PortAllocations['update']>[0]): Promise<void> {
     const moved = await this.#ports.update(facts);
     this.#options.localStatus.setProblems(this.#content.value.problems);
     for (const key of [...changes, ...moved]) this.#changed(key);
@@ -205,7 +205,7 @@ export class LocalPlatform implements Platform {
     return { documents, observed };
   }
 
-  async #bringAbout(outcome: Outcome): Promise<void> {
+  async #applyWithFiles(outcome: Outcome): Promise<void> {
     const { key, rendered } = outcome;
     const owner = keyText(key);
     const children = outcome.children.filter((child): child is LocalChild => child.platform === 'local');
@@ -254,7 +254,7 @@ export class LocalPlatform implements Platform {
   async #moved(key: ResourceKey, { role }: LocalChild, problem: unknown): Promise<never> {
     if (problem instanceof PortTaken && !problem.isPublic) {
       const name = `${key.namespace}/${role === 'runtime' ? runtimeName(key) : key.name}`;
-      await this.#spread([], { lost: { name, port: problem.port } });
+      await this.#enqueueDependents([], { lost: { name, port: problem.port } });
     }
     throw problem;
   }

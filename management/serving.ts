@@ -12,7 +12,7 @@ import { releaseOnAbort } from './release-on-abort.ts';
 import { whileAllowed } from './while-allowed.ts';
 
 /** Authenticated caller. */
-export interface Visitor {
+export interface Principal {
   name: string;
   /** Returns the caller with its permissions in a namespace. */
   in(namespace: string): Caller;
@@ -23,7 +23,7 @@ export interface Authority {
   /** Rejects a request by its head. @throws Problem */
   admit(request: IncomingMessage): void;
   /** @throws Problem `unauthenticated` */
-  authenticate(request: IncomingMessage): Promise<Visitor>;
+  authenticate(request: IncomingMessage): Promise<Principal>;
   /** Returns the namespace of `?namespace=`. @throws Problem `namespace_missing`, `bad_request` */
   namespaceOf(asked: unknown): string;
 }
@@ -109,10 +109,10 @@ export class Serving {
   }
 
   /** @throws Problem `unauthenticated`, `too_many_requests` */
-  async identify(request: IncomingMessage): Promise<Visitor> {
-    const visitor = await this.#options.authority.authenticate(request);
-    this.#options.callers.take(visitor.name);
-    return visitor;
+  async identify(request: IncomingMessage): Promise<Principal> {
+    const principal = await this.#options.authority.authenticate(request);
+    this.#options.callers.take(principal.name);
+    return principal;
   }
 
   failed(request: IncomingMessage, problem: Problem): void {
@@ -133,19 +133,19 @@ export class Serving {
   }
 
   async #run(operation: Operation, asked: Asked, request: IncomingMessage, progress: Progress) {
-    const visitor = await this.identify(request);
-    progress.user = visitor.name;
-    if (operation.media !== undefined) releaseOnAbort(asked.gone, this.#streams.take(visitor.name));
+    const principal = await this.identify(request);
+    progress.user = principal.name;
+    if (operation.media !== undefined) releaseOnAbort(asked.gone, this.#streams.take(principal.name));
     const { namespace: wanted, ...query } = asked.query;
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;
     const ifMatch = asked.readTag();
     const { params } = asked;
-    const caller = visitor.in(namespace);
+    const caller = principal.in(namespace);
     const bytes = bodyBytes(request);
     if (bytes > 0) {
       await operation.checkFirst({ params, caller });
-      releaseOnAbort(asked.gone, this.#bodies.take(visitor.name, bytes));
+      releaseOnAbort(asked.gone, this.#bodies.take(principal.name, bytes));
     }
     const body = await asked.readBody();
     const refused = new AbortController();

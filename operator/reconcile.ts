@@ -1,5 +1,5 @@
 import { affected } from '#operator/affected';
-import { type Attempted, bringAbout, resultOf, type WorkResult } from '#operator/bring-about';
+import { type Attempted, reconcileOne, resultOf, type WorkResult } from '#operator/reconcile-one';
 import { Retriable, Stalled, Waiting } from '#operator/errors';
 import type { Platform } from '#operator/platform';
 import { type Clock, WorkQueue } from '#operator/queue';
@@ -78,7 +78,7 @@ export async function reconcile(
     clock,
     concurrency: 1,
     async work(text) {
-      await attempt(changes, text, spread, onProblem);
+      await attempt(changes, text, enqueueDependents, onProblem);
     },
   });
   const keys: WorkQueue = new WorkQueue({
@@ -91,13 +91,13 @@ export async function reconcile(
       }
       const startedAt = clock.now();
       const now = new Date(startedAt).toISOString();
-      const { result, gone } = await attempt(keys, text, (key) => bringAbout(platform, key, now), onProblem);
+      const { result, gone } = await attempt(keys, text, (key) => reconcileOne(platform, key, now), onProblem);
       if (resync !== undefined && gone !== true) keys.addAfter(text, Math.round(resync * (0.8 + 0.4 * random())));
       onWork?.(parseKey(text), result, waited, clock.now() - startedAt);
     },
   });
 
-  async function spread(change: ResourceKey): Promise<Attempted> {
+  async function enqueueDependents(change: ResourceKey): Promise<Attempted> {
     for (const key of affected(change, await platform.observe(change.namespace))) keys.add(keyText(key));
     return { result: 'success' };
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { readPolicies } from '#crds/policy/policy-verdict';
-import { bringAbout } from '#operator/bring-about';
+import { reconcileOne } from '#operator/reconcile-one';
 import { emptySnapshot } from '#operator/testdata/empty-snapshot';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
@@ -53,31 +53,35 @@ async function broughtAbout(snapshot: Snapshot): Promise<Outcome[]> {
     report: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
-  await bringAbout(platform, { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' }, '2026-01-02T03:04:05Z');
+  await reconcileOne(
+    platform,
+    { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' },
+    '2026-01-02T03:04:05Z',
+  );
   return applied;
 }
 
 describe('RememberedPolicies', () => {
   it('validates each set once, and yields to other work between two sets', async () => {
-    let turns = 0;
-    const turnsAt: number[] = [];
-    const counting = setInterval(() => turns++, 0);
+    let iterations = 0;
+    const iterationsAt: number[] = [];
+    const counting = setInterval(() => iterations++, 0);
     const spin = () => {
       const until = performance.now() + 5;
       while (performance.now() < until);
-      turnsAt.push(turns);
+      iterationsAt.push(iterations);
       return { problems: [], warnings: [], readsCaller: false, namesAnonymous: false, loginReads: [] };
     };
     const remembered = new RememberedPolicies(spin);
     for (let at = 0; at < 10; at++) remembered.verdictOf(texts(when(`${at} == 1`)));
-    expect(turnsAt).toEqual([]);
+    expect(iterationsAt).toEqual([]);
     expect(await remembered.readNoted()).toBe(true);
     clearInterval(counting);
-    expect(turnsAt).toHaveLength(10);
-    expect(turns).toBeGreaterThan(5);
+    expect(iterationsAt).toHaveLength(10);
+    expect(iterations).toBeGreaterThan(5);
     for (let at = 0; at < 10; at++) remembered.verdictOf(texts(when(`${at} == 1`)));
     expect(await remembered.readNoted()).toBe(false);
-    expect(turnsAt).toHaveLength(10);
+    expect(iterationsAt).toHaveLength(10);
   });
 
   it('returns the same verdicts as an immediate validation', async () => {

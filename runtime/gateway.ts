@@ -8,8 +8,8 @@ import { ConfigError } from '#runtime/errors';
 import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import { ListCache } from '#runtime/mcp/aggregate/list-cache';
 import { kindsOfNotification, LIST_KINDS, type ListKind } from '#runtime/mcp/aggregate/list-kinds';
-import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
-import { createSurvey, type Survey } from '#runtime/mcp/survey';
+import { createListChangedNotifier, type ListChangedNotifier } from '#runtime/mcp/list-changed-notifier';
+import { createCatalogueWarmup, type CatalogueWarmup } from '#runtime/mcp/catalogue-warmup';
 import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import {
@@ -45,9 +45,9 @@ export class Gateway {
   readonly #sessions: SessionStore;
   readonly #sharing: SessionSharing;
   readonly #streams = new StreamQuota(() => sessionLimits(this.#activeConfig.config));
-  readonly #announcer: Announcer;
+  readonly #listChangedNotifier: ListChangedNotifier;
   readonly #running = new InFlight<RequestRecord>();
-  readonly #survey: Survey;
+  readonly #catalogueWarmup: CatalogueWarmup;
   readonly #retired: RetiredBackends;
   readonly #embedded: EmbeddedAuthServer;
   #isClosed = false;
@@ -84,7 +84,7 @@ export class Gateway {
     this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list, before) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
-      if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#announcer.announce([kind]);
+      if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#listChangedNotifier.announce([kind]);
     });
     this.#catalogues = new Catalogues({
       backends: () => this.#activeConfig.backends.all,
@@ -99,7 +99,7 @@ export class Gateway {
     const ends = { ...SESSION_ENDS, evicted: options.observer.sessionEvicted };
     this.#sessions = new SessionStore(this.#limitsOf(config), monotonic, ends);
     this.#sharing = this.#createSharing();
-    this.#announcer = createAnnouncer({
+    this.#listChangedNotifier = createListChangedNotifier({
       invalidate: (backend, kinds) => this.#invalidate(backend, kinds),
       sessions: () => this.#sessions.all(),
       tellOthers: (backend, kinds) => this.#sharing.tell({ type: 'lists', backend, kinds }),
@@ -109,7 +109,7 @@ export class Gateway {
       this.#linksChanged(principal);
       this.#sharing.tell({ type: 'links', principal });
     };
-    this.#survey = createSurvey(() => this.#services);
+    this.#catalogueWarmup = createCatalogueWarmup(() => this.#services);
     const authenticator = buildAuthenticator(config, options, embedded.server);
     this.#activeConfig = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
     this.#services = this.#furnish();
@@ -153,8 +153,8 @@ export class Gateway {
     for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
     this.#services = this.#furnish();
-    this.#announcer.listChanged(undefined, LIST_KINDS);
-    this.#survey.look();
+    this.#listChangedNotifier.listChanged(undefined, LIST_KINDS);
+    this.#catalogueWarmup.look();
     if (made.authorizer !== before.authorizer) observer.policyReloaded();
     if (made.authenticator !== before.authenticator) before.authenticator.close();
     made.rateLimits.takeOver();
@@ -184,13 +184,13 @@ export class Gateway {
   /** Ends the open streams of clients, so that the clients reconnect elsewhere. */
   endStreams(): void {
     for (const session of this.#sessions.all()) session.stream?.close();
-    this.#announcer.close();
+    this.#listChangedNotifier.close();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#survey.close();
-    this.#announcer.close();
+    this.#catalogueWarmup.close();
+    this.#listChangedNotifier.close();
     await this.#sharing.close();
     this.#sessions.close();
     this.#activeConfig.authenticator.close();
@@ -227,7 +227,7 @@ export class Gateway {
       streams: this.#streams,
       readSource: observer.readSource,
       bufferedBytes: this.#bufferedBytes,
-      announcer: this.#announcer,
+      listChangedNotifier: this.#listChangedNotifier,
       log,
       version,
       latest: () => this.#services,
@@ -243,12 +243,12 @@ export class Gateway {
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
       bufferedBytes: this.#bufferedBytes,
-      listChanged: (backend, method) => this.#announcer.listChanged(backend, kindsOfNotification(method)),
+      listChanged: (backend, method) => this.#listChangedNotifier.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
-        this.#announcer.listChanged(backend.name, LIST_KINDS);
-        this.#survey.look();
+        this.#listChangedNotifier.listChanged(backend.name, LIST_KINDS);
+        this.#catalogueWarmup.look();
       },
     };
   }
@@ -258,7 +258,7 @@ export class Gateway {
     return new SessionSharing({
       table: this.#sessions,
       backends: () => this.#activeConfig.backends,
-      changedSince: (time) => this.#announcer.changedSince(time),
+      changedSince: (time) => this.#listChangedNotifier.changedSince(time),
       onEvent: (event) => this.#onEvent(event),
       missed: () => {
         this.#lists.invalidateFor(undefined);
@@ -290,12 +290,12 @@ export class Gateway {
   #linksChanged(principal: string): void {
     this.#lists.invalidateFor(principal);
     this.#catalogues.invalidateFor(principal);
-    this.#announcer.announceTo(principal, LIST_KINDS);
+    this.#listChangedNotifier.announceTo(principal, LIST_KINDS);
   }
 
   /** Handles an event of another replica. */
   #onEvent(event: ReplicaEvent): void {
-    if (event.type === 'lists') this.#announcer.listChanged(event.backend, event.kinds);
+    if (event.type === 'lists') this.#listChangedNotifier.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);
   }
 }

@@ -6,7 +6,7 @@ import type { Authenticator } from '#runtime/incoming/identity';
 import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import type { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
-import type { Announcer } from '#runtime/mcp/announcer';
+import type { ListChangedNotifier } from '#runtime/mcp/list-changed-notifier';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
 import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
@@ -32,7 +32,7 @@ export interface Services {
   readonly streams: StreamQuota;
   readonly readSource: ReadSource;
   readonly bufferedBytes: BufferedBytes;
-  readonly announcer: Announcer;
+  readonly listChangedNotifier: ListChangedNotifier;
   readonly log: Log;
   readonly version: string;
   /** Returns the services now in force, for code that outlives a reload, such as streams. */

@@ -46,7 +46,7 @@ function hang(server: SdkServer): void {
 
 /** Expires the backend's list as a list-changed notification does. */
 function expire({ runtime }: ServedGateway, backend: string): void {
-  runtime.gateway.services.announcer.listChanged(backend, ['tools']);
+  runtime.gateway.services.listChangedNotifier.listChanged(backend, ['tools']);
 }
 
 const REVISIONS = {

@@ -56,7 +56,7 @@ async function echoTools(url: string, revision: keyof typeof revisions): Promise
 
 /** Expires the backend's list as a list-changed notification does. */
 function expire(gateway: ServedGateway, backend: string): void {
-  gateway.runtime.gateway.services.announcer.listChanged(backend, ['tools']);
+  gateway.runtime.gateway.services.listChangedNotifier.listChanged(backend, ['tools']);
 }
 
 const listOf = async (client: SessionClient) => (await client.request('tools/list')).answer;

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { DnsLabel } from '#crds/parts/primitives';
 import { checkOrigin } from '../check-origin.ts';
 import { Problem } from '../problem.ts';
-import type { Authority, Visitor } from '../serving.ts';
+import type { Authority, Principal } from '../serving.ts';
 
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** The holder of this machine's token may do everything. */
-const OWNER: Visitor = {
+const OWNER: Principal = {
   name: 'local',
   in: () => ({ name: 'local', check: () => Promise.resolve() }),
 };

@@ -13,7 +13,7 @@ import { ClusterView } from './observe/cluster-view.ts';
 import { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
 import { OwnSecrets } from './secrets/own-secrets.ts';
 import type { WatchedPod } from './observe/view-of-pod.ts';
-import { Reminders } from './reminders.ts';
+import { DelayedRequeue } from './delayed-requeue.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
 import { createTextSharing } from './watch/share-texts.ts';
 import { factsOf } from './cluster-facts.ts';
@@ -45,7 +45,7 @@ export class KubernetesPlatform implements Platform {
   readonly #secrets: OwnSecrets;
   readonly #context: ApplyContext;
   readonly #writer: StatusWriter;
-  readonly #reminders: Reminders;
+  readonly #delayedRequeue: DelayedRequeue;
   readonly #policies = new RememberedPolicies();
   readonly #share = createTextSharing();
   #issuer: Partial<ClusterIssuer> = {};
@@ -78,7 +78,7 @@ export class KubernetesPlatform implements Platform {
       now: () => clock.now(),
       random: () => randomBytes(32).toString('base64url'),
     });
-    this.#reminders = new Reminders(clock, (key) => this.#changed(key));
+    this.#delayedRequeue = new DelayedRequeue(clock, (key) => this.#changed(key));
     this.#writer = new StatusWriter({
       ...options,
       wrote: (object) => this.#view.wroteStatus(object),
@@ -158,9 +158,10 @@ export class KubernetesPlatform implements Platform {
         context: this.#context,
         maxRollouts: this.#options.maxConcurrentRollouts,
       });
-      if (waits) this.#reminders.after(ROLLOUT_AGAIN, key);
+      if (waits) this.#delayedRequeue.after(ROLLOUT_AGAIN, key);
     } catch (problem) {
-      if (problem instanceof Stalled && problem.reason === 'ChildNotOurs') this.#reminders.after(FOREIGN_AGAIN, key);
+      if (problem instanceof Stalled && problem.reason === 'ChildNotOurs')
+        this.#delayedRequeue.after(FOREIGN_AGAIN, key);
       throw problem;
     }
   }
@@ -183,7 +184,7 @@ export class KubernetesPlatform implements Platform {
     this.#closed = true;
     this.#changed = () => undefined;
     this.#stopTimer();
-    this.#reminders.close();
+    this.#delayedRequeue.close();
     this.#pods.close();
     this.#writer.close();
     await this.#view.close();

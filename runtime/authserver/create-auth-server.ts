@@ -5,7 +5,7 @@ import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.t
 import { assembleRoutes, type Assembly } from './assemble-routes.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createSigningKeys } from './keys/create-signing-keys.ts';
-import { eventsMayArrive } from '#runtime/keys/succession';
+import { eventsMayArrive } from '#runtime/keys/key-rotation';
 import {
   closeProviders,
   openProviders,

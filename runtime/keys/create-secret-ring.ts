@@ -11,7 +11,7 @@ import {
 import { ConfigError } from '#runtime/errors';
 import type { KeyFile } from './key-file.ts';
 import { SealBroken, UnknownSecret, type SecretRing } from './secret-ring.ts';
-import { createSuccession } from './succession.ts';
+import { createKeyRotation } from './key-rotation.ts';
 
 export interface RotatingSecretRing extends SecretRing {
   readonly warnings: readonly string[];
@@ -44,7 +44,7 @@ const LOST =
 export function createSecretRing(files: readonly KeyFile[], { now, random }: SecretDeps): RotatingSecretRing {
   // Created on first use and kept: its signatures stay valid after a configured secret replaces it.
   let own = files.length === 0 ? derive(random(MIN_BYTES)) : undefined;
-  const secrets = createSuccession(own ? [own] : files.map(loadSecret), now);
+  const secrets = createKeyRotation(own ? [own] : files.map(loadSecret), now);
   const isEphemeral = () => secrets.making() === own;
   const find = (kid: string) => {
     const secret = secrets.get(kid);

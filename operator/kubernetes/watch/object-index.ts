@@ -2,7 +2,7 @@ import { type KubeObject, placeText } from '../api/object.ts';
 
 const NONE: Readonly<Record<string, never>> = Object.freeze(Object.create(null) as Record<string, never>);
 
-interface Shelf<T> {
+interface NamespaceEntries<T> {
   size: number;
   /** Without a prototype: `constructor` is a valid name of a resource. */
   byName: Record<string, T>;
@@ -11,10 +11,10 @@ interface Shelf<T> {
 /** Objects of one resource, by key and by namespace. */
 export class ObjectIndex<T extends KubeObject> {
   readonly byPlace = new Map<string, T>();
-  readonly #shelves = new Map<string, Shelf<T>>();
+  readonly #namespaces = new Map<string, NamespaceEntries<T>>();
 
   inNamespace(namespace: string): Readonly<Record<string, T>> {
-    return this.#shelves.get(namespace)?.byName ?? NONE;
+    return this.#namespaces.get(namespace)?.byName ?? NONE;
   }
 
   /** Stores an object and returns its predecessor. */
@@ -23,10 +23,10 @@ export class ObjectIndex<T extends KubeObject> {
     const old = this.byPlace.get(place);
     this.byPlace.set(place, object);
     const { namespace = '', name } = object.metadata;
-    const shelf = this.#shelves.get(namespace) ?? { size: 0, byName: Object.create(null) as Record<string, T> };
-    if (!old) shelf.size += 1;
-    shelf.byName[name] = object;
-    this.#shelves.set(namespace, shelf);
+    const entries = this.#namespaces.get(namespace) ?? { size: 0, byName: Object.create(null) as Record<string, T> };
+    if (!old) entries.size += 1;
+    entries.byName[name] = object;
+    this.#namespaces.set(namespace, entries);
     return old;
   }
 
@@ -36,12 +36,12 @@ export class ObjectIndex<T extends KubeObject> {
     if (!old) return undefined;
     this.byPlace.delete(place);
     const { namespace = '', name } = old.metadata;
-    const shelf = this.#shelves.get(namespace);
-    if (!shelf) return old;
+    const entries = this.#namespaces.get(namespace);
+    if (!entries) return old;
     // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- a record is what the planner reads
-    delete shelf.byName[name];
-    shelf.size -= 1;
-    if (shelf.size === 0) this.#shelves.delete(namespace);
+    delete entries.byName[name];
+    entries.size -= 1;
+    if (entries.size === 0) this.#namespaces.delete(namespace);
     return old;
   }
 

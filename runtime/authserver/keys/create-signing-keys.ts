@@ -6,7 +6,7 @@ import type { SigningAlgorithm } from '#lib/keys/signing-algorithm';
 import { loadSigningKey, makeSigningKey, type SigningKey } from './load-signing-key.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import type { KeyFile } from '#runtime/keys/key-file';
-import { createSuccession } from '#runtime/keys/succession';
+import { createKeyRotation } from '#runtime/keys/key-rotation';
 
 export interface RotatingSigningKeys extends SigningKeys {
   /** Time of the start or of the last change, in milliseconds since the epoch. */
@@ -30,7 +30,7 @@ export async function createSigningKeys(files: readonly KeyFile[], { now }: KeyD
   // The process makes this key on first need and keeps it. Its signatures stay valid after a configured key replaces
   // it.
   let own = files.length === 0 ? await makeSigningKey() : undefined;
-  const keys = createSuccession(own ? [own] : await loadAll(files), now);
+  const keys = createKeyRotation(own ? [own] : await loadAll(files), now);
   let jwks = publish(keys.all);
   const sign = createSigner();
   const isEphemeral = () => keys.making() === own;

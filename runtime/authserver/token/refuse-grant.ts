@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts';
-import { eventsMayArrive } from '#runtime/keys/succession';
+import { eventsMayArrive } from '#runtime/keys/key-rotation';
 import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { TokenSettings } from './token-settings.ts';
 

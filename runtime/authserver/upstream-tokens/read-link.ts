@@ -1,7 +1,7 @@
 import { RequestError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { UnknownSecret, type SecretRing } from '#runtime/keys/secret-ring';
-import { eventsMayArrive } from '#runtime/keys/succession';
+import { eventsMayArrive } from '#runtime/keys/key-rotation';
 import { linkAad, type Place } from '../keys/aad.ts';
 import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
 import { LoginNeeded } from '../user-tokens.ts';

@@ -111,7 +111,7 @@ function resumeCall(
       idempotent: true,
       sink: resumedSink(client, source, resolve, reject),
     });
-    const unsubscribe = services.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
+    const unsubscribe = services.listChangedNotifier.subscribe({ changed: () => undefined, end: () => client.end() });
     res.once('close', () => {
       unsubscribe();
       keepCall(session, position.stream, call);

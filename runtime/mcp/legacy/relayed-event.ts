@@ -81,7 +81,7 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   const kinds = kindsOfNotification(message.method ?? '');
   if (kinds.length > 0) {
     // The list changes for all clients. This client is told on the call's stream, all others on their own streams.
-    services.announcer.noteChange(backend.name, kinds, stream === GENERAL ? undefined : session);
+    services.listChangedNotifier.noteChange(backend.name, kinds, stream === GENERAL ? undefined : session);
     return stream === GENERAL ? undefined : data;
   }
   const span = message.spans['params.requestId'];

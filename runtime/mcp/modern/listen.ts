@@ -80,7 +80,7 @@ class Subscription {
     const { services, res, identity } = this.#request;
     res.once('close', () => this.#end());
     endAtExpiry(res, identity, streamClock(services));
-    this.#unsubscribe = services.announcer.subscribe({
+    this.#unsubscribe = services.listChangedNotifier.subscribe({
       principal: identity.key,
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),
@@ -177,7 +177,7 @@ class Subscription {
   #onEvent(backend: Backend, { data, message }: StreamEvent, flow: Flow | undefined): void {
     if (message?.kind !== 'notification') return;
     const kinds = kindsOfNotification(message.method ?? '');
-    if (kinds.length > 0) this.#request.services.announcer.listChanged(backend.name, kinds);
+    if (kinds.length > 0) this.#request.services.listChangedNotifier.listChanged(backend.name, kinds);
     else if (message.method === ACKNOWLEDGED) this.#onAcknowledged(backend.name, data);
     else if (message.method === UPDATED) this.#onUpdated(backend.name, data, flow);
   }

@@ -106,7 +106,7 @@ class ModernRelay implements AnswerSink {
     const { services } = this.#request;
     const kinds = message.kind === 'notification' ? kindsOfNotification(message.method ?? '') : [];
     if (kinds.length > 0) {
-      services.announcer.listChanged(this.#call.backend.name, kinds);
+      services.listChangedNotifier.listChanged(this.#call.backend.name, kinds);
       return;
     }
     if (message.method === PROGRESS && !this.#wantsProgress(message, data)) return;

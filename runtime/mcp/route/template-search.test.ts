@@ -15,17 +15,17 @@ describe('TemplateSearch', () => {
     ['that does not match', 'x://{a}{b}{c}!'],
     ['that matches', 'x://{a}{b}{c}'],
   ])('yields to the event loop with a template %s', async (_, template) => {
-    let turns = 0;
+    let iterations = 0;
     const isOver = new AbortController();
     const count = () => {
-      turns++;
+      iterations++;
       if (!isOver.signal.aborted) setImmediate(count);
     };
     setImmediate(count);
     const search = new TemplateSearch(20_000_000);
     for (let uri = 0; uri < 500; uri++) await search.first(templates(1, template), URI);
     isOver.abort();
-    expect(turns).toBeGreaterThan(10);
+    expect(iterations).toBeGreaterThan(10);
   });
 
   it('stops at a backend when the URIs of a request have used its limit there', async () => {

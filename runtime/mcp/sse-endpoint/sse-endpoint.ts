@@ -53,7 +53,10 @@ export class SseEndpoint {
       const leave = services.streams.take(countedFor(identity, req, services));
       const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, services.bufferedBytes);
       this.#clients.set(client.id, client);
-      const unsubscribe = services.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });
+      const unsubscribe = services.listChangedNotifier.subscribe({
+        changed: () => undefined,
+        end: () => client.leave(),
+      });
       endAtExpiry(res, identity, streamClock(services));
       const closed = new Promise<void>((resolve) => res.once('close', resolve));
       client.open();

@@ -11,7 +11,7 @@ interface ChangeListener {
   end(): void;
 }
 
-export interface Announcer {
+export interface ListChangedNotifier {
   /**
    * Reports that a backend's list changed. Drops caches now and notifies clients soon. `told` is a session that already
    * knows.
@@ -35,7 +35,7 @@ export interface Announcer {
 const GATHER = 100;
 const NONE: ReadonlySet<ListKind> = new Set();
 
-interface AnnouncerDeps {
+interface ListChangedNotifierDeps {
   /** Drops these lists from the caches. */
   readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
   readonly sessions: () => Iterable<Session>;
@@ -45,7 +45,7 @@ interface AnnouncerDeps {
   readonly now: () => number;
 }
 
-export function createAnnouncer(deps: AnnouncerDeps): Announcer {
+export function createListChangedNotifier(deps: ListChangedNotifierDeps): ListChangedNotifier {
   const listeners = new Set<ChangeListener>();
   let gathered = nothing();
   let timer: NodeJS.Timeout | undefined;
@@ -71,7 +71,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     for (const kind of kinds) gathered.kinds.add(kind);
     soon();
   };
-  const listChanged: Announcer['listChanged'] = (backend, kinds, knows) => {
+  const listChanged: ListChangedNotifier['listChanged'] = (backend, kinds, knows) => {
     deps.invalidate(backend, kinds);
     if (knows) gathered.told.add(knows);
     announce(kinds);
@@ -131,7 +131,7 @@ function tellOthers(
   toldElsewhere: ToldElsewhere,
   backend: string,
   kinds: readonly ListKind[],
-  deps: AnnouncerDeps,
+  deps: ListChangedNotifierDeps,
 ): void {
   const again = toldElsewhere.get(backend);
   for (const kind of kinds) again?.add(kind);
@@ -140,7 +140,7 @@ function tellOthers(
   deps.tellOthers?.(backend, kinds);
 }
 
-function tellAgain(toldElsewhere: ToldElsewhere, { tellOthers: tell }: AnnouncerDeps): void {
+function tellAgain(toldElsewhere: ToldElsewhere, { tellOthers: tell }: ListChangedNotifierDeps): void {
   for (const [backend, again] of toldElsewhere) if (again.size > 0) tell?.(backend, [...again]);
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ListKind } from './aggregate/list-kinds.ts';
-import { createAnnouncer } from './announcer.ts';
+import { createListChangedNotifier } from './list-changed-notifier.ts';
 import type { Session } from './sessions/session.ts';
 
 const closing: (() => void)[] = [];
@@ -12,35 +12,39 @@ const session = (principal: string) =>
   ({ principal, openedAt: 0, stream: undefined, changed: undefined }) as unknown as Session;
 
 function open(...sessions: Session[]) {
-  const announcer = createAnnouncer({ invalidate: () => undefined, sessions: () => sessions, now: () => 1 });
-  closing.push(() => announcer.close());
+  const listChangedNotifier = createListChangedNotifier({
+    invalidate: () => undefined,
+    sessions: () => sessions,
+    now: () => 1,
+  });
+  closing.push(() => listChangedNotifier.close());
   const received = (principal: string) =>
     new Promise<ReadonlySet<ListKind>>((resolve) =>
-      announcer.subscribe({ principal, changed: resolve, end: () => resolve(new Set()) }),
+      listChangedNotifier.subscribe({ principal, changed: resolve, end: () => resolve(new Set()) }),
     );
-  return { announcer, received };
+  return { listChangedNotifier, received };
 }
 
 describe('announcer', () => {
   it('notifies only the sessions and listeners of the principal that changed', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
-    const { announcer, received } = open(alice, bob);
+    const { listChangedNotifier, received } = open(alice, bob);
     const [toAlice, toBob] = [received('alice'), received('bob')];
-    announcer.announceTo('alice', ['tools']);
-    announcer.announceTo('alice', ['prompts']);
+    listChangedNotifier.announceTo('alice', ['tools']);
+    listChangedNotifier.announceTo('alice', ['prompts']);
     expect(await toAlice).toEqual(new Set(['tools', 'prompts']));
     expect(alice.changed).toEqual(new Set(['tools', 'prompts']));
     expect(bob.changed).toBeUndefined();
-    announcer.close();
+    listChangedNotifier.close();
     expect(await toBob).toEqual(new Set());
   });
 
   it('combines it with a general change, also for a session that knows that change', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
-    const { announcer, received } = open(alice, bob);
+    const { listChangedNotifier, received } = open(alice, bob);
     const toAlice = received('alice');
-    announcer.listChanged('files', ['resources'], alice);
-    announcer.announceTo('alice', ['tools']);
+    listChangedNotifier.listChanged('files', ['resources'], alice);
+    listChangedNotifier.announceTo('alice', ['tools']);
     expect(await toAlice).toEqual(new Set(['resources', 'tools']));
     expect(alice.changed).toEqual(new Set(['tools']));
     expect(bob.changed).toEqual(new Set(['resources']));

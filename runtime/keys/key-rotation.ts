@@ -19,7 +19,7 @@ interface Successor {
 }
 
 /** Keys or secrets of which all verify and one signs. Handles the rotation to another list. */
-interface Succession<T extends Successor> {
+interface KeyRotation<T extends Successor> {
   /** In the order of the configuration. */
   readonly all: readonly T[];
   readonly get: (kid: string) => T | undefined;
@@ -35,7 +35,7 @@ interface Succession<T extends Successor> {
 }
 
 /** `first` must not be empty; duplicates count once. `now`: milliseconds since the epoch. */
-export function createSuccession<T extends Successor>(first: readonly T[], now: () => number): Succession<T> {
+export function createKeyRotation<T extends Successor>(first: readonly T[], now: () => number): KeyRotation<T> {
   let byKid = new Map(first.map((one) => [one.kid, one]));
   let makesFrom = new Map<string, number>();
   let changedAt = now();

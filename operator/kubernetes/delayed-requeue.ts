@@ -2,7 +2,7 @@ import type { Clock } from '#operator/queue';
 import { keyText, type ResourceKey } from '#operator/snapshot';
 
 /** Schedules later checks of resources. Several requests for the same delay and resource run once. */
-export class Reminders {
+export class DelayedRequeue {
   readonly #clock: Clock;
   readonly #remind: (key: ResourceKey) => void;
   readonly #pending = new Map<string, () => void>();

@@ -18,7 +18,7 @@ export interface Attempted {
 }
 
 /** Reconciles one resource and writes its status. Throws the problem of a failed attempt. `now` is RFC 3339. */
-export async function bringAbout(platform: Platform, key: ResourceKey, now: string): Promise<Attempted> {
+export async function reconcileOne(platform: Platform, key: ResourceKey, now: string): Promise<Attempted> {
   const snapshot = await platform.observe(key.namespace);
   // Reads the manifest now: it may have changed by the time that something fails.
   const manifest = manifestOf(key, snapshot);

@@ -14,13 +14,13 @@ const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'
 const GATHER = 100;
 
 /** Lists all backends for the gateway itself, so that the status is known before the first client asks. */
-export interface Survey {
+export interface CatalogueWarmup {
   /** Lists again soon, after a change. */
   look(): void;
   close(): void;
 }
 
-export function createSurvey(services: () => Services): Survey {
+export function createCatalogueWarmup(services: () => Services): CatalogueWarmup {
   let timer: NodeJS.Timeout | undefined;
   let session: Session | undefined;
   let running = false;
