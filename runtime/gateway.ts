@@ -12,13 +12,8 @@ import { createListChangedNotifier, type ListChangedNotifier } from '#runtime/mc
 import { createCatalogueWarmup, type CatalogueWarmup } from '#runtime/mcp/catalogue-warmup';
 import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
-import {
-  loadServerPolicies,
-  buildActiveConfig,
-  renewAuthenticator,
-  closeActiveConfig,
-} from '#runtime/build-active-config';
-import type { ActiveConfig, MakingDeps } from '#runtime/build-active-config';
+import { buildActiveConfig, closeActiveConfig, type ActiveConfig } from '#runtime/build-active-config';
+import { loadServerPolicies, renewAuthenticator, type MakingDeps } from '#runtime/build-active-config';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { BufferedBytes } from '#runtime/mcp/backends/buffered-bytes';
 import { dropBackendSessionsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-backend-sessions';
@@ -44,14 +39,14 @@ export class Gateway {
   readonly #catalogues: Catalogues;
   readonly #sessions: SessionStore;
   readonly #sharing: SessionSharing;
-  readonly #streams = new StreamQuota(() => sessionLimits(this.#activeConfig.config));
-  readonly #listChangedNotifier: ListChangedNotifier;
+  readonly #streams = new StreamQuota(() => sessionLimits(this.#active.config));
+  readonly #notifier: ListChangedNotifier;
   readonly #running = new InFlight<RequestRecord>();
-  readonly #catalogueWarmup: CatalogueWarmup;
+  readonly #warmup: CatalogueWarmup;
   readonly #retired: RetiredBackends;
   readonly #embedded: EmbeddedAuthServer;
   #isClosed = false;
-  #activeConfig: ActiveConfig;
+  #active: ActiveConfig;
   #services: Services;
 
   /** @throws ConfigError */
@@ -84,14 +79,14 @@ export class Gateway {
     this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list, before) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
-      if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#listChangedNotifier.announce([kind]);
+      if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#notifier.announce([kind]);
     });
     this.#catalogues = new Catalogues({
-      backends: () => this.#activeConfig.backends.all,
-      aggregation: () => this.#activeConfig.config.aggregation,
-      maxNameLength: () => this.#activeConfig.config.limits.max_name_length,
-      listDeadline: () => this.#activeConfig.config.limits.list_deadline,
-      missesAway: () => this.#activeConfig.config.operational.failure_handling.partial_failure_mode === 'fail',
+      backends: () => this.#active.backends.all,
+      aggregation: () => this.#active.config.aggregation,
+      maxNameLength: () => this.#active.config.limits.max_name_length,
+      listDeadline: () => this.#active.config.limits.list_deadline,
+      missesAway: () => this.#active.config.operational.failure_handling.partial_failure_mode === 'fail',
       lists: this.#lists,
       now: monotonic,
       log: options.log,
@@ -99,7 +94,7 @@ export class Gateway {
     const ends = { ...SESSION_ENDS, evicted: options.observer.sessionEvicted };
     this.#sessions = new SessionStore(this.#limitsOf(config), monotonic, ends);
     this.#sharing = this.#createSharing();
-    this.#listChangedNotifier = createListChangedNotifier({
+    this.#notifier = createListChangedNotifier({
       invalidate: (backend, kinds) => this.#invalidate(backend, kinds),
       sessions: () => this.#sessions.all(),
       tellOthers: (backend, kinds) => this.#sharing.tell({ type: 'lists', backend, kinds }),
@@ -109,10 +104,10 @@ export class Gateway {
       this.#linksChanged(principal);
       this.#sharing.tell({ type: 'links', principal });
     };
-    this.#catalogueWarmup = createCatalogueWarmup(() => this.#services);
+    this.#warmup = createCatalogueWarmup(() => this.#services);
     const authenticator = buildAuthenticator(config, options, embedded.server);
-    this.#activeConfig = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
-    this.#services = this.#furnish();
+    this.#active = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
+    this.#services = this.#buildServices();
   }
 
   get services(): Services {
@@ -121,7 +116,7 @@ export class Gateway {
 
   /** Settles when every backend has been probed once. */
   get probed(): Promise<void> {
-    return this.#activeConfig.backends.first;
+    return this.#active.backends.first;
   }
 
   /**
@@ -129,7 +124,7 @@ export class Gateway {
    * the former configuration stays in force
    */
   async apply(next: RunConfig): Promise<void> {
-    const before = this.#activeConfig;
+    const before = this.#active;
     const { observer } = this.#options;
     const prepared = await this.#embedded.prepare(next);
     let sharing: PreparedSharing | undefined;
@@ -146,15 +141,15 @@ export class Gateway {
       await sharing?.abandon();
       throw error;
     }
-    this.#activeConfig = made;
+    this.#active = made;
     this.#sessions.limits = this.#limitsOf(next);
     this.#bufferedBytes.limit = next.limits.buffered_bytes;
     dropBackendSessionsAt(made.backends.replaced, this.#sessions.all());
     for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
-    this.#services = this.#furnish();
-    this.#listChangedNotifier.listChanged(undefined, LIST_KINDS);
-    this.#catalogueWarmup.look();
+    this.#services = this.#buildServices();
+    this.#notifier.listChanged(undefined, LIST_KINDS);
+    this.#warmup.look();
     if (made.authorizer !== before.authorizer) observer.policyReloaded();
     if (made.authenticator !== before.authenticator) before.authenticator.close();
     made.rateLimits.takeOver();
@@ -165,38 +160,35 @@ export class Gateway {
 
   /** Rereads keys and certificates after the content of these configured files has changed. */
   async filesChanged(files: readonly string[]): Promise<void> {
-    for (const { name, config } of this.#activeConfig.backends.all) {
+    for (const { name, config } of this.#active.backends.all) {
       const settings = JSON.stringify(config);
       if (files.some((file) => settings.includes(JSON.stringify(file)))) this.#forgetLists(name);
     }
-    await this.#embedded.filesChanged(this.#activeConfig.config);
-    this.#sharing.filesChanged(this.#activeConfig.config);
-    const { authenticator: former, config } = this.#activeConfig;
-    this.#activeConfig = {
-      ...this.#activeConfig,
-      authenticator: renewAuthenticator(this.#activeConfig, this.#options),
-    };
-    this.#services = this.#furnish();
-    if (this.#activeConfig.authenticator !== former) former.close();
-    if (this.#activeConfig.backends.isIncomplete) await this.apply(config);
+    await this.#embedded.filesChanged(this.#active.config);
+    this.#sharing.filesChanged(this.#active.config);
+    const { authenticator: former, config } = this.#active;
+    this.#active = { ...this.#active, authenticator: renewAuthenticator(this.#active, this.#options) };
+    this.#services = this.#buildServices();
+    if (this.#active.authenticator !== former) former.close();
+    if (this.#active.backends.isIncomplete) await this.apply(config);
   }
 
   /** Ends the open streams of clients, so that the clients reconnect elsewhere. */
   endStreams(): void {
     for (const session of this.#sessions.all()) session.stream?.close();
-    this.#listChangedNotifier.close();
+    this.#notifier.close();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#catalogueWarmup.close();
-    this.#listChangedNotifier.close();
+    this.#warmup.close();
+    this.#notifier.close();
     await this.#sharing.close();
     this.#sessions.close();
-    this.#activeConfig.authenticator.close();
-    this.#activeConfig.rateLimits.close();
+    this.#active.authenticator.close();
+    this.#active.rateLimits.close();
     await this.#retired.close();
-    await this.#activeConfig.backends.close();
+    await this.#active.backends.close();
     await this.#embedded.close();
     this.#deadlines.close();
   }
@@ -204,16 +196,15 @@ export class Gateway {
   /** Requests in flight finish at their former backends and count in the former limits. */
   #retire(before: ActiveConfig, next: ActiveConfig): void {
     const begun = this.#running.all().filter(({ req }) => req.method === 'POST');
-    const isCall = (requestRecord: RequestRecord) =>
-      this.#running.has(requestRecord) && requestRecord.method !== LISTEN;
+    const isCall = (call: RequestRecord) => this.#running.has(call) && call.method !== LISTEN;
     const counters = before.rateLimits.leave(next.rateLimits);
     const limits = counters ? [{ name: 'rate limits', running: 0, close: () => counters.close() }] : [];
     this.#retired.add([...before.backends.leave(next.backends), ...limits], () => begun.some(isCall));
   }
 
-  #furnish(): Services {
+  #buildServices(): Services {
     const { log, version, observer, listening } = this.#options;
-    const { config, authServer, authenticator, authorizer, backends, rateLimits } = this.#activeConfig;
+    const { config, authServer, authenticator, authorizer, backends, rateLimits } = this.#active;
     return {
       config,
       hostOrigin: buildHostOriginCheck(config, listening),
@@ -227,7 +218,7 @@ export class Gateway {
       streams: this.#streams,
       readSource: observer.readSource,
       bufferedBytes: this.#bufferedBytes,
-      listChangedNotifier: this.#listChangedNotifier,
+      listChangedNotifier: this.#notifier,
       log,
       version,
       latest: () => this.#services,
@@ -243,12 +234,12 @@ export class Gateway {
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
       bufferedBytes: this.#bufferedBytes,
-      listChanged: (backend, method) => this.#listChangedNotifier.listChanged(backend, kindsOfNotification(method)),
+      listChanged: (backend, method) => this.#notifier.listChanged(backend, kindsOfNotification(method)),
       credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
-        this.#listChangedNotifier.listChanged(backend.name, LIST_KINDS);
-        this.#catalogueWarmup.look();
+        this.#notifier.listChanged(backend.name, LIST_KINDS);
+        this.#warmup.look();
       },
     };
   }
@@ -257,8 +248,8 @@ export class Gateway {
     const { files, log, observer } = this.#options;
     return new SessionSharing({
       table: this.#sessions,
-      backends: () => this.#activeConfig.backends,
-      changedSince: (time) => this.#listChangedNotifier.changedSince(time),
+      backends: () => this.#active.backends,
+      changedSince: (time) => this.#notifier.changedSince(time),
       onEvent: (event) => this.#onEvent(event),
       missed: () => {
         this.#lists.invalidateFor(undefined);
@@ -290,12 +281,12 @@ export class Gateway {
   #linksChanged(principal: string): void {
     this.#lists.invalidateFor(principal);
     this.#catalogues.invalidateFor(principal);
-    this.#listChangedNotifier.announceTo(principal, LIST_KINDS);
+    this.#notifier.announceTo(principal, LIST_KINDS);
   }
 
   /** Handles an event of another replica. */
   #onEvent(event: ReplicaEvent): void {
-    if (event.type === 'lists') this.#listChangedNotifier.listChanged(event.backend, event.kinds);
+    if (event.type === 'lists') this.#notifier.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);
   }
 }

@@ -6,7 +6,7 @@ import { checkCircles } from './check-circles.ts';
 import { checkFeatures } from './check-features.ts';
 import { checkLinks } from './check-links.ts';
 import { inTurn, type Say } from './in-turn.ts';
-import { findEnforced } from './language/enforced.ts';
+import { checkLanguage } from './language/check-language.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -53,7 +53,7 @@ const astray = checkLinks(ROOT);
 console.log('== import circles ==');
 const circles = checkCircles(ROOT);
 console.log('== language ==');
-const breaches = findEnforced(ROOT);
+const breaches = checkLanguage(ROOT).map(({ file, line, words, rule }) => `${file}:${line} ${words}: ${rule}`);
 console.log('== differences ==');
 const left = differences();
 for (const line of [...problems, ...astray, ...circles, ...breaches, ...left]) console.error(line);

@@ -22,7 +22,7 @@ interface SuiteResult {
 
 interface Requirements {
   server: string[];
-  not_scored: { scenario: string; leg: string; reason: string }[];
+  not_scored: Record<'scenario' | 'leg' | 'reason', string>[];
 }
 
 async function readRequirements(revision: string): Promise<Pick<SuiteResult, 'required' | 'further'>> {

@@ -291,7 +291,7 @@ describeWithRedis('the user in Redis', () => {
     const { a, b } = await two(sharedAs('deaf', `${PREFIX}deaf:`));
     const client = await SessionClient.open(a.url);
     for (const replica of [a, b, a]) expect(await statusAt(replica, client)).toBe(200);
-    expect(a.runtime.gateway.services.sessions.warnings.join()).toContain('hears nothing of the others');
+    expect(a.runtime.gateway.services.sessions.warnings.join()).toContain('gets no events of the others');
     expect(a.log()).toContain('Redis lets its user not listen');
     expect((await deleteAt(b, client)).status).toBe(204);
     expect(await statusAt(a, client)).toBe(404);

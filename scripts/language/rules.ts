@@ -19,8 +19,6 @@ const TERMS: ReadonlyMap<string, string> = new Map([
   ['World', 'snapshot'],
   ['Leg', 'backend session, or login step'],
   ['Legs', 'backend sessions, or login steps'],
-  ['Era', 'revision, legacy or modern'],
-  ['Eras', 'revisions'],
   ['Survey', 'catalogue warm-up'],
   ['Announcer', 'list changed notifier'],
   ['News', 'replica event'],

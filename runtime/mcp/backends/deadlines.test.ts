@@ -18,7 +18,7 @@ function wait(deadline: number, maximum = Infinity): Expiring & { ended: number 
   const began = performance.now();
   const links = { earlier: undefined, later: undefined };
   const entry: Expiring & { ended: number | undefined } = {
-    ...{ ...links, deadline, maximum, heard: false, isHeld: false },
+    ...{ ...links, deadline, maximum, showedLife: false, isHeld: false },
     ...{ expiresAt: Infinity, beganAt: 0, ended: undefined },
     awaitsClient: () => false,
     expire: () => {
@@ -43,7 +43,7 @@ it('restarts the full deadline after each sign of progress', () => {
   const lively = wait(400);
   for (let sign = 0; sign < 10; sign++) {
     jest.advanceTimersByTime(350);
-    lively.heard = true;
+    lively.showedLife = true;
   }
   expect(lively.ended).toBeUndefined();
   jest.advanceTimersByTime(1_000);
@@ -55,7 +55,7 @@ it('ends an entry with progress at its maximum', () => {
   const lively = wait(400, 2_000);
   for (let sign = 0; sign < 30; sign++) {
     jest.advanceTimersByTime(100);
-    lively.heard = true;
+    lively.showedLife = true;
   }
   expect(lively.ended).toBeGreaterThanOrEqual(2_000);
   expect(lively.ended).toBeLessThanOrEqual(2_000 + 2 * TICK);

@@ -8,7 +8,7 @@ export interface Expiring extends Entry {
   /** Milliseconds after which it ends despite progress. */
   readonly maximum: number;
   /** Set on each sign of progress; cleared by `Deadlines`. */
-  heard: boolean;
+  showedLife: boolean;
   /** Whether the gateway paused reading. The deadline pauses meanwhile. */
   readonly isHeld: boolean;
   /** Returns whether the call waits for its client. The deadline pauses meanwhile. */
@@ -34,7 +34,7 @@ export class Deadlines {
   }
 
   add(entry: Expiring): void {
-    entry.heard = true;
+    entry.showedLife = true;
     this.#running.add(entry);
     this.#timer ??= setInterval(() => this.#sweep(), TICK).unref();
   }
@@ -59,8 +59,8 @@ export class Deadlines {
     for (const entry of this.#running.all()) {
       if (entry.beganAt === 0) entry.beganAt = now;
       const isOver = now - entry.beganAt >= entry.maximum;
-      if ((entry.heard || entry.isHeld || entry.awaitsClient()) && !isOver) {
-        entry.heard = false;
+      if ((entry.showedLife || entry.isHeld || entry.awaitsClient()) && !isOver) {
+        entry.showedLife = false;
         entry.expiresAt = now + entry.deadline;
         // One expiry may remove other entries.
       } else if ((isOver || entry.expiresAt <= now) && this.#running.has(entry)) {

@@ -31,7 +31,7 @@ export class EventAnswer implements AnswerReader {
     const arrived = this.#parser.arrived;
     try {
       this.#parser.push(chunk);
-      if (this.#parser.arrived > arrived) exchange.heard = true;
+      if (this.#parser.arrived > arrived) exchange.showedLife = true;
       if (!this.#parser.isLarge) exchange.keep(Math.max(before, this.#parser.pending));
     } catch (cause) {
       exchange.fault('too_large', cause);
@@ -63,7 +63,7 @@ export class EventAnswer implements AnswerReader {
       call.sink.named?.(event.event, data);
       return;
     }
-    if (message) this.#exchange.heard = true;
+    if (message) this.#exchange.showedLife = true;
     if (message?.kind === 'response' && !this.#takeAnswer(message)) return;
     call.sink.event({ id: event.id, retry: event.retry, data, message });
   }

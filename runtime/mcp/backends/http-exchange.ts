@@ -59,7 +59,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   credential: CredentialHeaders = [];
   readonly deadline: number;
   readonly maximum: number;
-  heard = true;
+  showedLife = true;
   expiresAt = Infinity;
   beganAt = 0;
   earlier: this | undefined;
@@ -204,7 +204,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
     // A stream may carry keep-alives for ever, so its reader decides which bytes count as progress.
-    if (this.#mode !== 'stream') this.heard = true;
+    if (this.#mode !== 'stream') this.showedLife = true;
     if (this.#reader) {
       this.#reader.push(chunk);
       return;

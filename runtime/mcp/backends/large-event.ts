@@ -85,7 +85,7 @@ class PassedAnswer implements LargeData {
 
   push(bytes: Buffer): void {
     const exchange = this.#exchange;
-    exchange.heard = true;
+    exchange.showedLife = true;
     this.#try(() => exchange.call.sink.part?.(this.#answer.push(bytes), exchange));
   }
 
@@ -125,7 +125,7 @@ class BufferedEvent implements LargeData {
     if (this.#taker) this.#taker.push(bytes);
     else this.#parts.push(bytes);
     this.#size += bytes.length;
-    this.#exchange.heard = true;
+    this.#exchange.showedLife = true;
     this.#exchange.keep(this.#size);
   }
 

@@ -21,7 +21,7 @@ export interface ReadExchange extends Flow {
   /** Whether the stream stays open as long as its session. */
   readonly isStream: boolean;
   /** Set on each sign of progress. */
-  heard: boolean;
+  showedLife: boolean;
   /** Reports the bytes that the reader buffers. The exchange may pause reading. */
   keep(bytes: number): void;
   /** Ends the exchange. Call it before the sink receives the last part. */

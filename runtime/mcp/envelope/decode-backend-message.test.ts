@@ -81,11 +81,11 @@ describe('clean', () => {
     ],
     ['written with an escape', '{"\\u0069o.modelcontextprotocol/x":1,"a":"ä"}', '{"a":"ä"}'],
   ])('removes a forged reserved key that stands %s', (_, meta, expected) => {
-    const around = (text: string) => result(`{"content":["ü"],"_meta":${text},"z":"ü"}`);
-    const text = around(meta);
-    expect(decodeBackendMessage(text)?.cleanText(text)).toBe(around(expected));
+    const surrounded = (text: string) => result(`{"content":["ü"],"_meta":${text},"z":"ü"}`);
+    const text = surrounded(meta);
+    expect(decodeBackendMessage(text)?.cleanText(text)).toBe(surrounded(expected));
     const body = Buffer.from(text);
-    expect(decodeBackendMessage(body)?.clean(body).toString()).toBe(around(expected));
+    expect(decodeBackendMessage(body)?.clean(body).toString()).toBe(surrounded(expected));
   });
 
   it('removes reserved keys from params too, except those to keep', () => {

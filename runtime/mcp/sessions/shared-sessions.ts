@@ -90,8 +90,7 @@ export class SharedSessions {
   get warnings(): readonly string[] {
     const { records, isSubscribed } = this.#deps;
     if (records.problem !== undefined) return [records.problem];
-    if (!isSubscribed())
-      return ['this replica hears nothing of the others: each request of a session asks Redis instead'];
+    if (!isSubscribed()) return ['this replica gets no events of the others: each request of a session asks Redis'];
     return [];
   }
 

@@ -32,7 +32,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   readonly call: BackendCall;
   readonly deadline: number;
   readonly maximum: number;
-  heard = true;
+  showedLife = true;
   expiresAt = Infinity;
   beganAt = 0;
   earlier: this | undefined;
@@ -70,7 +70,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   begin(channel: Channel): void {
     const { body, idText } = this.call;
     if (this.#isOver || body === undefined || idText === undefined) return;
-    this.heard = true;
+    this.showedLife = true;
     this.#channel = channel;
     this.#id = channel.call({
       body,
@@ -79,7 +79,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
       onAnswer: (line, kind) => this.answer(line, kind),
       taker: this,
       onProgress: (line) => {
-        this.heard = true;
+        this.showedLife = true;
         this.relay(line);
       },
       onEnd: (end) => this.#lose(end),
@@ -115,7 +115,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
 
   #pump(large: UntakenAnswer): void {
     const { sink } = this.call;
-    this.heard = true;
+    this.showedLife = true;
     while (!this.#isPaused && !this.#isOver) {
       const piece = large.pieces.shift();
       if (piece === undefined) {
