@@ -23,7 +23,7 @@ export const PROBLEMS = {
   provider_read_only: [405, 'The secrets provider in force cannot be written.'],
   already_exists: [409, 'The name is taken.'],
   conflict: [409, 'Somebody else owns what would change; `detail` names the owner. `force=true` takes it over.'],
-  in_use: [409, 'Something refers to it; `detail` names what.'],
+  in_use: [409, 'Something else uses it; `detail` names what.'],
   busy: [409, 'The same thing is being worked on: try again when it is done.'],
   too_slow: [408, 'The request did not come to its end in time.'],
   stale: [412, 'It has changed since it was read (`If-Match`): read it again.'],

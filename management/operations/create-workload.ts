@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import { nameOfEntry, workloadOfEntry } from '../registries/workload-of-entry.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { versionOf } from '../workloads/workload-version.ts';
-import { checkChange, RECORD, workload, WRITING } from './workload-changes.ts';
+import { checkChange, PORT, RECORD, workload, WRITING } from './workload-changes.ts';
 
 export const createWorkload = operation({
   id: 'createWorkload',
@@ -26,6 +26,7 @@ export const createWorkload = operation({
     already_exists: 'there is a workload of this name',
     image_refused: 'the image of registry_entry has a signature that does not hold',
     unavailable: 'the registry of registry_entry cannot be read, or too many images are looked at already',
+    ...PORT,
     ...WRITING,
   },
   first: () => ({ verb: 'create', resource: 'mcpservers' }),
@@ -43,10 +44,10 @@ export const createWorkload = operation({
         : await services.provenance.check(entry, body.image, { caller, signal });
     // A disconnected caller does not receive the result and may have created another workload meanwhile.
     signal.throwIfAborted();
-    const check = checkChange({ group: body.group, force: isOn(force) }, caller, services);
-    const made = await services.workloads.create({ ...body, checked }, check);
+    const change = checkChange({ group: body.group, force: isOn(force) }, caller, services);
+    const made = await services.workloads.create({ ...body, checked }, change.check);
     const told = tellCheckedImage(made.resource);
-    const about = { ...(told && { image_context: told }), ...services.workloads.warningsOf(made) };
+    const about = { ...(told && { image_context: told }), ...change.warningsWith(services.workloads.warningsOf(made)) };
     return { body: { ...renderChanged(made.resource), ...about }, etag: versionOf(made) };
   },
 });

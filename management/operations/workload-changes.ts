@@ -5,6 +5,7 @@ import type { Services } from '../services.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { referenceTouches } from '../workloads/find-references.ts';
 import { checkIsolation } from '../workloads/without-effect.ts';
+import type { Edited } from '../workloads/detail.ts';
 import type { Check } from '../workloads/workloads.ts';
 
 /** Problems of every operation that writes a workload. */
@@ -12,6 +13,7 @@ export const WRITING = {
   conflict: 'another manager owns what would change, or its manifest cannot be edited without loss',
   busy: 'it is being changed all the time',
 } as const;
+export const PORT = { in_use: 'another resource of this machine has the port of proxy_port' } as const;
 export const RECORD = { inline_secret: 'a secret stands in the record itself, in place of its reference' } as const;
 
 export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
@@ -37,21 +39,48 @@ const runsSomething = ({ image, command, remoteUrl }: StoredResource['spec']): b
 
 interface WantedChange {
   group?: string | null | undefined;
-  /** Accepts network isolation that is not enforced. */
+  /** Accepts network isolation that is not enforced, and a port that another resource has. */
   force: boolean;
 }
 
+interface CheckedChange {
+  check: Check;
+  /** Adds the warning of the accepted change to the warnings of the workload. */
+  warningsWith(told: { warnings?: string[] }): { warnings?: string[] };
+}
+
+/** Returns a warning if the endpoint has to wait for its port. @throws Problem `in_use` if another resource has the port */
+async function checkPort(
+  { spec }: Edited,
+  before: StoredResource,
+  force: boolean,
+  { workloads }: Services,
+): Promise<string | undefined> {
+  if (spec.proxyPort === undefined || spec.suspend === true || spec.proxyPort === before.spec.proxyPort)
+    return undefined;
+  const problem = await workloads.portProblem(before.name, spec);
+  if (problem?.isClaimed && !force)
+    throw new Problem('in_use', `body ${problem.text}, or send force=true to let it wait for this one`);
+  return problem && `accepted, but it waits: ${problem.text}`;
+}
+
 /**
- * Returns a check of a change: the caller may use its references, something is left to run, isolation is enforced, and
- * the group exists.
+ * Returns a check of a change: the caller may use its references, something is left to run, isolation is enforced, the group exists, and
+ * no other resource has the port.
  */
-export function checkChange({ group, force }: WantedChange, caller: Caller, { workloads }: Services): Check {
-  return async (edited, before, place) => {
-    await checkReferences([edited.spec], caller);
-    if (runsSomething(before.spec) && !runsSomething(edited.spec))
-      throw new Problem('bad_request', 'body image: nothing is left to run; write image, command or url');
-    if (!force) checkIsolation(edited, before, place);
-    if (group !== undefined && group !== null && group !== '') await workloads.checkGroup(group, 'bad_request');
+export function checkChange({ group, force }: WantedChange, caller: Caller, services: Services): CheckedChange {
+  let warning: string | undefined;
+  return {
+    async check(edited, before, place) {
+      await checkReferences([edited.spec], caller);
+      if (runsSomething(before.spec) && !runsSomething(edited.spec))
+        throw new Problem('bad_request', 'body image: nothing is left to run; write image, command or url');
+      if (!force) checkIsolation(edited, before, place);
+      if (group !== undefined && group !== null && group !== '')
+        await services.workloads.checkGroup(group, 'bad_request');
+      warning = await checkPort(edited, before, force, services);
+    },
+    warningsWith: (told) => (warning === undefined ? told : { warnings: [...(told.warnings ?? []), warning] }),
   };
 }
 

@@ -116,6 +116,10 @@ const SCENARIOS: Scenarios = {
   },
   async in_use(row) {
     await serve(place.services());
+    if (row.id !== 'deleteGroup') {
+      place.write('other.yaml', manifest('MCPServer', '{ image: a, proxyPort: 7001 }', '{ name: other }'));
+      return ask(row, { body: { ...(usual(row).body as object), proxy_port: 7001 } });
+    }
     return ask(row, { params: { name: 'tools' } });
   },
   async conflict(row) {

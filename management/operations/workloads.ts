@@ -23,7 +23,7 @@ import { renderChanged } from '../workloads/render-summary.ts';
 import { restarted, started, stopped } from '../workloads/stop-and-start.ts';
 import { versionOf } from '../workloads/workload-version.ts';
 import { createWorkload } from './create-workload.ts';
-import { beginWork, checkChange, checkStart, RECORD, workload, WRITING } from './workload-changes.ts';
+import { beginWork, checkChange, checkStart, PORT, RECORD, workload, WRITING } from './workload-changes.ts';
 
 const NOT_FOUND = 'there is no workload of this name';
 const SERVERS = { verb: 'list', resource: 'virtualmcpservers' } as const;
@@ -80,17 +80,15 @@ export const editWorkload = operation({
   result: WorkloadChanged,
   givesTag: true,
   takesTag: true,
-  problems: { ...RECORD, not_found: NOT_FOUND, ...WRITING },
+  problems: { ...RECORD, not_found: NOT_FOUND, ...PORT, ...WRITING },
   first: ({ name }) => workload('update', name),
   touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_edited',
   async run({ params: { name }, query: { force }, body, ifMatch, caller }, services) {
-    const check = checkChange({ group: body.group, force: isOn(force) }, caller, services);
-    const edited = await services.workloads.edit(name, body, check, { expected: ifMatch, force: isOn(force) });
-    return {
-      body: { ...renderChanged(edited.resource), ...services.workloads.warningsOf(edited) },
-      etag: versionOf(edited),
-    };
+    const change = checkChange({ group: body.group, force: isOn(force) }, caller, services);
+    const edited = await services.workloads.edit(name, body, change.check, { expected: ifMatch, force: isOn(force) });
+    const about = change.warningsWith(services.workloads.warningsOf(edited));
+    return { body: { ...renderChanged(edited.resource), ...about }, etag: versionOf(edited) };
   },
 });
 

@@ -28,6 +28,8 @@ const ONE_CALLER = 'whoever has the token of a machine may do all that its user 
 const NO_FILES = 'in a cluster a client has no file that somebody else could have written';
 const ONE_OBJECT = 'in a cluster it is one object, which the API server makes or deletes at once';
 
+const OWN_ADDRESS = 'in a cluster each endpoint has an address of its own, so ports do not collide';
+
 /** Evidence for all operations without an entry of their own. */
 const REACH: Record<ProblemCode, Reach> = {
   bad_request: BOTH,
@@ -121,7 +123,8 @@ const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
     },
     busy: onAMachine(ONE_OBJECT),
   },
-  createWorkload: { busy: onAMachine(ONE_OBJECT) },
+  createWorkload: { busy: onAMachine(ONE_OBJECT), in_use: onAMachine(OWN_ADDRESS) },
+  editWorkload: { in_use: onAMachine(OWN_ADDRESS) },
   createGroup: { busy: onAMachine(ONE_OBJECT) },
 };
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+import { isPortFree } from '#local/check-port';
 import type { StateFolder } from '#local/state-folder';
 import { type LocalStatus, readLocalStatus } from '#local/local-status-file';
 import { tailLog } from '#local/tail-log';
@@ -8,16 +9,19 @@ import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import { Problem } from '../problem.ts';
 import type { LogOptions, Seen, WorkloadRuntime } from './runtime.ts';
 
+const HOST = '127.0.0.1';
+
 /** Number of restarts after which a program that ends again counts as broken. */
 const RESTARTS = 2;
 
 /** Returns the processes of this machine. */
 export function localRuntime(state: StateFolder): WorkloadRuntime {
   return {
-    host: '127.0.0.1',
+    host: HOST,
     apiGroup: DEFAULT_API_GROUP,
     hasPaths: true,
-    targetHost: () => '127.0.0.1',
+    targetHost: () => HOST,
+    isPortFree: (port) => isPortFree(HOST, port),
     look() {
       const localStatus = readLocalStatus(state);
       return Promise.resolve(({ name }) => localStatus && seenOf(name, localStatus));

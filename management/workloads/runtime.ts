@@ -10,6 +10,8 @@ export interface WorkloadRuntime {
   readonly hasPaths: boolean;
   /** Returns the host of a workload's program. */
   targetHost(name: string): string;
+  /** Returns whether a port of this machine is free. Absent in a cluster, where each endpoint has its own address. */
+  isPortFree?(port: number): Promise<boolean>;
   /** Reads the state once. Returns undefined for a workload when nothing runs here. */
   look(): Promise<(resource: StoredResource) => Seen | undefined>;
   /**

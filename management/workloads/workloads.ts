@@ -17,6 +17,7 @@ import { isStale, stale } from '../stores/record-store.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
 import type { PermissionProfiles } from './permission-profiles.ts';
+import { findPortProblem, type PortProblem } from './find-port-problem.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
 import { withoutEffect } from './without-effect.ts';
@@ -92,6 +93,11 @@ export class Workloads {
   warningsOf(read: Read): { warnings?: string[] } {
     const warnings = withoutEffect(read.resource, this.#placeOf(read));
     return warnings.length === 0 ? {} : { warnings };
+  }
+
+  /** Returns why the endpoint of a workload cannot have its port now. Returns undefined if it can, and in a cluster. */
+  portProblem(name: string, spec: StoredResource['spec']): Promise<PortProblem | undefined> {
+    return findPortProblem(name, spec, this.#in);
   }
 
   /** @throws Problem `not_found` */
