@@ -16,7 +16,7 @@ import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/request-record';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 import { tellGivenUp } from './cancel-call.ts';
-import { tellProgressToken } from '../session-era/expected-progress.ts';
+import { tellProgressToken } from './expected-progress.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 
 /**

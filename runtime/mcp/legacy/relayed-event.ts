@@ -13,7 +13,7 @@ import { isSubResource } from '../route/is-sub-resource.ts';
 import { endQuestion, noteQuestion } from '../sessions/client-questions.ts';
 import { notify } from '../sessions/open-backend-session.ts';
 import { backendSessionOf, type SentCall, type Session } from '../sessions/session.ts';
-import { isExpectedProgress } from '../session-era/expected-progress.ts';
+import { isExpectedProgress } from './expected-progress.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 

@@ -1,20 +1,26 @@
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { noteForeignProgress, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { LONGEST_KEPT, sentCalls } from '../sessions/in-flight.ts';
-import type { EventSource } from '../legacy/relayed-event.ts';
-import type { LegacyRequest } from '../legacy/legacy-request.ts';
+import type { SentCall, Session } from '../sessions/session.ts';
+import type { LegacyRequest } from './legacy-request.ts';
 
-type Source = Pick<EventSource, 'backend' | 'call' | 'services' | 'session'>;
+interface ProgressSource {
+  readonly backend: { readonly name: string };
+  /** The request whose stream it is. Undefined: it is the backend's own. */
+  readonly call: SentCall | undefined;
+  readonly session: Session;
+  readonly services: Pick<LegacyRequest['services'], 'log'>;
+}
 
 /** Returns whether a backend reports the progress of its own call. HTTP backends receive the client's own tokens, so they can guess others. */
-export function isExpectedProgress(data: string, message: BackendMessage, source: Source): boolean {
+export function isExpectedProgress(data: string, message: BackendMessage, source: ProgressSource): boolean {
   const token = reportedToken(message, data);
   if (token !== undefined && isTokenOf(token, source)) return true;
   noteForeignProgress(source.services.log, source.backend.name);
   return false;
 }
 
-function isTokenOf(token: string, { backend, call, session }: Source): boolean {
+function isTokenOf(token: string, { backend, call, session }: ProgressSource): boolean {
   if (call && call.progressToken !== null) return call.progressToken === token;
   const owners = sentCalls(session).filter(([, { progressToken }]) => progressToken === token);
   // After a restart, only the client knows the token of the request whose stream it resumes.
