@@ -32,6 +32,14 @@ function alternatives(schema: Schema): Schema[] {
   }
 }
 
+/** Returns the fields of an object, optional or not, or those of the items of a list or map. */
+export function fieldsOf(schema: Schema): Readonly<Record<string, Schema>> {
+  const [inner = schema] = alternatives(schema);
+  const { def } = (inner as z.core.$ZodTypes)._zod;
+  if (def.type === 'array') return fieldsOf(def.element);
+  return def.type === 'record' ? fieldsOf(def.valueType) : shapeOf(inner);
+}
+
 function below(schema: Schema, step: PropertyKey): Schema[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'array') return [def.element];

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { ToolText } from '../parts/aggregation.ts';
-import { DEFAULTS } from '../parts/defaults.ts';
-import { Milliseconds } from '../parts/primitives.ts';
+import { AggregationConfig, ToolText } from '../parts/aggregation.ts';
+import { inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
+import { CaBundleRef } from '../parts/references.ts';
+import { Webhooks } from '../parts/workload.ts';
 import { Authz } from './incoming.ts';
 import { RateLimiting } from './operational.ts';
 import { BackendAuth } from './outgoing.ts';
@@ -9,25 +10,24 @@ import { BackendAuth } from './outgoing.ts';
 const File = z.string().min(1).max(4096);
 const Env = z.record(z.string().max(256), z.string().max(32_768));
 
+const webhook = Webhooks.shape.validating.unwrap().element.shape;
+const webhookTls = webhook.tls.unwrap().shape;
+
 /** A validating webhook, called before each tools/call. */
-export const ValidatingWebhook = z.strictObject({
-  name: z.string().max(63).describe('Name in logs and audit events.'),
-  url: z.url().max(2048).describe('Where it is asked.'),
-  timeout: Milliseconds.prefault(DEFAULTS.webhookTimeout).describe('Longest time to wait for its answer.'),
-  failure_policy: z
-    .enum(['fail', 'ignore'])
-    .default('fail')
-    .describe('Refuse the call or let it through when the webhook fails.'),
+export const ValidatingWebhook = objectLike(Webhooks.shape.validating, {
+  name: z.string().max(63),
+  url: z.url().max(2048),
+  timeout: inMilliseconds(webhook.timeout),
+  failure_policy: webhook.failurePolicy,
   hmac_secret_file: File.optional().describe('File with the secret that signs the request (HMAC-SHA256).'),
   tls: z
     .strictObject({
       ca_bundle_file: File.optional().describe('Certificate authorities of the webhook.'),
-      client_cert_file: File.optional().describe('Client certificate.'),
-      client_key_file: File.optional().describe('Key of the client certificate.'),
-      insecure_skip_verify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
+      client_cert_file: meaning(webhookTls.clientCertSecretRef, File.optional()),
+      client_key_file: meaning(webhookTls.clientKeySecretRef, File.optional()),
+      insecure_skip_verify: webhookTls.insecureSkipVerify,
     })
-    .optional()
-    .describe('TLS towards the webhook.'),
+    .optional(),
 });
 
 /** Settings of every backend, for any transport. */
@@ -35,15 +35,15 @@ const common = {
   name: z.string().min(1).max(63).describe('Name of the MCPServer.'),
   auth: BackendAuth.prefault({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
   authz: Authz.optional().describe('Policies of this MCPServer; they hold beside those of the server.'),
-  webhooks: z.array(ValidatingWebhook).max(16).default([]).describe('Asked before each tools/call, in this order.'),
+  webhooks: meaning(Webhooks.shape.validating, z.array(ValidatingWebhook).max(16).default([])),
   rate_limiting: RateLimiting.optional().describe(
     'How many requests this MCPServer lets through. Tools are named as it shows them by itself.',
   ),
   tools_filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these tools, by the original name.'),
-  tools_override: z
-    .record(z.string().max(256), z.strictObject(ToolText))
-    .default({})
-    .describe('Original tool name to what replaces its own texts.'),
+  tools_override: meaning(
+    AggregationConfig.shape.tools.unwrap().element.shape.overrides,
+    z.record(z.string().max(256), z.strictObject(ToolText)).default({}),
+  ),
 };
 
 const http = {
@@ -55,7 +55,7 @@ const http = {
     .max(253)
     .optional()
     .describe('Name with the address of each of its pods: a session stays at the one that opened it.'),
-  ca_bundle_file: File.optional().describe('Certificate authorities that are trusted besides the usual ones.'),
+  ca_bundle_file: meaning(CaBundleRef, File.optional()),
   header_forward: z
     .strictObject({
       add_plaintext_headers: z

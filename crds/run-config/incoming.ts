@@ -1,5 +1,9 @@
 import { z } from 'zod';
 import { AuthzConfig, InlineAuthz } from '../parts/authz-config.ts';
+import { IncomingAuth } from '../parts/incoming-auth.ts';
+import { meaning, objectLike } from '../parts/meaning.ts';
+import { InlineOidc } from '../parts/oidc-config.ts';
+import { CaBundleRef } from '../parts/references.ts';
 
 const Url = z.url().max(2048);
 const TYPE = 'How callers are authenticated; `anonymous` asks for no credentials: development only.';
@@ -11,44 +15,33 @@ const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe
  * Boundary 1 with bearer tokens of one issuer. The first source of keys wins: `embedded` (the authorization server in this process), `jwks`
  * (a key set in the document), `jwks_file`, `jwks_url`, the issuer's discovery.
  */
-export const OidcIncoming = z.strictObject({
+export const OidcIncoming = objectLike(InlineOidc, {
   type: z.literal('oidc').describe(TYPE),
-  issuer: Url.describe('Issuer of the tokens, compared byte for byte with `iss`.'),
+  issuer: Url,
   audience: z
     .string()
     .min(1)
     .max(2048)
     .optional()
     .describe('Absent: `resource_url`; neither: not checked, with a warning.'),
-  client_id: z.string().max(512).optional().describe('Client identifier for token introspection.'),
+  client_id: z.string().max(512).optional(),
   client_secret_file: z.string().max(4096).optional().describe('With it opaque tokens are introspected (RFC 7662).'),
-  introspection_url: Url.optional().describe('Introspection endpoint. Absent: found by discovery.'),
-  scopes: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Scopes that every token must have.'),
+  introspection_url: Url.optional(),
+  scopes: z.array(z.string().min(1).max(256)).max(64).default([]),
   embedded: z.boolean().default(false).describe('The issuer is the authorization server in this process.'),
   jwks: z
     .strictObject({ keys: z.array(z.record(z.string(), z.unknown())).max(100).describe('Keys as JWKs (RFC 7517).') })
     .optional()
     .describe('Key set, in this document.'),
   jwks_file: z.string().max(4096).optional().describe('File with the key set.'),
-  jwks_url: Url.optional().describe('Key set. Absent: found by the discovery document of the issuer.'),
+  jwks_url: Url.optional(),
   jwks_auth_token_file: z.string().max(4096).optional().describe('File with a bearer token for the key set.'),
-  ca_bundle_file: z
-    .string()
-    .max(4096)
-    .optional()
-    .describe('Certificate authorities that are trusted besides the usual ones.'),
+  ca_bundle_file: meaning(CaBundleRef, z.string().max(4096).optional()),
   insecure_allow_http: z.boolean().default(false).describe('Allow http URLs that are not on loopback.'),
-  jwks_allow_private_ip: z.boolean().default(false).describe('Allow a key set at a private address.'),
-  protected_resource_allow_private_ip: z
-    .boolean()
-    .default(false)
-    .describe('Allow a private address for introspection.'),
-  groups_claim: z
-    .string()
-    .max(256)
-    .optional()
-    .describe('Claim (a name or dotted path) with the groups of a caller, in place of `groups` and `roles`.'),
-  required_typ: z.string().max(64).optional().describe('The only accepted `typ` header of tokens, e.g. at+jwt.'),
+  jwks_allow_private_ip: z.boolean().default(false),
+  protected_resource_allow_private_ip: InlineOidc.shape.protectedResourceAllowPrivateIP,
+  groups_claim: z.string().max(256).optional(),
+  required_typ: meaning(IncomingAuth.shape.requiredTyp, z.string().max(64).optional()),
   required_subject: z.string().max(512).optional().describe('Only this `sub`, e.g. one service account.'),
 });
 
@@ -61,12 +54,8 @@ export const Authz = z.strictObject({
   type: z.literal('cedarv1').default('cedarv1').describe('Language of the policies.'),
   version: z.literal('1.0').default('1.0').describe('Version of this block.'),
   mode: AuthzConfig.shape.mode,
-  policies: z.array(z.string().max(65_536)).max(200).describe('Cedar policies. An empty list lets nobody do anything.'),
+  policies: meaning(InlineAuthz.shape.policies, z.array(z.string().max(65_536)).max(200)),
   entities_json: InlineAuthz.shape.entitiesJson,
-  groups_claim: z
-    .string()
-    .max(256)
-    .optional()
-    .describe('Claim (a name or dotted path) with the groups of a caller, in place of `groups` and `roles`.'),
+  groups_claim: meaning(InlineOidc.shape.groupsClaim, z.string().max(256).optional()),
 });
 export type Authz = z.infer<typeof Authz>;

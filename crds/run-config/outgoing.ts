@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { DEFAULTS } from '../parts/defaults.ts';
-import { HeaderName, Milliseconds, text } from '../parts/primitives.ts';
+import { AwsSts as AwsStsConfig, TokenExchange as TokenExchangeConfig } from '../parts/backend-credentials.ts';
+import { inMilliseconds, meaning, objectLike } from '../parts/meaning.ts';
+import { HeaderName, text } from '../parts/primitives.ts';
+import { CaBundleRef } from '../parts/references.ts';
+import { RemoteAuth as RemoteAuthConfig } from '../parts/workload.ts';
 import { Storage } from './storage.ts';
 
 const Url = z.url().max(2048);
@@ -19,29 +22,17 @@ const BearerToken = z.strictObject({
 });
 
 /** RFC 8693. The subject token is the caller's own JWT, or the stored token of `subject_provider_name`. */
-export const TokenExchange = z.strictObject({
+export const TokenExchange = objectLike(TokenExchangeConfig, {
   type: Type('token_exchange'),
-  token_url: Url.describe('Token endpoint that exchanges (RFC 8693).'),
-  client_id: z.string().max(512).optional().describe('Client identifier at that endpoint.'),
+  token_url: Url,
+  client_id: z.string().max(512).optional(),
   client_secret_file: File.optional().describe('File with the client secret.'),
-  audience: z.string().max(2048).optional().describe('`audience` that is asked for.'),
-  scopes: z.array(text(256)).max(64).default([]).describe('Scopes that are asked for.'),
-  subject_token_type: z
-    .string()
-    .max(256)
-    .optional()
-    .describe('Type of the subject token; default urn:ietf:params:oauth:token-type:access_token.'),
-  subject_provider_name: z
-    .string()
-    .max(63)
-    .optional()
-    .describe("Provider whose stored token is the subject token; absent: the caller's own token."),
-  external_token_header_name: z
-    .string()
-    .max(256)
-    .optional()
-    .describe('Header that carries the token; default Authorization.'),
-  ca_bundle_file: File.optional().describe('Certificate authorities that are trusted besides the usual ones.'),
+  audience: z.string().max(2048).optional(),
+  scopes: z.array(text(256)).max(64).default([]),
+  subject_token_type: z.string().max(256).optional(),
+  subject_provider_name: z.string().max(63).optional(),
+  external_token_header_name: z.string().max(256).optional(),
+  ca_bundle_file: meaning(CaBundleRef, File.optional()),
 });
 export type TokenExchange = z.infer<typeof TokenExchange>;
 
@@ -55,63 +46,46 @@ const UpstreamInject = z.strictObject({
   custom_header_name: z.string().max(256).optional().describe('Header of the token, with header_strategy custom.'),
 });
 
-const AwsSts = z.strictObject({
+const AwsSts = objectLike(AwsStsConfig, {
   type: Type('aws_sts'),
-  region: z.string().max(64).describe('AWS region.'),
-  service: z.string().max(64).optional().describe('Service name of the signature; default aws-mcp.'),
-  role_claim: z
-    .string()
-    .max(256)
-    .optional()
-    .describe('Claim whose values stand for roles, or name one by its ARN; default of mappings: groups.'),
+  region: z.string().max(64),
+  service: z.string().max(64).optional(),
+  role_claim: z.string().max(256).optional(),
   role_mappings: z
     .array(
-      z.strictObject({
-        claim: z
-          .string()
-          .max(256)
-          .optional()
-          .describe('Claim that is looked at; without a matcher, a value of the role claim.'),
-        matcher: z.string().max(1024).optional().describe('Value that it must have; * stands for any text.'),
-        priority: z.int().optional().describe('The lowest one that matches wins; absent: last.'),
-        role_arn: z.string().max(2048).describe('Role that is assumed.'),
+      objectLike(AwsStsConfig.shape.roleMappings, {
+        claim: z.string().max(256).optional(),
+        matcher: z.string().max(1024).optional(),
+        priority: z.int().optional(),
+        role_arn: z.string().max(2048),
       }),
     )
     .max(100)
-    .default([])
-    .describe('Which caller gets which role.'),
-  fallback_role_arn: z.string().max(2048).optional().describe('Role when none matches; absent: the call is refused.'),
-  session_duration: z
-    .int()
-    .min(900)
-    .max(43_200)
-    .optional()
-    .describe('Seconds that the credentials last; default 3600.'),
-  session_name_claim: z.string().max(256).optional().describe('Claim that names the session; default sub.'),
+    .default([]),
+  fallback_role_arn: z.string().max(2048).optional(),
+  session_duration: AwsStsConfig.shape.sessionDuration,
+  session_name_claim: z.string().max(256).optional(),
 });
 
 /** vmcp's login at the authorization server of a remote server. All callers share the token's identity. */
-export const RemoteAuth = z.strictObject({
+export const RemoteAuth = objectLike(RemoteAuthConfig, {
   type: Type('remote_auth'),
-  issuer: Url.optional().describe('Issuer; absent: the challenge of the server says it.'),
-  authorize_url: Url.optional().describe('Authorization endpoint; absent: found by discovery.'),
-  token_url: Url.optional().describe('Token endpoint; absent: found by discovery.'),
-  client_id: z.string().max(512).optional().describe('Client identifier; absent: vmcp registers itself.'),
+  issuer: Url.optional(),
+  authorize_url: Url.optional(),
+  token_url: Url.optional(),
+  client_id: z.string().max(512).optional(),
   client_secret_file: File.optional().describe('File with the client secret.'),
-  scopes: z.array(text(256)).max(64).default([]).describe('Scopes that are asked for.'),
+  scopes: z.array(text(256)).max(64).default([]),
   resource: Url.optional().describe('Resource indicator (RFC 8707); default the URL of the server.'),
-  oauth_params: z
-    .record(z.string().max(256), z.string().max(2048))
-    .default({})
-    .describe('More parameters of the authorization request.'),
-  use_pkce: z.boolean().default(true).describe('Use PKCE (RFC 7636).'),
+  oauth_params: z.record(z.string().max(256), z.string().max(2048)).default({}),
+  use_pkce: RemoteAuthConfig.shape.usePkce,
   callback_port: z
     .int()
     .min(1)
     .max(65_535)
     .optional()
     .describe('Port of the callback on this machine; absent: the private port.'),
-  timeout: Milliseconds.prefault(DEFAULTS.remoteLoginTimeout).describe('Longest time that the login may take.'),
+  timeout: inMilliseconds(RemoteAuthConfig.shape.timeout),
   administrators: z
     .array(text(512))
     .max(100)

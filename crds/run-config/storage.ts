@@ -1,47 +1,42 @@
 import { z } from 'zod';
-import { DEFAULTS } from '../parts/defaults.ts';
-import { Milliseconds, text } from '../parts/primitives.ts';
+import { inMilliseconds, objectLike } from '../parts/meaning.ts';
+import { text } from '../parts/primitives.ts';
 import { isRedisAddress } from '../parts/redis-address.ts';
 import { exactlyOne, withRules } from '../parts/rule.ts';
+import { Redis as RedisConfig } from '../parts/storage.ts';
 
 const File = text(4096);
 const Address = z.string().max(512).refine(isRedisAddress, 'not an address; write host:port');
-const Tls = z.strictObject({
+const redis = RedisConfig.shape;
+const Tls = objectLike(redis.tls, {
   ca_cert_file: File.optional().describe('Certificate authorities of the server.'),
-  insecure_skip_verify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
+  insecure_skip_verify: z.boolean().default(false),
 });
-const Database = z.int().min(0).max(1_000_000).default(0).describe('Database number.');
+const Database = z.int().min(0).max(1_000_000).default(0);
 
 /** A Redis: one address, or a master found through Sentinels. */
 export const Redis = withRules(
-  z.strictObject({
-    addr: Address.optional().describe('host:port of one Redis.'),
-    db: Database,
-    sentinel_config: z
-      .strictObject({
-        master_name: z.string().max(256).describe('Name of the master as the Sentinels know it.'),
-        sentinel_addrs: z.array(Address).min(1).max(32).describe('host:port of the Sentinels.'),
-        db: Database,
-      })
-      .optional()
-      .describe('Find the master through Sentinels.'),
+  objectLike(RedisConfig, {
+    addr: Address.optional(),
+    db: Database.describe('Database number.'),
+    sentinel_config: objectLike(redis.sentinelConfig, {
+      master_name: z.string().max(256),
+      sentinel_addrs: z.array(Address).min(1).max(32),
+      db: Database,
+    }).optional(),
     acl_user_config: z
       .strictObject({
         username_file: File.optional().describe('File with the user name; absent: the default user.'),
         password_file: File.describe('File with the password.'),
       })
-      .optional()
-      .describe('The user to sign in as.'),
-    tls: Tls.optional().describe('TLS towards the Redis.'),
-    sentinel_tls: Tls.optional().describe('TLS towards the Sentinels.'),
-    dial_timeout: Milliseconds.prefault(DEFAULTS.redisDialTimeout).describe('Longest time to connect.'),
-    read_timeout: Milliseconds.prefault(DEFAULTS.redisReadTimeout).describe('Longest time to wait for an answer.'),
-    write_timeout: Milliseconds.prefault(DEFAULTS.redisWriteTimeout).describe('Longest time to send.'),
+      .optional(),
+    tls: Tls.optional(),
+    sentinel_tls: Tls.optional(),
+    dial_timeout: inMilliseconds(redis.dialTimeout),
+    read_timeout: inMilliseconds(redis.readTimeout),
+    write_timeout: inMilliseconds(redis.writeTimeout),
     key_prefix: z.string().max(256).describe('Prefix of all keys.'),
-    require_replica_ack: z
-      .boolean()
-      .default(false)
-      .describe('Issue nothing before a replica acknowledged it (WAIT); 503 otherwise.'),
+    require_replica_ack: redis.requireReplicaAck,
   }),
   exactlyOne('addr', 'sentinel_config'),
 );
