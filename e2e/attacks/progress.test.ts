@@ -78,3 +78,30 @@ describe('a backend that reports progress', () => {
     expect(tokensIn((await call).messages)).toEqual([]);
   });
 });
+
+describe('a backend that cancels requests', () => {
+  const cancel = (ids: unknown[]) => ({ name: 'b_cancel', arguments: { ids } });
+  const cancelledIn = (messages: Rpc[]) =>
+    messages.flatMap(({ method, params }) => (method === 'notifications/cancelled' ? [params?.requestId] : []));
+
+  it('names no request of the client in a session', async () => {
+    const { client, stream, victim, calls } = await sessionWithCalls();
+    const { messages, answer } = await client.request('tools/call', cancel([1, 2, 3, 4, 5, '2']));
+    expect(answer.result).toBeDefined();
+    const named = cancelledIn(messages);
+    expect(named).toHaveLength(7);
+    // Ids that the gateway minted for this backend.
+    for (const id of named) expect(id).toMatch(/^b:/);
+    victim.release();
+    for (const { answer: other } of await Promise.all(calls)) expect(other.result).toBeDefined();
+    stream.close();
+  });
+
+  it('names only the request that it answers: without sessions', async () => {
+    const liar = closing(await serveProgress());
+    const gateway = await gatewayTo({ b: liar.url });
+    const { messages, answer } = await sendModern(gateway.url, 'tools/call', cancel([0, 2, '1']));
+    expect(answer.result).toBeDefined();
+    expect(cancelledIn(messages)).toEqual([1]);
+  });
+});

@@ -16,7 +16,7 @@ export interface ProgressServer {
 }
 
 /**
- * An SDK server with two tools: `wait` answers when it is released, `report` reports progress under the tokens that it is given, on the
+ * An SDK server with three tools: `wait` answers when it is released, `cancel` cancels requests by their ids and then its own, `report` reports progress under the tokens that it is given, on the
  * stream of the call or on that of the session. On the latter, it answers when it is released.
  */
 export async function serveProgress(): Promise<ProgressServer> {
@@ -43,6 +43,15 @@ export async function serveProgress(): Promise<ProgressServer> {
       // The stream of the session is another connection, on which reports may come after the answer.
       return stream === 'call' ? done : wait();
     });
+    server.registerTool(
+      'cancel',
+      { inputSchema: z.object({ ids: TOKENS }) },
+      async ({ ids }, { mcpReq }: ServerContext) => {
+        for (const requestId of [...ids, mcpReq.id])
+          await mcpReq.notify({ method: 'notifications/cancelled', params: { requestId } });
+        return done;
+      },
+    );
     return server;
   }
 

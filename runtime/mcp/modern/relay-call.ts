@@ -2,6 +2,7 @@ import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { readIdText } from '#runtime/mcp/envelope/message-id';
 import { noteForeignProgress, PROGRESS, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
@@ -12,6 +13,8 @@ import type { TraceStep } from '#runtime/request-record';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { ModernRequest } from './modern-request.ts';
+
+const CANCELLED = 'notifications/cancelled';
 
 /** Sends a request to one backend, and streams its answer to the client. `headers`: a flat list. Settles when the answer is sent. */
 export function relayCall(request: ModernRequest, call: PreparedCall, headers: string[]): Promise<void> {
@@ -110,6 +113,7 @@ class ModernRelay implements AnswerSink {
       return;
     }
     if (message.method === PROGRESS && !this.#wantsProgress(message, data)) return;
+    if (message.method === CANCELLED && !this.#isOwnRequest(message, data)) return;
     this.#answer.noteEvent(message, data);
     this.#answer.write(writeSse({ event: 'message', data: message.cleanText(data) }));
   }
@@ -121,6 +125,12 @@ class ModernRelay implements AnswerSink {
     if (token !== undefined && token === progressTokenOf(message, body)) return true;
     noteForeignProgress(services.log, this.#call.backend.name);
     return false;
+  }
+
+  /** A backend has no requests of its own in this revision, so it can name only the request that it answers. */
+  #isOwnRequest({ spans }: BackendMessage, data: string): boolean {
+    const span = spans['params.requestId'];
+    return span !== undefined && readIdText(data.slice(span.start, span.end)) === this.#request.message.idText;
   }
 
   close(complete: boolean, isBroken = false): void {
