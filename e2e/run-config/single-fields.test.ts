@@ -20,7 +20,7 @@ describe('a field of a run configuration', () => {
       readOnlyHint: true,
       destructiveHint: false,
       idempotentHint: true,
-      openSetupHint: false,
+      openWorldHint: false,
     };
     const tools = [{ workload: 'a', overrides: { test_simple_text: { annotations } } }];
     const gateway = await gatewayTo({ a: member.url }, { aggregation: { tools } });

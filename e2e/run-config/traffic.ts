@@ -40,7 +40,7 @@ const HINTS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
-  openSetupHint: false,
+  openWorldHint: false,
 };
 
 /** Lists and calls in both revisions, and reads the pages of the private port. */
