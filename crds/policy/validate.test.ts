@@ -260,7 +260,7 @@ describe('entitiesJson', () => {
         uid: { __entity: { type: 'Client', id: 'a' } },
         attrs: {
           team: { __entity: { type: 'Acme::Team', id: 't' } },
-          desk: { floor: 3, services: ['x'] },
+          desk: { floor: 3, rooms: ['x'] },
           home: { __extn: { fn: 'ip', arg: '192.0.2.1' } },
           none: [],
         },
