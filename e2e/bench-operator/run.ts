@@ -3,6 +3,9 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readQuantity } from '#crds/parts/quantity';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import { cpuMicros } from '../bench/cpu-time.ts';
@@ -15,8 +18,19 @@ const PAGE = join(import.meta.dirname, '../../docs/internals/benchmarks-operator
 const CRDS = 'crds/manifests';
 const DOCKERFILE = readFileSync(join(import.meta.dirname, '../../operator/Dockerfile'), 'utf8');
 /** Flags of Node and variables of glibc, as in the image. */
-const NODE_FLAGS = [...(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '').matchAll(/"(--[^"]+)"/g)].map(
+const IMAGE_FLAGS = [...(/^ENTRYPOINT (.*)$/m.exec(DOCKERFILE)?.[1] ?? '').matchAll(/"(--[^"]+)"/g)].map(
   ([, flag = '']) => flag,
+);
+const PERCENTAGE = '--max-old-space-size-percentage=';
+const CHART_VALUES = readFileSync(join(import.meta.dirname, '../../charts/vmcp/values.yaml'), 'utf8');
+const ChartValues = z.object({ resources: z.object({ limits: z.object({ memory: z.string() }) }) });
+/** Memory limit of the operator's pod. MiB. */
+const POD_LIMIT = (readQuantity(ChartValues.parse(parse(CHART_VALUES)).resources.limits.memory) ?? 0) / 2 ** 20;
+/** The share of the heap is of the pod's memory here, too, and not of the machine's. */
+const NODE_FLAGS = IMAGE_FLAGS.map((flag) =>
+  flag.startsWith(PERCENTAGE)
+    ? `--max-old-space-size=${Math.floor((POD_LIMIT * Number(flag.slice(PERCENTAGE.length))) / 100)}`
+    : flag,
 );
 const MALLOC = Object.fromEntries(
   [...DOCKERFILE.matchAll(/^ENV (MALLOC_\w+)=(\d+)$/gm)].map(([, name, value]) => [name, value]),
@@ -41,7 +55,8 @@ const PREFACE = `# Benchmarks of the operator
   and makes no Events.
 - Edit: a header is added to a VirtualMCPServer. The time ends when a watch shows its new ConfigMap. Edits run one after the other.
 - At rest: 50 s after a start without pending changes, and without edits since.
-- The operator has its default of four workers, and the options of Node and variables of glibc of its image. CPU is from \`/proc\`.`;
+- The operator has its default of four workers, the options of Node and variables of glibc of its image, and the heap limit of its pod.
+  CPU is from \`/proc\`.`;
 
 const { values } = parseArgs({
   options: {

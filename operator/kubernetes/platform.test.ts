@@ -191,7 +191,7 @@ describe('Secrets of a namespace beyond the limit', () => {
   it('appear in the snapshot with the reason why they are not read', async () => {
     await platform.close();
     const heavy = { name: 'heavy', namespace: 'ns' };
-    const data = { k: 'a'.repeat(16 * 1024 * 1024) };
+    const data = { k: 'a'.repeat(8 * 1024 * 1024) };
     server.put('/api/v1/namespaces/ns/secrets/heavy', { apiVersion: 'v1', kind: 'Secret', metadata: heavy, data });
     put('mcpservers', 'MCPServer', 'own', {
       headerForward: { addHeadersFromSecret: { A: { name: 'heavy', key: 'k' } } },
@@ -203,7 +203,7 @@ describe('Secrets of a namespace beyond the limit', () => {
     await platform.synced();
     const { secrets, refused } = await platform.observe('ns');
     expect(Object.keys(secrets)).toEqual([]);
-    expect(refused?.secrets.heavy).toMatch(/namespace "ns" .* 16 MiB/);
+    expect(refused?.secrets.heavy).toMatch(/namespace "ns" .* 8 MiB/);
   });
 });
 

@@ -6,6 +6,7 @@ import { Waiting } from '../errors.ts';
 import type { GeneratedSecret, SecretFlaw, Snapshot } from '../snapshot.ts';
 import { contentHash } from '../content-hash.ts';
 import { writeText } from '../yaml-text.ts';
+import { checkDocumentSize } from './document-size.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
 import { ownValue } from './own-value.ts';
 
@@ -195,10 +196,11 @@ export class FileList {
     return `${this.#directories.secret}/${file}`;
   }
 
-  /** Returns the document with the files that it names. */
+  /** Returns the document with the files that it names. @throws Stalled if it is too long */
   renderedWith(document: RunConfigDocument): Rendered {
     const { secretFiles, plainFiles } = this;
     const { secret: secretDirectory, config: configDirectory } = this.#directories;
+    checkDocumentSize({ document, plainFiles });
     return { document, text: writeText(document), secretFiles, plainFiles, secretDirectory, configDirectory };
   }
 }

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import type { Rendered } from '#operator/plan/outcome';
+import { checkDocumentSize } from '#operator/plan/document-size';
 import { renderConfigMap } from '#operator/plan/render-config-map';
 import type { Manifest, Snapshot } from '#operator/snapshot';
 import { writeText } from '../yaml-text.ts';
@@ -75,5 +76,26 @@ describe('renderConfigMap', () => {
       /^the run configuration takes \d+ kB and a ConfigMap holds 1000: shorten or divide the largest parts: authz\.policies \(1\d{3} kB\), corporate-ca \(200 kB\), backend big \(1 kB\)$/;
     expect(() => render(one)).toThrow(expect.objectContaining({ reason: 'RunConfigurationTooLarge' }));
     expect(() => render(one)).toThrow(message);
+  });
+
+  it('rejects a document of more than 8 MiB, however short it is when compressed', () => {
+    const problem = expect.objectContaining({
+      reason: 'RunConfigurationTooLarge',
+      message: expect.stringMatching(
+        /^the run configuration takes 9\d{3} kB and a document may take 8388: shorten .*: authz\.policies \(9\d{3} kB\)/,
+      ),
+    });
+    expect(() => render(rendered(9_000_000, same))).toThrow(problem);
+    expect(render(rendered(8_000_000, same)).binaryData).toBeDefined();
+  });
+
+  it('rejects many backends that share one long text, before the text of the document is written', () => {
+    const { document } = rendered(100_000, same);
+    const { authz } = document;
+    const backends = Array.from({ length: 200 }, (_, at) => ({ ...document.backends[1]!, name: `b${at}`, authz }));
+    const check = () => checkDocumentSize({ document: { ...document, backends }, plainFiles: {} });
+    expect(check).toThrow(
+      /^the run configuration takes 20\d{3} kB and a document may take 8388: .*backend b100 \(101 kB\)/,
+    );
   });
 });

@@ -187,6 +187,12 @@ describe('KubeApi', () => {
     }
   });
 
+  it('stops reading an object of more than 12 MiB', async () => {
+    server.nextAnswers.push({ status: 200, body: JSON.stringify({ data: 'x'.repeat(13 * 1024 * 1024) }) });
+    const problem = await errorOf(api.get(SECRETS, { namespace: 'ns', name: 'a' }));
+    expect(problem).toMatchObject({ status: 0, reason: 'TooLong' });
+  });
+
   it('reports a missing API server', async () => {
     await server.close();
     const problem = await errorOf(api.getPath('/x'));

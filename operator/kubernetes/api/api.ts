@@ -1,9 +1,20 @@
+import { Semaphore } from '#lib/limits/semaphore';
+import { BOUNDS } from '#operator/memory-bounds';
 import { ApiError } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { DEADLINE, type Deadlines, describe, type Exchange, exchange, isSilence, unanswered } from './exchange.ts';
 import { type KubeObject, pathOf, type Place, placeIn, type Resource } from './object.ts';
+import { METADATA, METADATA_LIST, PATCH_TYPES } from './media-types.ts';
 import { readError } from './read-error.ts';
-import { type KubeList, type Longest, type Measured, type NextPage, readMeasured, readPage } from './read-page.ts';
+import {
+  type KubeList,
+  type Longest,
+  type Measured,
+  type NextPage,
+  readMeasured,
+  readPage,
+  readText,
+} from './read-page.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
 
 /** Selects objects: of one namespace or of all, by labels and fields. */
@@ -36,17 +47,6 @@ export interface WriteOptions extends CallOptions {
 /** Receives each finished request. `code`: HTTP status, 0 without an answer; `seconds`: duration. */
 export type OnRequest = (verb: string, resource: string, code: number, seconds: number) => void;
 
-const PATCH_TYPES = {
-  apply: 'application/apply-patch+yaml',
-  merge: 'application/merge-patch+json',
-  strategic: 'application/strategic-merge-patch+json',
-  json: 'application/json-patch+json',
-} as const;
-
-/** Without fallback to the whole object: unrequested data must not arrive. */
-const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-
 /**
  * Client of the API server for raw objects. Every call has a deadline, fails with an `ApiError` and is never repeated
  * here. The client library's typed calls drop fields. Its watch hides unreadable events, loses Retry-After and opens a
@@ -55,6 +55,8 @@ const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 export class KubeApi {
   readonly #connection: Connection;
   readonly #onRequest: OnRequest;
+  /** Long answers and long lines of watches that are being read. */
+  readonly #longTexts = new Semaphore({ total: BOUNDS.api.longTexts });
 
   constructor(connection: Connection, onRequest: OnRequest = () => undefined) {
     this.#connection = connection;
@@ -132,7 +134,7 @@ export class KubeApi {
     };
     const body = await this.#send(wanted, { signal, deadline: DEADLINE, silence });
     try {
-      yield* readEvents(body, resource.plural);
+      yield* readEvents(body, resource.plural, this.#longTexts);
     } catch (problem) {
       if (isSilence(problem)) return;
       throw problem instanceof ApiError ? problem : unanswered(wanted, problem);
@@ -255,7 +257,7 @@ export class KubeApi {
   async #measured(wanted: Exchange, longest: Longest, options: CallOptions): Promise<Measured> {
     const body = await this.#send(wanted, options);
     try {
-      return await readMeasured(body, longest, wanted);
+      return await readMeasured(body, longest, { wanted, longTexts: this.#longTexts });
     } catch (cause) {
       throw cause instanceof ApiError ? cause : unanswered(wanted, cause);
     }
@@ -264,9 +266,10 @@ export class KubeApi {
   async #json(wanted: Exchange, options: CallOptions): Promise<unknown> {
     const body = await this.#send(wanted, options);
     try {
-      return await body.json();
+      const text = await readText(body, BOUNDS.api.object, { wanted, longTexts: this.#longTexts });
+      return JSON.parse(text) as unknown;
     } catch (cause) {
-      throw unanswered(wanted, cause);
+      throw cause instanceof ApiError ? cause : unanswered(wanted, cause);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Semaphore } from '#lib/limits/semaphore';
 import { weightOf } from '#operator/json-amounts';
 import { BOUNDS } from '#operator/memory-bounds';
 import { ApiError } from './api-error.ts';
@@ -94,21 +95,42 @@ function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | u
   };
 }
 
+/** One request, and the semaphore of long texts that all requests share. */
+interface Reading {
+  wanted: Exchange;
+  longTexts: Semaphore;
+}
+
+/** Reads a body up to `longest` bytes. A long body waits until few others are being read. Passes on errors of the stream. @throws ApiError */
+export async function readText(
+  body: AsyncIterable<Uint8Array>,
+  longest: number,
+  { wanted, longTexts }: Reading,
+): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  let release: (() => void) | undefined;
+  try {
+    for await (const part of body) {
+      length += part.length;
+      if (length > longest) throw tooLong(describe(wanted), longest);
+      if (length > BOUNDS.api.shortText) release ??= await longTexts.acquire();
+      parts.push(part);
+    }
+    return Buffer.concat(parts).toString('utf8');
+  } finally {
+    release?.();
+  }
+}
+
 /** Reads a body of JSON up to its limit. Counts its values before parsing. Passes on errors of the stream. @throws ApiError, SyntaxError */
 export async function readMeasured(
   body: AsyncIterable<Uint8Array>,
   longest: Longest,
-  wanted: Exchange,
+  reading: Reading,
 ): Promise<Measured> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of body) {
-    length += part.length;
-    if (length > longest.text) throw tooLong(describe(wanted), longest.text);
-    parts.push(part);
-  }
-  const text = Buffer.concat(parts).toString('utf8');
+  const text = await readText(body, longest.text, reading);
   const weight = weightOf(text);
-  if (weight > longest.weight) throw tooLong(describe(wanted), longest.weight);
+  if (weight > longest.weight) throw tooLong(describe(reading.wanted), longest.weight);
   return { value: JSON.parse(text), weight };
 }

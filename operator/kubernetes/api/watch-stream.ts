@@ -1,3 +1,4 @@
+import type { Semaphore } from '#lib/limits/semaphore';
 import { BOUNDS } from '#operator/memory-bounds';
 import { ApiError } from './api-error.ts';
 import type { KubeObject } from './object.ts';
@@ -9,25 +10,47 @@ export interface WatchEvent {
   object: KubeObject;
 }
 
-const LONGEST_LINE = BOUNDS.api.line;
+const { line: LONGEST_LINE, shortText: SHORT } = BOUNDS.api;
+const LINE_FEED = 10;
 
 /**
- * Yields the events of a watch, one JSON object per line. Passes on errors of the stream.
+ * Yields the events of a watch, one JSON object per line. A long line waits until few other long texts are being read. Passes on errors
+ * of the stream.
  * @throws ApiError for an `ERROR` event (with its status) and for an unreadable line (`InvalidAnswer`: a change may be
  * lost, so list again)
  */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
   resource: string,
+  longTexts: Semaphore,
 ): AsyncGenerator<WatchEvent, void, void> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) if (line.trim() !== '') yield readEvent(line, resource);
-    if (rest.length > LONGEST_LINE) throw invalid(resource, `a line is longer than ${LONGEST_LINE} characters`);
+  /** The unfinished line. */
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  let release: (() => void) | undefined;
+  try {
+    for await (const chunk of body) {
+      const end = chunk.lastIndexOf(LINE_FEED);
+      if (end >= 0) {
+        const text = Buffer.concat([...parts, chunk.subarray(0, end)]).toString('utf8');
+        [parts, length] = [[], 0];
+        release?.();
+        release = undefined;
+        yield* eventsIn(text, resource);
+      }
+      const rest = chunk.subarray(end + 1);
+      parts.push(rest);
+      length += rest.length;
+      if (length > LONGEST_LINE) throw invalid(resource, `a line is longer than ${LONGEST_LINE} bytes`);
+      if (length > SHORT) release ??= await longTexts.acquire();
+    }
+  } finally {
+    release?.();
   }
+}
+
+function* eventsIn(text: string, resource: string): Generator<WatchEvent, void> {
+  for (const line of text.split('\n')) if (line.trim() !== '') yield readEvent(line, resource);
 }
 
 function readEvent(line: string, resource: string): WatchEvent {

@@ -13,7 +13,8 @@ import {
 import type { KubeApi } from '../api/api.ts';
 import { textOfDocument } from './document-of.ts';
 import { ManifestSection } from './manifest-section.ts';
-import { type CachedValue, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
+import { textsOf } from './config-map-texts.ts';
+import { NamedValues } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
 import { mayMount, observeDeployment, viewOfChild } from './observe-deployment.ts';
 import { controllerOf, OwnedChildren } from '../watch/owned-children.ts';
@@ -267,12 +268,6 @@ export class ClusterView {
     this.rolling.told(object, observed?.complete === false && observed.problem === undefined);
     return JSON.stringify(former) !== JSON.stringify(observed);
   }
-}
-
-function textsOf(configMap: KubeObject): CachedValue<Record<string, string>> {
-  const value = (configMap.data ?? {}) as Record<string, string>;
-  const texts = Object.values(value);
-  return { value, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), texts.length * WEIGHT_OF_KEY) };
 }
 
 /** Returns a child without its status and version. */

@@ -35,4 +35,11 @@ describe('textOfDocument and digestOfDocument', () => {
     expect(textOfDocument(configMap({}))).toBeUndefined();
     expect(textOfDocument(configMap({ binaryData: { 'run-config.yaml': 'H4sI' } }))).toBeUndefined();
   });
+
+  it('unpack at most 8 MiB', () => {
+    const packed = (mebibytes: number) => gzipSync('a'.repeat(mebibytes * 1024 * 1024)).toString('base64');
+    const textOf = (text: string) => textOfDocument(configMap({ binaryData: { 'run-config.yaml': text } }));
+    expect(textOf(packed(8))).toHaveLength(8 * 1024 * 1024);
+    expect(textOf(packed(9))).toBeUndefined();
+  });
 });

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
+import { LONGEST_DOCUMENT } from '#operator/plan/document-size';
 import type { KubeObject } from '../api/object.ts';
 
 const FILE = 'run-config.yaml';
-/** The largest document that a runtime reads. Bytes. */
-const LARGEST = 16 * 1024 * 1024;
 /** Names of other files in a runtime's Secret end with a dash and 16 digits. */
 const MARK = 'config.';
 
@@ -45,7 +44,7 @@ export function textOfDocument(configMap: KubeObject & Texts): string | undefine
   if (plain !== undefined) return plain;
   const file = fileOf(configMap);
   try {
-    return (file?.[0] === 0x1f ? gunzipSync(file, { maxOutputLength: LARGEST }) : file)?.toString();
+    return (file?.[0] === 0x1f ? gunzipSync(file, { maxOutputLength: LONGEST_DOCUMENT }) : file)?.toString();
   } catch {
     return undefined;
   }

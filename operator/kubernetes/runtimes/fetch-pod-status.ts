@@ -25,10 +25,12 @@ const SecretFiles = z.object({
     .default({}),
 });
 
-const read = (value: unknown): PodStatus => ({
-  status: RuntimeStatus.parse(value),
-  secretFiles: SecretFiles.parse(value).secret_files,
-});
+/** Converts the answer of a pod. @throws ZodError */
+export function readPodStatus(value: unknown): PodStatus {
+  const read: PodStatus = { status: RuntimeStatus.parse(value), secretFiles: SecretFiles.parse(value).secret_files };
+  // Copies the texts: V8 stores a part of a text as a reference to the whole one.
+  return JSON.parse(JSON.stringify(read)) as PodStatus;
+}
 
 /** Reads /status of a pod's runtime. Returns undefined if no runtime answers, and `silent` if it sends nothing for 3 s. */
 export async function fetchPodStatus(
@@ -36,5 +38,5 @@ export async function fetchPodStatus(
   tokens: readonly string[],
   port = PRIVATE_PORT,
 ): Promise<PodStatus | typeof STALE | undefined> {
-  return fetchStatus({ host: ip, port, tokens, deadline: DEADLINE, longest: LONGEST }, read);
+  return fetchStatus({ host: ip, port, tokens, deadline: DEADLINE, longest: LONGEST }, readPodStatus);
 }

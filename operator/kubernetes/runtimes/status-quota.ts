@@ -1,15 +1,23 @@
 import { Quota, QuotaExceeded } from '#lib/limits/quota';
 import { BOUNDS } from '#operator/memory-bounds';
+import { memoryOf } from '#operator/text-memory';
 import type { PodStatus } from './fetch-pod-status.ts';
 
 const { ofNamespace, ofAll, sure } = BOUNDS.lastProbe;
-/** Weight of an entry besides its text. */
-const ENTRY = 64;
+/** Memory of an entry besides its text. Bytes. */
+const ENTRY = 96;
 
-/** Returns the weight of a pod's status: its length as text, plus a constant per entry. */
+/** Returns the memory of a pod's status: that of its text, plus a constant per entry. Bytes. */
 export function weightOf({ status, secretFiles }: PodStatus): number {
-  const entries = status.backends.length + status.warnings.length + Object.keys(secretFiles).length;
-  return JSON.stringify(status).length + JSON.stringify(secretFiles).length + ENTRY * entries;
+  const lists = [status.backends, status.warnings, Object.keys(secretFiles), ...listsOf(status.auth_server)];
+  const entries = lists.reduce((sum, list) => sum + list.length, 0);
+  return memoryOf(JSON.stringify(status)) + memoryOf(JSON.stringify(secretFiles)) + ENTRY * entries;
+}
+
+function listsOf(server: PodStatus['status']['auth_server']): readonly unknown[][] {
+  if (!server) return [];
+  const { signing_keys: keys, secrets, secrets_in_use: used, redirect_uris: uris } = server;
+  return [keys.kids, secrets.kids, Object.keys(used ?? {}), Object.keys(uris)];
 }
 
 /** Limits the cached statuses of pods. A tenant can start many pods that pose as runtimes, and each status has up to 1 MB. */

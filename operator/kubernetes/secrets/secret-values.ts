@@ -14,7 +14,7 @@ export class SecretValues {
 
   constructor(api: KubeApi, log: Log) {
     const valueOf = (secret: KubeObject, keys: ReadonlySet<string>) =>
-      this.#keep((secret.data ?? {}) as Record<string, string>, keys);
+      this.keep((secret.data ?? {}) as Record<string, string>, keys);
     this.named = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
   }
 
@@ -36,7 +36,7 @@ export class SecretValues {
   }
 
   /** Keeps the values of referenced keys, and only digests of the others. */
-  #keep(data: Record<string, string>, keys: ReadonlySet<string>): CachedValue<SecretDigests> {
+  keep(data: Record<string, string>, keys: ReadonlySet<string>): CachedValue<SecretDigests> {
     const entries = Object.entries(data).map(([key, text]) => [key, this.digest(Buffer.from(text, 'base64'))] as const);
     const digests = Object.fromEntries(entries);
     const named = Object.entries(data).filter(([key]) => keys.has(key));

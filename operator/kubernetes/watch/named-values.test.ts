@@ -101,8 +101,15 @@ describe('NamedValues', () => {
     expect(Object.keys(await values.load('ns'))).toHaveLength(1);
   });
 
+  it('treats an object beyond the limit of an answer as missing, and reads the others', async () => {
+    write('long', { k: 'x'.repeat(13 * 1024 * 1024) });
+    write('short', { k: '2' });
+    values.refer('ns', 'VirtualMCPServer/demo', spec('long', 'short'));
+    expect(Object.keys(await values.load('ns'))).toEqual(['short']);
+  });
+
   it("refuses an object beyond the namespace's limit with the reason, and reads it when there is quota again", async () => {
-    const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 7 * 1024 * 1024 });
+    const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 3.5 * 1024 * 1024 });
     values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
     for (const name of ['a', 'b', 'c']) {
       write(name, { k: '1' });
@@ -112,7 +119,7 @@ describe('NamedValues', () => {
     expect(kept).toHaveLength(2);
     const [[refused, why] = ['', '']] = Object.entries(values.refused('ns'));
     expect([...kept, refused].sort()).toEqual(['a', 'b', 'c']);
-    expect(why).toMatch(/secrets .* of namespace "ns" .* exceed 16 MiB: name fewer/);
+    expect(why).toMatch(/secrets .* of namespace "ns" .* exceed 8 MiB: name fewer/);
     await values.load('ns');
     expect(reads()).toBe(3);
     values.refer('ns', `MCPServer/${kept[0]}`, undefined);
@@ -130,11 +137,15 @@ describe('NamedValues', () => {
       values.refer(namespace, `MCPServer/${name}`, spec(name));
       return Object.keys(await values.load(namespace)).join();
     };
-    for (const place of ['a', 'b', 'c', 'd'])
-      expect(await load(place, `big-${place}`, 16 * 2 ** 20)).toBe(`big-${place}`);
+    for (const [place, mib] of [
+      ['a', 8],
+      ['b', 8],
+      ['c', 4],
+    ] as const)
+      expect(await load(place, `big-${place}`, mib * 2 ** 20)).toBe(`big-${place}`);
     expect(await load('e', 'large', 5 * 2 ** 20)).toBe('');
     expect(values.refused('e').large).toMatch(
-      /secrets that resources of all namespaces name would exceed 64 MiB: name/,
+      /secrets that resources of all namespaces name would exceed 20 MiB: name/,
     );
     // The shared quota is exhausted.
     expect(await load('e', 'small', 2 ** 18)).toBe('small');
@@ -144,7 +155,7 @@ describe('NamedValues', () => {
   });
 
   it('does not count the former version of a changed object', async () => {
-    const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 12 * 1024 * 1024 });
+    const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 6 * 1024 * 1024 });
     values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
     write('a', { k: '1' });
     values.refer('ns', 'MCPServer/a', spec('a'));
@@ -157,7 +168,7 @@ describe('NamedValues', () => {
     let changes = 0;
     const valueOf = ({ metadata, data }: KubeObject) => ({
       value: data,
-      bytes: (sizes.get(metadata.name) ?? 0) * 2 ** 20,
+      bytes: (sizes.get(metadata.name) ?? 0) * 2 ** 19,
     });
     const sizes = new Map<string, number>();
     const warn = jest.fn<Log['warn']>();

@@ -2,6 +2,7 @@ import type { Log } from '#lib/log/log';
 import { BOUNDS, MIB } from '#operator/memory-bounds';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
+import { isTooLong } from '../api/read-page.ts';
 import { findNames, type Names } from './find-names.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { compareVersions, Section } from './section.ts';
@@ -162,7 +163,7 @@ export class NamedValues<V> {
       return await this.#api.get(this.#resource, { namespace, name });
     } catch (problem) {
       if (isStatus(problem, 404)) return undefined;
-      if (!isStatus(problem, 403)) throw problem;
+      if (!isStatus(problem, 403) && !isTooLong(problem)) throw problem;
       // An unreadable object counts as missing, so that it does not block its namespace.
       this.#log.warn('it may not be read', { resource: this.#resource.plural, namespace, name, problem });
       return undefined;

@@ -35,7 +35,7 @@ describe('completeWorld', () => {
     expect([secrets.constructor, secrets.missing]).toEqual([undefined, undefined]);
   });
 
-  it('adds at most 4 MiB of newly named objects, and reports the others without reading them', async () => {
+  it('adds at most 2 MiB of newly named objects, and reports the others without reading them', async () => {
     const metadata = (name: string) => ({ name, namespace: 'team' });
     for (let at = 0; at < 30; at += 1) {
       const object = {
@@ -49,9 +49,9 @@ describe('completeWorld', () => {
     const refs = Array.from({ length: 30 }, (_, at) => ({ configMapRef: { name: `c-${at}`, key: 'k' } }));
     const manifest = { ...naming(), spec: { refs } };
     const { configMaps, refused } = await completeSnapshot(manifest, SNAPSHOT, api, new AbortController().signal);
-    expect(Object.keys(configMaps)).toHaveLength(4);
-    expect(Object.keys(refused?.configMaps ?? {})).toHaveLength(26);
-    expect(refused?.configMaps['c-29']).toContain('reads 4 MiB');
+    expect(Object.keys(configMaps)).toHaveLength(2);
+    expect(Object.keys(refused?.configMaps ?? {})).toHaveLength(28);
+    expect(refused?.configMaps['c-29']).toContain('reads 2 MiB');
     expect(server.calls).toHaveLength(8);
   });
 

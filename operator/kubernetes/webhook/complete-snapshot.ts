@@ -2,6 +2,7 @@ import { byName } from '#operator/by-name';
 import { Semaphore } from '#lib/limits/semaphore';
 import { BOUNDS, MIB } from '#operator/memory-bounds';
 import type { Manifest, Snapshot } from '#operator/snapshot';
+import { memoryOf } from '#operator/text-memory';
 import type { KubeApi } from '../api/api.ts';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
@@ -12,7 +13,8 @@ import { findNames } from '../watch/find-names.ts';
 const MOST_NAMES = 64;
 /** Concurrent reads for all reviews: each object may have a megabyte. */
 const AT_ONCE = 8;
-const WEIGHT_OF_KEY = 64;
+/** Memory of a key besides its name and value. Bytes. */
+const WEIGHT_OF_KEY = 128;
 const TOO_MUCH = `the review of one resource reads ${BOUNDS.webhook.ofReview / MIB} MiB of what nobody named before; the status will say how it is`;
 
 /** A review checks only the presence of a key. */
@@ -76,7 +78,7 @@ export async function completeSnapshot(
       const object =
         bytes > BOUNDS.webhook.ofReview ? undefined : await readData(api, resource, namespace, name, signal);
       const entries = Object.entries(object?.data ?? {}).map(([key, value]) => [key, held(value)] as const);
-      bytes += entries.reduce((sum, [key, value]) => sum + WEIGHT_OF_KEY + key.length + value.length, 0);
+      bytes += entries.reduce((sum, [key, value]) => sum + WEIGHT_OF_KEY + key.length + memoryOf(value), 0);
       if (bytes <= BOUNDS.webhook.ofReview) return object && Object.fromEntries(entries);
       tooMuch[kind].set(name, TOO_MUCH);
       return undefined;

@@ -2,11 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT, shareConnections } from '#lib/connections/share-connections';
-import { Semaphore } from '#lib/limits/semaphore';
-import { excessOf } from '#operator/json-amounts';
-import { BOUNDS } from '#operator/memory-bounds';
+import { AcquireAborted, Semaphore } from '#lib/limits/semaphore';
 import type { Manifest, Snapshot } from '#operator/snapshot';
-import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
+import { writeAdmissionReview } from './admission-review.ts';
+import { ReviewReader, TooMuch } from './read-review.ts';
 import { review, type Review } from './review.ts';
 
 /** Private key and certificate chain of the server, PEM. */
@@ -37,33 +36,15 @@ export interface WebhookServer {
   close(): Promise<void>;
 }
 
-const { body: LONGEST_BODY, bodies: BODIES, shortBody: SHORT_BODY } = BOUNDS.webhook;
-/** Most values of a review, which contains a resource twice, each time with its managed fields. */
-const MOST_VALUES = 100_000;
 /** Concurrent reviews. One slow namespace must not block the others. */
-export const REVIEWS = 8;
-const REVIEWS_PER_NAMESPACE = 4;
+export const REVIEWS = 4;
+const REVIEWS_PER_NAMESPACE = 2;
 const DEADLINE = 3000;
 const REQUEST_TIMEOUT = 10_000;
-const CONNECTIONS = 256;
+export const CONNECTIONS = 256;
 /** Connections per address: the API server has one address, or a few. */
 const OF_ONE_ADDRESS = CONNECTIONS / 2;
 const ADMITTED: Review = { allowed: true, warnings: [] };
-
-class TooMuch extends Error {}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    length += part.length;
-    if (length > LONGEST_BODY) throw new TooMuch();
-    parts.push(part);
-  }
-  const text = Buffer.concat(parts).toString('utf8');
-  if (excessOf(text, { values: MOST_VALUES }) !== undefined) throw new TooMuch();
-  return text;
-}
 
 function answer(response: ServerResponse, status: number, body?: object): void {
   const text = body === undefined ? '' : JSON.stringify(body);
@@ -105,14 +86,8 @@ async function inTime(
 }
 
 interface Serving extends WebhookOptions {
-  bodies: Semaphore;
+  reader: ReviewReader;
   reviews: Semaphore;
-}
-
-/** Returns the bytes that a request acquires before its body is read; 0 for a short body. */
-function weightOf({ headers }: IncomingMessage): number {
-  const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : LONGEST_BODY;
-  return length <= SHORT_BODY ? 0 : Math.min(length, LONGEST_BODY);
 }
 
 async function handle(request: IncomingMessage, response: ServerResponse, options: Serving): Promise<void> {
@@ -126,37 +101,31 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     return;
   }
   const signal = AbortSignal.timeout(options.deadline ?? DEADLINE);
-  const release = await options.bodies.acquire({ weight: weightOf(request), signal }).catch(() => undefined);
-  if (!release) {
-    // An unread request cannot be answered here. The API server applies its failure policy.
-    response.setHeader('connection', 'close');
-    answer(response, 503);
+  let read: Awaited<ReturnType<ReviewReader['read']>>;
+  try {
+    read = await options.reader.read(request, signal);
+  } catch (problem) {
+    refuse(response, problem);
     return;
   }
+  const { asked, release } = read;
   let work: Promise<Review> | undefined;
   try {
-    const asked = await readReview(request, response);
-    if (!asked) return;
     work = asked.proposal ? reviewLimited(asked.proposal, options, signal) : Promise.resolve(ADMITTED);
     answer(response, 200, writeAdmissionReview(asked.uid, await inTime(work, options.onProblem, signal)));
   } finally {
-    // The work holds the body until it ends, even after the deadline.
+    // The work holds the review until it ends, even after the deadline.
     void Promise.allSettled([work]).then(release);
   }
 }
 
-/** Returns undefined for an invalid request, which it has answered. */
-async function readReview(
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<ReturnType<typeof readAdmissionReview> | undefined> {
-  try {
-    return readAdmissionReview(await readBody(request));
-  } catch (problem) {
-    if (problem instanceof TooMuch) response.setHeader('connection', 'close');
-    answer(response, problem instanceof TooMuch ? 413 : 400);
-    return undefined;
-  }
+/** Answers a request that was not read. The API server then applies its failure policy. */
+function refuse(response: ServerResponse, problem: unknown): void {
+  const isTooMuch = problem instanceof TooMuch;
+  const isBusy = problem instanceof AcquireAborted;
+  // The rest of the body stays unread.
+  if (isTooMuch || isBusy) response.setHeader('connection', 'close');
+  answer(response, isBusy ? 503 : isTooMuch ? 413 : 400);
 }
 
 function reviewLimited(
@@ -172,11 +141,8 @@ function reviewLimited(
 
 /** Answers admission reviews over TLS. */
 export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
-  const semaphores = {
-    bodies: new Semaphore({ total: BODIES }),
-    reviews: new Semaphore({ total: REVIEWS, perKey: REVIEWS_PER_NAMESPACE }),
-  };
-  const serving = { ...options, ...semaphores };
+  const reviews = new Semaphore({ total: REVIEWS, perKey: REVIEWS_PER_NAMESPACE });
+  const serving = { ...options, reader: new ReviewReader(), reviews };
   const server = createServer(
     {
       ...{ key: pair.key, cert: pair.certificate, minVersion: 'TLSv1.2' },
