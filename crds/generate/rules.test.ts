@@ -87,12 +87,21 @@ const samples = [...ACCEPTED, ...REFUSED].flatMap(({ of, text }): Sample[] =>
 
 describe('rules of the CRDs', () => {
   it.each(samples)('agree with the refinements about $of', ({ kind, document }) => {
+    const rules = broken(withDefaults(document, schemas[kind]), schemas[kind]);
     const refused = (OBJECTS[kind].safeParse(document).error?.issues ?? [])
       .filter(({ message }) => messages.has(message))
-      .map(({ path, message }) => `${pathText(path)}: ${message}`);
+      .map(({ path, message }) => {
+        const text = `${pathText(path)}: ${message}`;
+        // CEL reports a list as a whole, a refinement may name the fields of its entries.
+        const ofList = rules.find(
+          (rule) =>
+            rule.endsWith(`: ${message}`) && pathText(path).startsWith(`${rule.slice(0, -message.length - 2)}[`),
+        );
+        return ofList ?? text;
+      });
     // CEL has no days, so only the refinement measures such durations.
     const days = JSON.stringify(document).includes('"2d"');
-    expect(broken(withDefaults(document, schemas[kind]), schemas[kind]).sort()).toEqual(days ? [] : refused.sort());
+    expect(rules.sort()).toEqual(days ? [] : [...new Set(refused)].sort());
   });
 
   it('reject at least one sample each', () => {
