@@ -14,13 +14,13 @@ const clock = {
 };
 
 let runtime: Server;
-let isSilent: boolean;
+let isUnanswered: boolean;
 let port: number;
 let observed: ObservedRuntimes;
 let changes: AsyncGenerator<string, void>;
 
 /** Records the reported names in order; each can be awaited. */
-function makeChanges(): { said: (name: string) => void; changes: AsyncGenerator<string, void> } {
+function makeChanges(): { changed: (name: string) => void; changes: AsyncGenerator<string, void> } {
   const waiting: string[] = [];
   let wake = (): void => undefined;
   async function* read(): AsyncGenerator<string, void> {
@@ -29,22 +29,22 @@ function makeChanges(): { said: (name: string) => void; changes: AsyncGenerator<
       yield* waiting.splice(0);
     }
   }
-  const said = (name: string) => {
+  const changed = (name: string) => {
     waiting.push(name);
     wake();
   };
-  return { said, changes: read() };
+  return { changed, changes: read() };
 }
 
 beforeEach(async () => {
-  [later, isSilent] = [[], false];
+  [later, isUnanswered] = [[], false];
   runtime = createServer((_, answer) => {
-    if (!isSilent) answer.end(JSON.stringify({ ready: true }));
+    if (!isUnanswered) answer.end(JSON.stringify({ ready: true }));
   });
   port = await listenOn(runtime, '127.0.0.1', 0);
-  const { said, changes: read } = makeChanges();
+  const { changed, changes: read } = makeChanges();
   changes = read;
-  observed = new ObservedRuntimes(clock, said);
+  observed = new ObservedRuntimes(clock, changed);
 });
 afterEach(() => {
   observed.close();
@@ -75,10 +75,10 @@ it('ObservedRuntimes has no status for a runtime that it never watched', () => {
   expect(observed.status('nobody')).toBeUndefined();
 });
 
-it('ObservedRuntimes keeps the last status during a short silence only while the runtime listens', async () => {
+it('ObservedRuntimes keeps the last status after an unanswered probe only while the runtime listens', async () => {
   observed.watch('demo', port, 'token');
   await changes.next();
-  isSilent = true;
+  isUnanswered = true;
   await lookAgain();
   expect(observed.status('demo')?.ready).toBe(true);
   runtime.closeAllConnections();

@@ -29,9 +29,9 @@ export class ObservedRuntimes {
     this.#changed = changed;
   }
 
-  /** Returns the last status, also during a short silence; undefined while the runtime does not answer. */
+  /** Returns the last status, also after one or two unanswered probes; undefined while the runtime does not answer. */
   status(name: string): RuntimeStatus | undefined {
-    return this.#watched.get(name)?.lastProbe.said;
+    return this.#watched.get(name)?.lastProbe.answer;
   }
 
   watch(name: string, port: number, token: string): void {
@@ -65,13 +65,13 @@ export class ObservedRuntimes {
 
   async #look(name: string, watched: Watched): Promise<void> {
     const { port, token } = watched;
-    const answer = await fetchStatus({ ...HOW, port, tokens: [token] }, (value) => RuntimeStatus.parse(value));
+    const result = await fetchStatus({ ...HOW, port, tokens: [token] }, (value) => RuntimeStatus.parse(value));
     if (this.#watched.get(name) !== watched) return;
-    const before = watched.lastProbe.said;
-    watched.lastProbe = lastProbeOf(watched.lastProbe, answer);
-    const { said, silences } = watched.lastProbe;
-    const differs = JSON.stringify(said) !== JSON.stringify(before);
-    const settled = silences === 0 && said?.ready && said.backends.every(({ phase }) => phase === 'ready');
+    const before = watched.lastProbe.answer;
+    watched.lastProbe = lastProbeOf(watched.lastProbe, result);
+    const { answer, unanswered } = watched.lastProbe;
+    const differs = JSON.stringify(answer) !== JSON.stringify(before);
+    const settled = unanswered === 0 && answer?.ready && answer.backends.every(({ phase }) => phase === 'ready');
     watched.cancel = this.#clock.after(settled ? WHILE_SERVING : WHILE_STARTING, () => void this.#look(name, watched));
     if (differs) this.#changed(name);
   }

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { STALE } from './last-probe.ts';
+import { NO_ANSWER } from './last-probe.ts';
 
 /** The /status endpoint of a runtime. */
 interface Asked {
@@ -42,13 +42,13 @@ function ask({ host, port, deadline, longest }: Asked, token: string): Promise<A
 }
 
 /**
- * Returns the status of a runtime as parsed by `read`. Returns undefined if no runtime answers or `read` throws, and `silent` if it sends
+ * Returns the status of a runtime as parsed by `read`. Returns undefined if no runtime answers or `read` throws, and NO_ANSWER if it sends
  * nothing until the deadline.
  */
-export async function fetchStatus<Said>(
+export async function fetchStatus<Status>(
   asked: Asked,
-  read: (value: unknown) => Said,
-): Promise<Said | typeof STALE | undefined> {
+  read: (value: unknown) => Status,
+): Promise<Status | typeof NO_ANSWER | undefined> {
   try {
     for (const token of asked.tokens) {
       const { code, text } = await ask(asked, token);
@@ -56,7 +56,7 @@ export async function fetchStatus<Said>(
       if (code !== 401) return undefined;
     }
   } catch (problem) {
-    if (problem instanceof NoAnswerInTime) return STALE;
+    if (problem instanceof NoAnswerInTime) return NO_ANSWER;
     // The runtime does not listen yet, or has stopped.
   }
   return undefined;

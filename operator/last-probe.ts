@@ -1,21 +1,24 @@
-/** A runtime that accepts the connection and does not answer in time. */
-export const STALE = 'silent';
+/** The result of a probe when the runtime accepts the connection and does not answer in time. */
+export const NO_ANSWER = 'no-answer';
 
-/** Unanswered probes in a row that drop a status: a busy machine recovers before, and a hanging process does not. */
-const SILENCES = 3;
+/** Consecutive unanswered probes that drop a status: a busy machine recovers before, and a hanging process does not. */
+const MAX_UNANSWERED = 3;
 
 /** The last answer while it is valid. */
-export interface LastProbe<Said> {
-  readonly said: Said | undefined;
-  /** Unanswered probes in a row since then. */
-  readonly silences: number;
+export interface LastProbe<Answer> {
+  readonly answer: Answer | undefined;
+  /** Consecutive unanswered probes since the answer. */
+  readonly unanswered: number;
 }
 
-export const NO_PROBE = { said: undefined, silences: 0 } as const;
+export const NO_PROBE = { answer: undefined, unanswered: 0 } as const;
 
-/** Returns the valid status after another probe. An undefined answer means that the runtime does not serve, which drops the status. */
-export function lastProbeOf<Said>(before: LastProbe<Said>, answer: Said | typeof STALE | undefined): LastProbe<Said> {
-  if (answer !== STALE) return { said: answer, silences: 0 };
-  const silences = before.silences + 1;
-  return { said: silences < SILENCES ? before.said : undefined, silences };
+/** Returns the valid status after another probe. An undefined result means that the runtime does not serve, which drops the status. */
+export function lastProbeOf<Answer>(
+  before: LastProbe<Answer>,
+  result: Answer | typeof NO_ANSWER | undefined,
+): LastProbe<Answer> {
+  if (result !== NO_ANSWER) return { answer: result, unanswered: 0 };
+  const unanswered = before.unanswered + 1;
+  return { answer: unanswered < MAX_UNANSWERED ? before.answer : undefined, unanswered };
 }

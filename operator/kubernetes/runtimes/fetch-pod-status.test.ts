@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { STALE } from '#operator/last-probe';
+import { NO_ANSWER } from '#operator/last-probe';
 import { fetchPodStatus, type PodStatus } from './fetch-pod-status.ts';
 
 const servers: Server[] = [];
@@ -31,9 +31,9 @@ async function pod({ body = '', code = 200, headers = {} }: Answer): Promise<{ p
 }
 
 async function ask(port: number): Promise<PodStatus | undefined> {
-  const said = await fetchPodStatus('127.0.0.1', ['token'], port);
-  if (said === STALE) throw new Error('it says nothing');
-  return said;
+  const status = await fetchPodStatus('127.0.0.1', ['token'], port);
+  if (status === NO_ANSWER) throw new Error('the pod does not answer');
+  return status;
 }
 const backend = (name: string, more: object = {}) => ({ name, phase: 'ready', tools: 1, ...more });
 
@@ -122,7 +122,7 @@ it('fetchPodStatus distinguishes a silent pod from a closed port', async () => {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  expect(await fetchPodStatus('127.0.0.1', ['token'], port)).toBe(STALE);
+  expect(await fetchPodStatus('127.0.0.1', ['token'], port)).toBe(NO_ANSWER);
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   expect(await fetchPodStatus('127.0.0.1', ['token'], port)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { fetchStatus } from '#operator/fetch-status';
-import type { STALE } from '#operator/last-probe';
+import type { NO_ANSWER } from '#operator/last-probe';
 
 const DEADLINE = 3000;
 /** Characters of a status. The operator holds the statuses of many pods at once, and any user who may start pods may start many. */
@@ -20,7 +20,7 @@ const MOST_FILES = 4000;
 const SecretFiles = z.object({
   secret_files: z
     .record(z.string(), z.unknown())
-    .transform((said) => Object.fromEntries(Object.entries(said).slice(0, MOST_FILES)))
+    .transform((files) => Object.fromEntries(Object.entries(files).slice(0, MOST_FILES)))
     .pipe(z.record(z.string(), z.string()))
     .default({}),
 });
@@ -32,11 +32,11 @@ export function readPodStatus(value: unknown): PodStatus {
   return JSON.parse(JSON.stringify(read)) as PodStatus;
 }
 
-/** Reads /status of a pod's runtime. Returns undefined if no runtime answers, and `silent` if it sends nothing for 3 s. */
+/** Reads /status of a pod's runtime. Returns undefined if no runtime answers, and NO_ANSWER if it sends nothing for 3 s. */
 export async function fetchPodStatus(
   ip: string,
   tokens: readonly string[],
   port = PRIVATE_PORT,
-): Promise<PodStatus | typeof STALE | undefined> {
+): Promise<PodStatus | typeof NO_ANSWER | undefined> {
   return fetchStatus({ host: ip, port, tokens, deadline: DEADLINE, longest: LONGEST }, readPodStatus);
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
-import { STALE } from '#operator/last-probe';
+import { NO_ANSWER } from '#operator/last-probe';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { type WatchedPod, viewOfPod } from '../observe/view-of-pod.ts';
 import { type Runtime, RuntimePods } from './runtime-pods.ts';
@@ -56,7 +56,7 @@ const says = (digest: string, fields: object = {}, secretFiles = { '/etc/vmcp/cr
 
 let clock: ManualClock;
 let pods: RuntimePods;
-let answers: Record<string, PodStatus | typeof STALE | undefined>;
+let answers: Record<string, PodStatus | typeof NO_ANSWER | undefined>;
 let asked: string[];
 let pushed: string[];
 let changes: number;
@@ -139,11 +139,11 @@ describe('RuntimePods', () => {
       pods.told(undefined, one);
     }
     await passSlowly(1000);
-    const lastProbe = () => pods.observed('ns', 'vmcp-demo');
-    expect([lastProbe()?.backends.length, lastProbe()?.current]).toEqual([16 * 240, false]);
+    const observed = () => pods.observed('ns', 'vmcp-demo');
+    expect([observed()?.backends.length, observed()?.current]).toEqual([16 * 240, false]);
     for (const one of many.slice(0, 4)) pods.told(one, undefined);
     await passSlowly(10_000);
-    expect([lastProbe()?.backends.length, lastProbe()?.current]).toEqual([16 * 240, true]);
+    expect([observed()?.backends.length, observed()?.current]).toEqual([16 * 240, true]);
   });
 
   it('tries the tokens until a pod serves the document, and pushes it with growing pauses', async () => {
@@ -194,7 +194,7 @@ describe('RuntimePods', () => {
     expect(pushed).toEqual([]);
     answers['10.0.0.1'] = says('one', { ready: true });
     await passSlowly(60_000);
-    answers['10.0.0.1'] = STALE;
+    answers['10.0.0.1'] = NO_ANSWER;
     const { length } = asked;
     while (asked.length === length) await pass(100);
     await passSlowly(3000);
@@ -300,7 +300,7 @@ describe('RuntimePods', () => {
     pods.told(undefined, pod('a'));
     await passSlowly(31_000);
     const [before, looks] = [changes, asked.length];
-    answers['10.0.0.1'] = STALE;
+    answers['10.0.0.1'] = NO_ANSWER;
     while (asked.length < looks + 2) await pass(100);
     expect([pods.observed('ns', 'vmcp-demo')?.ready, changes]).toEqual([true, before]);
     // It is asked again within seconds, not after another interval.

@@ -1,6 +1,6 @@
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { Semaphore } from '#lib/limits/semaphore';
-import { type LastProbe, lastProbeOf, NO_PROBE, STALE } from '#operator/last-probe';
+import { type LastProbe, lastProbeOf, NO_ANSWER, NO_PROBE } from '#operator/last-probe';
 import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { mergeStatuses } from './merge-statuses.ts';
@@ -50,7 +50,7 @@ interface RuntimePodsOptions {
   clock: Clock;
   /** Between 0 and 1. */
   random: () => number;
-  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof STALE | undefined>;
+  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof NO_ANSWER | undefined>;
   /** Makes the kubelet refresh the files of a pod now. Must not reject. */
   push: (pod: WatchedPod, digest: string) => Promise<void>;
   /** Called when the status of a runtime, or its number of pods, has changed. */
@@ -100,12 +100,12 @@ export class RuntimePods {
     const runtime = this.#runtimes.get(place);
     const pods = [...(this.#pods.get(place)?.values() ?? [])];
     const merged = mergeStatuses(
-      pods.flatMap((watched) => (watched.lastProbe.said ? [this.#statusOf(watched, watched.lastProbe.said)] : [])),
+      pods.flatMap((watched) => (watched.lastProbe.answer ? [this.#statusOf(watched, watched.lastProbe.answer)] : [])),
     );
     if (!merged) return undefined;
     return {
       ...merged,
-      current: runtime !== undefined && pods.every(({ lastProbe }) => hasTakenOver(lastProbe.said, runtime)),
+      current: runtime !== undefined && pods.every(({ lastProbe }) => hasTakenOver(lastProbe.answer, runtime)),
     };
   }
 
@@ -196,23 +196,26 @@ export class RuntimePods {
     const runtime = this.#runtimes.get(place);
     const { ip } = watched.pod;
     if (cancelled() || ip === undefined) return;
-    const answer = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
+    const result = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
     if (cancelled()) return;
-    const before = watched.lastProbe.said;
-    watched.lastProbe = lastProbeOf(watched.lastProbe, this.#withinQuota(watched.pod, answer));
-    const { said, silences } = watched.lastProbe;
-    const differs = JSON.stringify(said) !== JSON.stringify(before);
-    if (silences === 1) watched.lookDelay = FIRST_LOOK;
+    const before = watched.lastProbe.answer;
+    watched.lastProbe = lastProbeOf(watched.lastProbe, this.#withinQuota(watched.pod, result));
+    const { answer, unanswered } = watched.lastProbe;
+    const differs = JSON.stringify(answer) !== JSON.stringify(before);
+    if (unanswered === 1) watched.lookDelay = FIRST_LOOK;
     if (runtime) watched.asked.resolve(undefined);
-    if (runtime && said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
+    if (runtime && answer && !hasTakenOver(answer, runtime)) this.#push(watched, runtime);
     this.#lookAfter(place, watched, this.#nextLook(watched, runtime));
     if (differs) this.#options.changed(place);
   }
 
   /** Returns the answer; undefined if it exceeds the quota, like an answer that exceeds its own limit. */
-  #withinQuota({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof STALE | undefined) {
-    // The last status of a silent pod is kept for a while.
-    if (answer === STALE) return STALE;
+  #withinQuota(
+    { metadata: { namespace = '', uid = '' } }: WatchedPod,
+    answer: PodStatus | typeof NO_ANSWER | undefined,
+  ) {
+    // A pod that does not answer keeps its last status for a while.
+    if (answer === NO_ANSWER) return NO_ANSWER;
     if (answer && this.#quota.take(namespace, uid, weightOf(answer))) return answer;
     this.#quota.release(uid);
     return undefined;
@@ -239,9 +242,9 @@ function placeOf(namespace: string, child: string): string {
   return `${namespace}/${child}`;
 }
 
-function isSettled({ lastProbe: { said, silences }, newSince }: Watched, runtime: Runtime, now: number): boolean {
-  if (silences > 0 || !said?.status.ready || !hasTakenOver(said, runtime)) return false;
+function isSettled({ lastProbe: { answer, unanswered }, newSince }: Watched, runtime: Runtime, now: number): boolean {
+  if (unanswered > 0 || !answer?.status.ready || !hasTakenOver(answer, runtime)) return false;
   if (now - newSince > BACKENDS_COME) return true;
   // A runtime lists its backends again after a takeover, and has no counts until then.
-  return said.status.tools !== null && said.status.backends.every(({ phase }) => phase === 'ready');
+  return answer.status.tools !== null && answer.status.backends.every(({ phase }) => phase === 'ready');
 }

@@ -12,11 +12,11 @@ export interface Expected {
 }
 
 /** Returns whether a pod serves the document, and reads each of its secret files with the expected content. */
-export function hasTakenOver(said: PodStatus | undefined, { digest, files, tokens }: Expected): boolean {
-  if (digest === undefined || said?.status.config_digest !== digest) return false;
+export function hasTakenOver(answer: PodStatus | undefined, { digest, files, tokens }: Expected): boolean {
+  if (digest === undefined || answer?.status.config_digest !== digest) return false;
   const [key = ''] = tokens;
   return Object.entries(files).every(([path, content]) => {
     const hash = createHmac('sha256', key).update(Buffer.from(content, 'base64')).digest('hex');
-    return said.secretFiles[path] === hash;
+    return answer.secretFiles[path] === hash;
   });
 }
