@@ -87,7 +87,7 @@ describe('one login', () => {
     await client.login({ user: 'alice' }, { robot });
     const begun = client.begin();
     const page = await robot.open(begun.url, { before: isRedirectOf(begun.url) });
-    expect(page.requestRecord).toHaveLength(1);
+    expect(page.visited).toHaveLength(1);
     expect(page.next?.searchParams.get('code')).toMatch(/^\S+$/);
     expect(visits(setup)).toEqual([1, 1, 1]);
   });
@@ -235,7 +235,7 @@ describe('several parallel logins', () => {
     const before = asked();
     const again = await robot.submit(okta, { fields: { login: 'alice' } });
     expect(again.url.href).toBe(github.url.href);
-    const callback = github.requestRecord.find(({ pathname }) => pathname === '/oauth/callback/okta')!;
+    const callback = github.visited.find(({ pathname }) => pathname === '/oauth/callback/okta')!;
     expect((await robot.open(callback)).url.href).toBe(github.url.href);
     expect(asked()).toBe(before);
     const { access_token: token } = await finish(client, robot, github, begun, 'alice');

@@ -49,10 +49,10 @@ class Run {
   page(page: Page): void {
     const hidden = page.forms.flatMap(({ fields }) => fields.filter(({ type }) => type === 'hidden'));
     for (const { name, value } of hidden) if (value.length >= 16) this.use(`hidden field ${name}`, value);
-    for (const url of [...page.requestRecord, ...(page.next ? [page.next] : [])]) {
+    for (const url of [...page.visited, ...(page.next ? [page.next] : [])]) {
       for (const name of ['code', 'ticket']) this.use(`${name} in a URL`, url.searchParams.get(name));
       if (url.pathname.includes('/callback/') || url.pathname === '/authorize')
-        this.use('state of a leg', url.searchParams.get('state'));
+        this.use('state of a login step', url.searchParams.get('state'));
     }
   }
 }
@@ -170,8 +170,8 @@ async function sendToWrongPlaces(run: Run, { origin, resource }: Arrangement, us
 async function keep(run: Run, setup: Arrangement): Promise<void> {
   for (const { odd, secret, name } of Object.values(setup.providers)) {
     for (const [issued] of odd!.issued()) run.use(`code or token of ${name}`, issued);
-    for (const { form } of odd!.of('/token')) run.use(`verifier of a leg at ${name}`, form.get('code_verifier'));
-    for (const { query } of odd!.of('/authorize')) run.use(`nonce of a leg at ${name}`, query.get('nonce'));
+    for (const { form } of odd!.of('/token')) run.use(`verifier of a login step at ${name}`, form.get('code_verifier'));
+    for (const { query } of odd!.of('/authorize')) run.use(`nonce of a login step at ${name}`, query.get('nonce'));
     run.use(`client secret at ${name}`, secret);
   }
   const [key, secret] = [keyFile(setup.folder, 1), secretFile(setup.folder, 1)].map((file) => readFile(file, 'utf8'));

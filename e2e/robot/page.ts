@@ -11,7 +11,7 @@ export interface Page {
   /** A redirect that was not followed, as the caller asked to stop before it. */
   readonly next: URL | undefined;
   /** All requested URLs up to this page, which is the last one. */
-  readonly requestRecord: readonly URL[];
+  readonly visited: readonly URL[];
 }
 
 /** Returns the visible text of the page. */

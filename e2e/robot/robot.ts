@@ -90,28 +90,28 @@ export class Robot {
 
   #follow(page: Page, stop: Stop): Promise<Page> {
     if (page.next === undefined) return Promise.resolve(page);
-    return this.#go({ url: page.next, method: 'GET', from: page.requestRecord[0] }, stop);
+    return this.#go({ url: page.next, method: 'GET', from: page.visited[0] }, stop);
   }
 
   async #go(first: Going, { before }: Stop): Promise<Page> {
-    const requestRecord: URL[] = [];
+    const visited: URL[] = [];
     let going = first;
     for (let redirects = 0; redirects < MAX_REDIRECTS; redirects += 1) {
-      requestRecord.push(going.url);
+      visited.push(going.url);
       const answer = await this.#request(going);
       const { location } = answer.headers;
       if (answer.status < 300 || answer.status > 399 || typeof location !== 'string') {
-        return { ...answer, next: undefined, requestRecord };
+        return { ...answer, next: undefined, visited };
       }
       const next = new URL(location, going.url);
-      if (before?.(next)) return { ...answer, next, requestRecord };
+      if (before?.(next)) return { ...answer, next, visited };
       const keeps = answer.status === 307 || answer.status === 308;
       going = keeps ? { ...going, url: next } : { url: next, method: 'GET', from: going.from };
     }
     throw new Error(`more than ${MAX_REDIRECTS} redirects, the last to ${going.url.host}${going.url.pathname}`);
   }
 
-  async #request({ url, method, body, from }: Going): Promise<Omit<Page, 'next' | 'requestRecord'>> {
+  async #request({ url, method, body, from }: Going): Promise<Omit<Page, 'next' | 'visited'>> {
     const crossSite = from !== undefined && from.hostname !== url.hostname;
     const cookie = this.cookies.header(url, { method, crossSite });
     const answer = await request(url, {
