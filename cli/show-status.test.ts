@@ -130,7 +130,7 @@ describe('plainLines', () => {
 });
 
 describe('showStuck', () => {
-  it('prints only the reasons to a file or pipe, and the whole board without reasons', () => {
+  it('prints only the reasons to a file or pipe, and the whole status without reasons', () => {
     const out = output();
     const tell = (conditions: Status['conditions']) => {
       showStuck(localStatus(status('Pending', 'Unknown', 0, conditions)), plainLines(out), { out });

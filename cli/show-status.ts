@@ -4,7 +4,7 @@ import { printProblem } from './check-folder.ts';
 import { shownText, writeRaw } from './shown-output.ts';
 import { printLocalStatus, remarksOf, serversOf, shownName } from './summarise-status.ts';
 
-/** Shows each new state of a board; `above` stays above it. */
+/** Shows each new status; `above` stays above it. */
 export type ShowStatus = (localStatus: LocalStatus, above?: string[]) => void;
 
 /** Redraws a table in place on a terminal. */
@@ -22,7 +22,7 @@ export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowSta
   };
 }
 
-/** Returns the facts of a board by subject. */
+/** Returns the facts of a status by subject. */
 function factsOf(localStatus: LocalStatus): Map<string, string> {
   const facts = new Map<string, string>();
   for (const problem of localStatus.problems) facts.set(printProblem(problem), printProblem(problem));

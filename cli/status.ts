@@ -65,7 +65,7 @@ export async function status(
   return concerned.every(isServed) ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }
 
-/** Returns the board. In a cluster it includes MCPServers without an endpoint, because no other status lists them. */
+/** Returns the status. In a cluster, the status includes MCPServers without an endpoint, because no other status lists them. */
 async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownStatus> {
   const localStatus = await findLocalStatus(options, context);
   if (!isCluster(options)) return localStatus;

@@ -56,7 +56,7 @@ export function isServed({ phase, suspended }: ServerSummary): boolean {
   return suspended || phase === 'Ready' || phase === 'Degraded';
 }
 
-/** Returns the endpoints of a board. */
+/** Returns the endpoints of a status. */
 export function serversOf(localStatus: Pick<LocalStatus, 'resources'>): ServerSummary[] {
   return localStatus.resources
     .filter(({ isEndpoint }) => isEndpoint)
@@ -183,7 +183,7 @@ function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isH
   ];
 }
 
-/** Returns a board, or the given endpoints with common problems, for a terminal. */
+/** Returns the lines of a status for a terminal: the given endpoints and the common problems. */
 export function printLocalStatus(
   localStatus: ShownStatus,
   context: Pick<Context, 'typed'>,

@@ -112,14 +112,14 @@ function reasonsOf(localStatus: LocalStatus): string[] {
   return [...localStatus.problems.map(printProblem), ...reasons];
 }
 
-/** Shows the whole board on a terminal or without reasons, else the reasons only. */
+/** Shows the whole status on a terminal or without reasons, else the reasons only. */
 export function showStuck(localStatus: LocalStatus, show: ShowStatus, { out }: Pick<Context, 'out'>): void {
   const reasons = out.isTTY ? [] : reasonsOf(localStatus);
   if (reasons.length > 0) out.write(`${reasons.join('\n')}\n`);
   else show(localStatus);
 }
 
-/** Shows the board as it changes, and prints the next steps once it serves. */
+/** Shows the status as it changes, and prints the next steps once the endpoints serve. */
 function follow({ localStatus }: RunningFolder, show: ShowStatus, context: Context): () => void {
   const since = Date.now();
   let announced = false;

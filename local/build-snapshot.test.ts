@@ -66,7 +66,7 @@ function planWith(programs: Programs, ...documents: string[]) {
 const reasons = (outcome: ReturnType<typeof planOurs>) =>
   JSON.stringify(outcome.status).match(/"reason":"[^"]+"/g) ?? [];
 
-describe('buildWorld', () => {
+describe('buildSnapshot', () => {
   it('plans a namespace from its own resources', () => {
     const { action, rendered } = planOurs(server('ours'), group('ours'), backend('ours'), auth('ours'), secret('ours'));
     expect(action).toBe('apply');

@@ -15,7 +15,7 @@ let folder: string;
 let state: StateFolder;
 let unlock: () => void;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'vmcp-board-'));
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-status-'));
   state = locateState(join(folder, '.vmcp'));
   openState(state);
   unlock = takeLock(state, folder, 'build');
@@ -34,7 +34,7 @@ const unblock = (path: string) => rmSync(path, { recursive: true });
 const files = ({ problems }: LocalStatus) => problems.map(({ file }) => file);
 const running = (name: string) => ({ name, state: 'running', restarts: 0 }) as const;
 
-describe('StatusBoard', () => {
+describe('LocalStatusFile', () => {
   it('reads back what it wrote', () => {
     const localStatus = new LocalStatusFile(state, folder);
     const condition = { type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: 'now' } as const;

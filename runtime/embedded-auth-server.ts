@@ -6,13 +6,13 @@ import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
-/** The authorization server of the next configuration, before that configuration is in force. */
+/** The authorization server of the next configuration, before that configuration is active. */
 export interface PreparedAuthServer {
   /** Undefined if the configuration has none. */
   readonly server: AuthServer | undefined;
-  /** Takes the configuration over. @throws ConfigError; then the former configuration stays in force */
+  /** Takes the configuration over. @throws ConfigError; then the former configuration stays active */
   commit(): Promise<void>;
-  /** Closes unused resources. Call it when the configuration is in force. */
+  /** Closes unused resources. Call it when the configuration is active. */
   finish(): Promise<void>;
   /** Discards the prepared server. Call it if the configuration is not applied. */
   abandon(): Promise<void>;

@@ -6,7 +6,7 @@ import { ListedFiles } from './listed-files.ts';
 import { createSecretFiles, type SecretFiles } from './secret-files.ts';
 import { FileWatch } from './watch-files.ts';
 
-/** A newer document that is not in force, and the reason. */
+/** A newer document that is not active, and the reason. */
 interface RefusedRunConfig {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -18,7 +18,7 @@ export interface ConfigReactions {
   /** Applies a new document. It throws ConfigError to refuse the document; the former one must then still be served. */
   readonly apply: (next: LoadedRunConfig) => Promise<void> | void;
   /**
-   * Called when the content of these files has changed. Files are named as in the document in force; `read` already returns the new
+   * Called when the content of these files has changed. Files are named as in the active document; `read` already returns the new
    * content.
    */
   readonly filesChanged: (files: readonly string[]) => Promise<void> | void;

@@ -121,7 +121,7 @@ export class Gateway {
 
   /**
    * Applies a new run configuration. It first builds every part that can fail, then swaps all parts at once. @throws ConfigError; then
-   * the former configuration stays in force
+   * the former configuration stays active
    */
   async apply(next: RunConfig): Promise<void> {
     const before = this.#active;
@@ -223,7 +223,7 @@ export class Gateway {
       version,
       latest: () => this.#services,
       running: this.#running,
-      ...observer.trails,
+      ...observer.requests,
     };
   }
 

@@ -12,7 +12,7 @@ class Call implements Entry {
 
 const names = (list: InFlight<Call>) => list.all().map(({ name }) => name);
 
-describe('UnderWay', () => {
+describe('InFlight', () => {
   const [a, b, c] = [new Call('a'), new Call('b'), new Call('c')];
 
   it('lists entries in the order of their addition, after any removal', () => {

@@ -1,4 +1,4 @@
-/** An entry of one `UnderWay`. Only the list uses the two links. */
+/** An entry of one `InFlight`. Only the list uses the two links. */
 export interface Entry {
   earlier: this | undefined;
   later: this | undefined;

@@ -21,7 +21,7 @@ import type { RequestRecord } from '#runtime/request-record';
 /** Receives events for audit and metrics. */
 export interface Observer extends EventCounters {
   /** Records each request. */
-  readonly trails: Pick<Services, 'begin' | 'finish'>;
+  readonly requests: Pick<Services, 'begin' | 'finish'>;
   /** Records an event other than an MCP request. */
   readonly record: (event: AuditEvent) => void;
   /** Returns the client's address according to the currently trusted proxies. */
@@ -32,7 +32,7 @@ export interface Observer extends EventCounters {
   readonly sessionEvicted: (eviction: Eviction) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
-  /** Builds the objects of another configuration: commit or abandon them. @throws ConfigError; then the former ones stay in force */
+  /** Builds the objects of another configuration: commit or abandon them. @throws ConfigError; then the former ones stay active */
   prepare(config: RunConfig): Promise<PreparedObserver>;
   readonly traces: Pick<FollowedTracing, 'warnings' | 'filesChanged'>;
   /** Returns why the configured audit log is not written; undefined: it is written. */
@@ -75,7 +75,7 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
     audit.record({ type, outcome });
   };
   return {
-    trails: watchTrails(tracing, (requestRecord, duration) => {
+    requests: watchRequests(tracing, (requestRecord, duration) => {
       if (activeConfig.telemetry_config.metricsEnabled) countRequest(metrics, requestRecord, duration);
       auditRequest(audit, requestRecord, duration, ({ req }) => readSource(req));
     }),
@@ -160,10 +160,10 @@ function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: Observ
 }
 
 /** Returns the functions that record each request. */
-function watchTrails(
+function watchRequests(
   { begun, finished }: FollowedTracing,
   note: (requestRecord: RequestRecord, milliseconds: number) => void,
-): Observer['trails'] {
+): Observer['requests'] {
   return {
     begin: begun,
     finish(requestRecord) {

@@ -20,7 +20,7 @@ export interface SecretFiles {
   readonly refresh: (files: readonly string[]) => string[];
   /** Drops all other files. */
   readonly keep: (files: readonly string[]) => void;
-  /** Returns a keyed HMAC-SHA256 (hex) of each file's bytes: with key and content, a reader can verify that the content is in force. */
+  /** Returns a keyed HMAC-SHA256 (hex) of each file's bytes: with key and content, a reader can verify that the runtime uses the content. */
   readonly fingerprints: (key: string) => Record<string, string>;
 }
 

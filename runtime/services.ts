@@ -16,7 +16,7 @@ import type { Log } from '#runtime/telemetry/log';
 import type { RequestRecord } from '#runtime/request-record';
 import type { InFlight } from '#runtime/in-flight';
 
-/** Services that handle a request, as they are in force now. A reload replaces individual services. */
+/** Active services that handle a request. A reload replaces individual services. */
 export interface Services {
   readonly config: RunConfig;
   readonly hostOrigin: HostOriginCheck;
@@ -35,7 +35,7 @@ export interface Services {
   readonly listChangedNotifier: ListChangedNotifier;
   readonly log: Log;
   readonly version: string;
-  /** Returns the services now in force, for code that outlives a reload, such as streams. */
+  /** Returns the active services, for code that outlives a reload, such as streams. */
   readonly latest: () => Services;
   /** Pending requests and open streams. Draining waits for them. */
   readonly running: InFlight<RequestRecord>;

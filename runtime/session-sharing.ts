@@ -16,10 +16,10 @@ interface SessionSharingDeps extends Pick<
   readonly files: SecretFiles;
 }
 
-/** Session storage of the next configuration, before that configuration is in force. */
+/** Session storage of the next configuration, before that configuration is active. */
 export interface PreparedSharing {
   commit(): void;
-  /** Closes unused resources. Call it when the configuration is in force. */
+  /** Closes unused resources. Call it when the configuration is active. */
   finish(): Promise<void>;
   /** Discards the prepared storage. Call it if the configuration is not applied. */
   abandon(): Promise<void>;

@@ -18,7 +18,7 @@ const report = (stream: 'call' | 'session', tokens: unknown[], _meta?: object) =
   ...(_meta && { _meta }),
 });
 
-/** A session with two calls under way at `a`, whose tokens are `victim` and 7. */
+/** A session with two calls in flight at `a`, whose tokens are `victim` and 7. */
 async function sessionWithCalls() {
   const [victim, liar] = [closing(await serveProgress()), closing(await serveProgress())];
   const gateway = await gatewayTo({ a: victim.url, b: liar.url });
@@ -47,7 +47,7 @@ describe('a backend that reports progress', () => {
     stream.close();
   });
 
-  it('reports it on the stream of the session for its own calls that are under way', async () => {
+  it('reports it on the stream of the session for its own calls in flight', async () => {
     const { client, stream, victim, liar, calls } = await sessionWithCalls();
     const reported = () => tokensIn(stream.messages());
     const own = client.request('tools/call', report('session', GUESSED, { progressToken: 'own' }));

@@ -64,7 +64,7 @@ const detailsOf = (gateway: ServedGateway): { outcome: string; code: string | un
     .map(({ outcome, target, data }) => ({ outcome, code: data?.code, backend: target.backend }));
 
 describe('a stdio program that is killed repeatedly', () => {
-  it.each(SERVERS)('%s fails only the calls under way, and denies none', async (name, call) => {
+  it.each(SERVERS)('%s fails only the calls in flight, and denies none', async (name, call) => {
     const { gateway, kill } = await serveProgram(name);
     const client = closing(await connectOldClient(new URL(gateway.url)));
     let isOver = false;

@@ -78,7 +78,7 @@ describeWithRedis('a backend session that two replicas open at the same time', (
     await client.callTool({ name: 'a_echo', arguments: { text: 'x' } });
     const opened = backendSessionAt(there);
     expect(opened).toBeDefined();
-    await until('the news of it', () => backendSessionAt(here) === opened);
+    await until('the event of the other replica', () => backendSessionAt(here) === opened);
     proxy.release();
     await until('the end of its opening here', () => sessionAt(here)?.opening === undefined);
     expect([backendSessionAt(here), backendSessionAt(there)]).toEqual([opened, opened]);

@@ -128,7 +128,9 @@ describeWithRedis('a session that one replica opened', () => {
     const idOf = (gateway: typeof a) =>
       gateway.runtime.gateway.services.sessions.get(client.headers['mcp-session-id'] ?? '')?.backendSessions[0]
         ?.sessionId;
-    await until('the same leg at both', () => Promise.resolve(idOf(a) !== undefined && idOf(a) === idOf(b)));
+    await until('the same backend session at both replicas', () =>
+      Promise.resolve(idOf(a) !== undefined && idOf(a) === idOf(b)),
+    );
     const before = used.length;
     for (const replica of [a, b]) await requestAt(replica, client, 'tools/call', call);
     expect(used.slice(before)).toEqual([idOf(a), idOf(a)]);
@@ -221,7 +223,7 @@ describeWithRedis('a session that one replica opened', () => {
       await sleep(250);
     }
     expect((await requestAt(a, client, 'ping')).status).toBe(200);
-    await until('the end of its leg', () => Promise.resolve(ended.length === begun + 1));
+    await until('the end of its backend session', () => Promise.resolve(ended.length === begun + 1));
     for (const replica of [a, b]) expect((await requestAt(replica, client, 'ping')).status).toBe(404);
   });
 
@@ -268,7 +270,7 @@ describeWithRedis('a session that one replica opened', () => {
     const streaming = await SessionClient.open(a.url);
     const stream = await streaming.stream();
     let newest: SessionClient | undefined;
-    await until('room for another', async () => {
+    await until('a free place for another session', async () => {
       newest = await SessionClient.open(b.url).catch(() => undefined);
       return newest !== undefined;
     });
@@ -422,7 +424,7 @@ describeWithRedis('a session that one replica opened', () => {
     await until('the call', () => Promise.resolve(a.runtime.gateway.services.running.size === 1));
     const { id } = JSON.parse(message) as { id: number };
     await notifyAt(b, client, { method: 'notifications/cancelled', params: { requestId: id } });
-    await until('the news of it', () => Promise.resolve(cancelled.length === 1));
+    await until('the cancellation at the backend', () => Promise.resolve(cancelled.length === 1));
     expect(cancelled[0]?.params).toEqual({ requestId: id });
     await a.runtime.stop();
     await call;

@@ -316,7 +316,7 @@ describe('the load limit', () => {
     // The session itself has no running request there any more. The request that opens it counts like a call.
     expect((await call('full')).answer.result).toBeDefined();
     const fullOne = gateway.runtime.gateway.services.backends.all.find(({ name }) => name === 'full');
-    await until('nothing under way', () => fullOne?.running === 0);
+    await until('no call in flight', () => fullOne?.running === 0);
     full.hold();
     const answers: Rpc[] = [];
     const calls = Array.from({ length: 4 }, async () => answers.push((await call('full')).answer));
@@ -382,7 +382,7 @@ describe('the deadline of a call', () => {
   });
 });
 
-describe('a kept connection', () => {
+describe('a reused connection', () => {
   it('serves many calls', async () => {
     const sockets = new Set<unknown>();
     const backend = closing(

@@ -142,7 +142,7 @@ describe('a subscription of 2026-07-28 beside a hanging backend', () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
     closing(client);
     expire(gateway, 'good');
-    await until('the news', () => received > 0);
+    await until('the change notification', () => received > 0);
   });
 });
 

@@ -229,7 +229,7 @@ describe('boundary 1 of an endpoint with proxy_mode sse', () => {
     await until('what was taken', () => held.size === 256);
     answerAll();
     await stream.waitFor(({ id }) => id === taken.at(-1));
-    await until('room', async () => (await send(messages, 'POST', {}, call(400))).status === 202);
+    await until('an accepted message', async () => (await send(messages, 'POST', {}, call(400))).status === 202);
     answerAll();
   });
 

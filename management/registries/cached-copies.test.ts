@@ -29,7 +29,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const save = (name = 'default') => copies.save(name, 'source', []);
 const parts = async () => (await store.names()).filter((name) => name.startsWith('part.'));
 
-it('KeptCopies removes the parts of the previous copy and of killed processes', async () => {
+it('CachedCopies removes the parts of the previous copy and of killed processes', async () => {
   await store.create('part.killed.0', { text: '' });
   await save();
   const [former] = await parts();
@@ -41,7 +41,7 @@ it('KeptCopies removes the parts of the previous copy and of killed processes', 
   expect(await store.names()).toEqual([]);
 });
 
-it('KeptCopies reads no other heads if there are many, and removes the parts of the previous copy', async () => {
+it('CachedCopies reads no other heads if there are many, and removes the parts of the previous copy', async () => {
   for (let at = 0; at < 40; at += 1) await store.create(`head-${at}`, { source: '', id: `${at}`, parts: 1 });
   await store.create('part.39.0', { text: '' });
   await save();

@@ -47,7 +47,7 @@ function open({ read = () => new Promise(() => undefined), quota = {} }: Opening
   return { copy, problems, othersEvicted: () => isEvicted };
 }
 
-describe('LiveCopy', () => {
+describe('CurrentCopy', () => {
   it.each([-1_000_000_000, undefined])('computes its weight when its record says %j', async (bytes) => {
     const { from, content } = PAGE;
     const page: CachedPage & { bytes?: number | undefined } = { from, content, bytes };

@@ -5,7 +5,7 @@ import { DelayedRequeue } from './delayed-requeue.ts';
 
 const key = (name: string): ResourceKey => ({ kind: 'VirtualMCPServer', namespace: 'ns', name });
 
-describe('Reminders', () => {
+describe('DelayedRequeue', () => {
   it('runs once for several requests, and again for a request after that', () => {
     const clock = new ManualClock();
     const looks: string[] = [];

@@ -14,7 +14,7 @@ it.each([
   [1, undefined],
   [0, undefined],
 ])(
-  'gives a pod with %p seconds to end a delay of %p, and leaves the remaining time to calls under way',
+  'gives a pod with %p seconds to end a delay of %p, and leaves the remaining time to calls in flight',
   (grace, wait) => {
     expect(waitOf(grace)).toBe(wait);
   },

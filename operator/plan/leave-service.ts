@@ -8,7 +8,7 @@ const LEAVES = 5;
 
 /**
  * Returns the delay before a container is told to end; undefined if the pod ends at once. It takes at most half of the
- * time in `podTemplateSpec`, so that calls under way have the other half.
+ * time in `podTemplateSpec`, so that calls in flight have the other half.
  */
 export function leaveService(podTemplate: unknown): { preStop: { sleep: { seconds: number } } } | undefined {
   const grace = valueAt(podTemplate, ['spec', 'terminationGracePeriodSeconds']);

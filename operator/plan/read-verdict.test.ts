@@ -14,7 +14,7 @@ const LOCAL: LocalFacts = {
 const texts = (policy: string) => ({ policies: [policy], entitiesJson: '[]' });
 
 describe('verdictOf', () => {
-  it('validates the same set once per world', () => {
+  it('validates the same set once per snapshot', () => {
     const [snapshot, other] = [emptySnapshot({ platform: LOCAL }), emptySnapshot({ platform: LOCAL })];
     const verdict = verdictOf(texts('permit(principal, action, resource);'), snapshot);
     expect(verdictOf(texts('permit(principal, action, resource);'), snapshot)).toBe(verdict);

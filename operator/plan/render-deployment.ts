@@ -18,7 +18,7 @@ const RUNTIME_RESOURCES = {
   limits: { cpu: '1', memory: '512Mi' },
 };
 
-/** `GRACE`: seconds that a pod has to end. `DRAIN`: seconds of these for calls under way, after the pod has left the Service. */
+/** `GRACE`: seconds that a pod has to end. `DRAIN`: seconds of these for calls in flight, after the pod has left the Service. */
 const GRACE = 35;
 const DRAIN = 25;
 

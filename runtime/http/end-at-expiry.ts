@@ -15,7 +15,7 @@ interface StreamClock {
   readonly now: () => number;
   /** The authenticator that admitted the caller. */
   readonly admittedBy: Judge;
-  /** Returns the authenticator now in force. */
+  /** Returns the active authenticator. */
   readonly authenticator: () => Judge;
   /** Milliseconds between two checks; absent: 4 s. */
   readonly lookEvery?: number;

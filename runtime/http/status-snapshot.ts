@@ -22,9 +22,9 @@ export type BackendSnapshot = RuntimeStatus['backends'][number] & {
 export type StatusSnapshot = Omit<RuntimeStatus, 'backends' | 'config_digest' | 'auth_server'> & {
   readonly server: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly version: string;
-  /** SHA-256 (hex) of the run configuration in force. */
+  /** SHA-256 (hex) of the active run configuration. */
   readonly config_digest: string;
-  /** A newer document that is not in force, and the reason. */
+  /** A newer document that is not active, and the reason. */
   readonly config_refused: { readonly at: string; readonly message: string } | null;
   readonly draining: boolean;
   readonly backends: readonly BackendSnapshot[];

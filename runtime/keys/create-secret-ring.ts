@@ -15,7 +15,7 @@ import { createKeyRotation } from './key-rotation.ts';
 
 export interface RotatingSecretRing extends SecretRing {
   readonly warnings: readonly string[];
-  /** Applies another list. @throws ConfigError; then the former list stays in force */
+  /** Applies another list. @throws ConfigError; then the former list stays active */
   update(files: readonly KeyFile[]): void;
 }
 

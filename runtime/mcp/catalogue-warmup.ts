@@ -46,7 +46,7 @@ export function createCatalogueWarmup(services: () => Services): CatalogueWarmup
       if (speak('legacy')) await list(sessionAsker(session, ANONYMOUS, now));
       if (speak('modern')) await list(ownModernAsker(now));
     } catch (error) {
-      now.log.debug('the survey failed', { error });
+      now.log.debug('the catalogue warm-up failed', { error });
     } finally {
       running = false;
     }

@@ -5,7 +5,7 @@ import { LEGACY_REVISIONS, type Era } from './era.ts';
 export const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 /**
- * Returns the era of a message. The stateless revision names itself in `_meta` or at least in the header. Older
+ * Returns the era of a message. A message of revision 2026-07-28 names its revision in `_meta` or at least in the header. Older
  * revisions begin with initialize or carry a session id.
  */
 export function classifyEra(headers: IncomingHttpHeaders, message: DecodedMessage): Era {

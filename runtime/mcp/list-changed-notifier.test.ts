@@ -25,7 +25,7 @@ function open(...sessions: Session[]) {
   return { listChangedNotifier, received };
 }
 
-describe('announcer', () => {
+describe('ListChangedNotifier', () => {
   it('notifies only the sessions and listeners of the principal that changed', async () => {
     const [alice, bob] = [session('alice'), session('bob')];
     const { listChangedNotifier, received } = open(alice, bob);

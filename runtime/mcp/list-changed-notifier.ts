@@ -1,7 +1,7 @@
 import type { ListKind } from './aggregate/list-kinds.ts';
 import type { Session } from './sessions/session.ts';
 
-/** A subscription of the stateless revision. */
+/** A subscription of revision 2026-07-28. */
 interface ChangeListener {
   /** `Identity.key` of the listener. Absent: changes for a single principal do not concern it. */
   readonly principal?: string;

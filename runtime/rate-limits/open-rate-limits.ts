@@ -12,7 +12,7 @@ export interface OpenRateLimits {
   readonly counters: Counters | undefined;
   /** Settings of the counters. */
   readonly made: string | undefined;
-  /** Puts the limits in force and drops the counts of all others. */
+  /** Activates the limits and drops the counts of all others. */
   takeOver(): void;
   /** Returns the counters that the next configuration does not reuse. The caller closes them after their last request. */
   leave(next: OpenRateLimits): Counters | undefined;

@@ -246,7 +246,7 @@ describe('RunConfigurations', () => {
         { issuer: 'https://id.example', clientId: 'me', clientSecretRef: { name: 'a', key: 'b' } },
       ],
       ['refers to another ConfigMap', { issuer: 'https://id.example', caBundleRef: { name: 'a' } }],
-    ])('omits values that are not in force, because it %s', async (_why, said) => {
+    ])('omits inactive values, because the block %s', async (_why, said) => {
       expect(await oidcOf(said)).toEqual({ resourceURL: 'https://one.example/mcp' });
     });
   });

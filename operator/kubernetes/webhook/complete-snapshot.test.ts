@@ -16,7 +16,7 @@ const naming = (...names: string[]): Manifest => ({
   spec: { image: 'x', secrets: names.map((name) => ({ name, key: 'k', targetEnvName: name.toUpperCase() })) },
 });
 
-describe('completeWorld', () => {
+describe('completeSnapshot', () => {
   let server: ObjectServer;
   let api: KubeApi;
   beforeEach(async () => {

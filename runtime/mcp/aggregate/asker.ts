@@ -5,7 +5,7 @@ import type { Era } from '../era.ts';
 import type { ListKind } from './list-kinds.ts';
 
 /**
- * Identifies the caller for which lists are fetched: a client session, a request of the stateless revision, or the
+ * Identifies the caller for which lists are fetched: a client session, a request of revision 2026-07-28, or the
  * gateway.
  */
 export interface Asker {

@@ -47,7 +47,7 @@ function client(all?: BufferedBytes) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 const held = (readers: readonly Reader[]) => readers.map(({ isHeld }) => isHeld);
 
-describe('KeptBytes', () => {
+describe('BufferedBytes', () => {
   it('pauses all readers but one once the limit is reached', () => {
     const all = new BufferedBytes(10 * MEBIBYTE);
     const readers = [reader(), reader(), reader()];
@@ -134,7 +134,7 @@ describe('KeptBytes', () => {
   });
 });
 
-describe('KeptBytes with waiting readers', () => {
+describe('BufferedBytes with waiting readers', () => {
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate'] });
   });

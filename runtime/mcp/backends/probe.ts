@@ -31,12 +31,12 @@ export interface ProbeSettings {
 
 const UNSUPPORTED_VERSION = -32022;
 
-/** Returns `_meta` of the gateway's own requests in the stateless revision. */
+/** Returns `_meta` of the gateway's own requests in revision 2026-07-28. */
 export function ownMeta(version: string, capabilities = '{}'): string {
   return `{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}","io.modelcontextprotocol/clientInfo":{"name":"vmcp","version":"${version}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
 }
 
-/** Returns the headers that the stateless revision requires for each request. */
+/** Returns the headers that revision 2026-07-28 requires for each request. */
 export function modernHeaders(method: string): string[] {
   return ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
 }

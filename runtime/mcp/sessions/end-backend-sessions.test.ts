@@ -3,7 +3,7 @@ import { awaitsClient, noteQuestion } from './client-questions.ts';
 import { dropBackendSessionsAt } from './end-backend-sessions.ts';
 import { anySession } from './testdata/any-session.ts';
 
-describe('dropLegsAt', () => {
+describe('dropBackendSessionsAt', () => {
   it('ends the questions of a replaced backend, so that deadlines run again', () => {
     const session = anySession();
     noteQuestion(session, '1', { backend: 'anew', call: undefined });

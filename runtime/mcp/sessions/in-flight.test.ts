@@ -87,7 +87,7 @@ describe('sentCallOf', () => {
   });
 });
 
-describe('takeCallNews', () => {
+describe('takeCallEvent', () => {
   it('stops a request that arrives here just after another replica received its cancellation', () => {
     // This replica has served no request of the session for over a minute.
     const session = sessionUsedAt(1_000);

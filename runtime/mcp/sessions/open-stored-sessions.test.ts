@@ -59,7 +59,7 @@ async function start(clock: { mono: number; wall: number }) {
   return { store, sharing };
 }
 
-describe('openKeptSessions', () => {
+describe('openStoredSessions', () => {
   it('keeps a session while the machine sleeps, and ends a session that was idle while no process ran', async () => {
     const clock = { mono: 0, wall: 1_700_000_000_000 };
     const first = await start(clock);

@@ -18,7 +18,7 @@ function fullTable(giveWay?: number) {
   tables.push(table);
   const open = (): ChannelSession => {
     const session = table.open();
-    if (!session) throw new Error('no room');
+    if (!session) throw new Error('the quota is used up');
     return session;
   };
   const first = open();

@@ -50,7 +50,7 @@ export class SpanQueue extends BatchSpanProcessor {
     }
   }
 
-  /** Settles when all waiting spans are sent or dropped. The library alone ignores the batch that is under way. */
+  /** Settles when all waiting spans are sent or dropped. The library alone ignores the batch in flight. */
   override async forceFlush(): Promise<void> {
     await super.forceFlush();
     await this.#state.sent;
