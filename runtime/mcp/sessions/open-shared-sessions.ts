@@ -38,13 +38,13 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
   const connection = connectRedis(redis, readSecret);
   const records = new RedisRecords(redis.key_prefix, connection);
   const seal = createRecordSeal(ring, place);
-  const event = new ReplicaEvents(
+  const replicaEvents = new ReplicaEvents(
     redis,
     { records, seal, readSecret, log },
     {
-      onEvent: (one) => {
-        sessions.onEvent(one);
-        options.onEvent(one);
+      onEvent: (event) => {
+        sessions.onEvent(event);
+        options.onEvent(event);
       },
       joined: () => {
         sessions.missed();
@@ -52,16 +52,23 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
       },
     },
   );
-  const tell = (one: ReplicaEvent) => event.tell(one);
-  const sessions = new SharedSessions({ ...options, records, seal, tell, isSubscribed: () => event.isSubscribed, now });
+  const tell = (event: ReplicaEvent) => replicaEvents.tell(event);
+  const sessions = new SharedSessions({
+    ...options,
+    records,
+    seal,
+    tell,
+    isSubscribed: () => replicaEvents.isSubscribed,
+    now,
+  });
   const tending = tendAgainAndAgain(sessions, () => table.limits, log);
-  await Promise.all([connection.firstReady(redis.dial_timeout), event.firstSubscribed(redis.dial_timeout)]);
+  await Promise.all([connection.firstReady(redis.dial_timeout), replicaEvents.firstSubscribed(redis.dial_timeout)]);
   return {
     sessions,
-    tell: (one) => void tell(one),
+    tell: (event) => void tell(event),
     async close() {
       await tending.stop();
-      event.close();
+      replicaEvents.close();
       connection.close();
     },
   };

@@ -64,8 +64,8 @@ export class RecordWriter {
       const written = changes.filter(({ field }) => !(field in answer));
       for (const { field, replaces } of written) if (replaces !== undefined) shared.versions.set(field, replaces + 1);
       for (const field of openFields(shared.name, answer, seal)) takeField(shared, field, backends());
-      const event = Object.fromEntries(written.map(({ field, value = '' }) => [field, value]));
-      if (written.length > 0) void tell({ type: 'changed', key: shared.name.key, fields: event });
+      const changed = Object.fromEntries(written.map(({ field, value = '' }) => [field, value]));
+      if (written.length > 0) void tell({ type: 'changed', key: shared.name.key, fields: changed });
       return answer;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;

@@ -48,7 +48,7 @@ export class ReplicaEvents {
     this.#deps = deps;
     this.#listener = listener;
     this.#channel = new RedisChannel(this.#name, config, deps.readSecret, {
-      onEvent: (message) => this.#hear(message),
+      onEvent: (message) => this.#receive(message),
       joined: () => listener.joined(),
       left: () => undefined,
       refused: (reason) => this.#refused(reason),
@@ -78,12 +78,12 @@ export class ReplicaEvents {
     this.#channel.close();
   }
 
-  #hear(message: string): void {
+  #receive(message: string): void {
     try {
       const { from, event } = JSON.parse(this.#deps.seal.openEvent(message)) as { from: string; event: ReplicaEvent };
       if (from !== this.#from || event.type === 'stream') this.#listener.onEvent(event);
     } catch (error) {
-      this.#deps.log.warn('what another replica said cannot be read', { error });
+      this.#deps.log.warn('an event of another replica cannot be read', { error });
       // The unreadable event may have ended a session.
       this.#listener.joined();
     }

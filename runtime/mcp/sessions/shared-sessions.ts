@@ -9,7 +9,7 @@ import type { ReplicaEvent } from './replica-events.ts';
 import { clearFields, backendSessionField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
 import { takeCallEvent, type CallEvent } from './call-event.ts';
-import { StreamEvent, takeStreamEvent } from './stream-event.ts';
+import { StreamEventPublisher, takeStreamEvent } from './stream-event.ts';
 import { backendSessionOf, type BackendSession, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
@@ -27,7 +27,7 @@ export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
   readonly wallClock: () => number;
 }
 
-const UNHEARD = -1;
+const NOT_SUBSCRIBED = -1;
 
 /**
  * The sessions that this replica shares with others. While it receives all their events, it uses its copies without reading the store.
@@ -39,8 +39,8 @@ export class SharedSessions {
   readonly #byKey = new Map<string, SharedSession>();
   readonly #loading = new Map<string, { readonly found: Promise<Session | undefined>; isOvertaken: boolean }>();
   /** Counts the times at which events may have been missed. */
-  #hearing = 0;
-  readonly #streams = new StreamEvent((event) => this.#deps.tell(event));
+  #subscription = 0;
+  readonly #streams = new StreamEventPublisher((event) => this.#deps.tell(event));
   readonly #writer: RecordWriter;
   readonly #uses: SessionUses;
 
@@ -62,7 +62,7 @@ export class SharedSessions {
     const shared = this.#bySession.get(session);
     if (shared === undefined) return false;
     this.#uses.note(shared);
-    return shared.subscribedIn === this.#hearing && this.#deps.isSubscribed();
+    return shared.subscribedIn === this.#subscription && this.#deps.isSubscribed();
   }
 
   /** @throws RequestError 503 if a new session could not be stored */
@@ -96,7 +96,7 @@ export class SharedSessions {
 
   /** Adds sessions that opened before sharing began. Each is read from the store at its next use. */
   begin(sessions: Iterable<Session>): void {
-    for (const session of sessions) this.#share(session).subscribedIn = UNHEARD;
+    for (const session of sessions) this.#share(session).subscribedIn = NOT_SUBSCRIBED;
   }
 
   /** Stores a new session. @throws RequestError 503 */
@@ -172,7 +172,7 @@ export class SharedSessions {
 
   /** Marks all copies as outdated, because events may have been missed. Each session is read again at its next use. */
   missed(): void {
-    this.#hearing++;
+    this.#subscription++;
     for (const { stream } of this.#bySession.keys()) if (stream) stream.isTold = true;
   }
 
@@ -206,7 +206,7 @@ export class SharedSessions {
       name: recordName(session.id, session.principal),
       openedAt: openedAt ?? Math.round(wallClock() - (now() - session.openedAt)),
       versions: new Map(),
-      subscribedIn: this.#hearing,
+      subscribedIn: this.#subscription,
       toldUse: now(),
       isUnwritten: false,
     };
@@ -216,16 +216,16 @@ export class SharedSessions {
   }
 
   async #load(id: string, principal: string, slot: string): Promise<Session | undefined> {
-    const hearing = this.#hearing;
+    const subscription = this.#subscription;
     const known = this.#deps.table.get(id);
     const shared = known && this.#share(known);
     if (shared?.isUnwritten === true) await this.#writer.writeAll(shared);
     const stored = await this.#read(id, principal, known);
     if (stored === undefined) return known;
-    if (typeof stored === 'string') return shared && this.#settle(shared, stored, hearing);
+    if (typeof stored === 'string') return shared && this.#settle(shared, stored, subscription);
     const session = this.#takeOver(id, principal, stored);
     const now = session && this.#bySession.get(session);
-    if (now) now.subscribedIn = this.#loading.get(slot)?.isOvertaken === true ? UNHEARD : hearing;
+    if (now) now.subscribedIn = this.#loading.get(slot)?.isOvertaken === true ? NOT_SUBSCRIBED : subscription;
     return session;
   }
 
@@ -241,8 +241,8 @@ export class SharedSessions {
   }
 
   /** Handles a session that is known here but has no record in Redis. */
-  async #settle(shared: SharedSession, state: NoRecord, hearing: number): Promise<Session | undefined> {
-    shared.subscribedIn = hearing;
+  async #settle(shared: SharedSession, state: NoRecord, subscription: number): Promise<Session | undefined> {
+    shared.subscribedIn = subscription;
     await this.#writer.settle(shared, state);
     return shared.session.isOver ? undefined : shared.session;
   }
@@ -281,7 +281,7 @@ export class SharedSessions {
       const fields = openFields(shared.name, stored, this.#deps.seal);
       for (const field of fields) takeField(shared, field, this.#deps.backends());
     } catch (error) {
-      shared.subscribedIn = UNHEARD;
+      shared.subscribedIn = NOT_SUBSCRIBED;
       this.#deps.log.warn('what another replica wrote cannot be opened', { error });
     }
   }

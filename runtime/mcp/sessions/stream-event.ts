@@ -2,7 +2,7 @@ import type { ReplicaEvent } from './replica-events.ts';
 import type { Session, SessionStream } from './session.ts';
 
 /** Tells the other replicas which stream a client opened last. An event that cannot be published is published again. */
-export class StreamEvent {
+export class StreamEventPublisher {
   readonly #publish: (event: ReplicaEvent) => Promise<boolean>;
   /** Sessions whose event could not be published, with the names of their records. */
   readonly #untold = new Map<Session, string>();

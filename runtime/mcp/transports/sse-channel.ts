@@ -117,7 +117,7 @@ export class SseChannel implements Channel {
         large: () => this.#takeLarge(),
         named: (event, data) => this.#takeNamed(event, data),
         event: ({ data, message }) => {
-          if (message) this.#hear(data);
+          if (message) this.#receive(data);
         },
         close: () => this.#end('closed its stream', callFailure(name, 'reset', this.#endpoint !== undefined)),
         fail: (failure) => this.#end('has no stream', this.#whyNotOpened(failure)),
@@ -146,7 +146,7 @@ export class SseChannel implements Channel {
     for (const send of this.#waiting.splice(0)) send();
   }
 
-  #hear(data: string): void {
+  #receive(data: string): void {
     this.#noteAlive();
     this.#calls.take(Buffer.from(data));
   }
