@@ -7,7 +7,7 @@ import { systemClock } from '#operator/queue';
 import type { Context } from './context.ts';
 
 /** Starts the services beside a folder's resources: the management API and the configuration files of registered clients. */
-export async function openBeside(localStatus: LocalStatusFile, context: Context, secrets: LocalSecrets) {
+export async function openBeside(statusFile: LocalStatusFile, context: Context, secrets: LocalSecrets) {
   const { state, environment, err } = context;
   const folder = readLock(state)?.folder ?? '';
   const keep = new KeepClients({
@@ -15,7 +15,7 @@ export async function openBeside(localStatus: LocalStatusFile, context: Context,
     clock: systemClock,
     onProblem: (text) => void err.write(`${text}\n`),
   });
-  localStatus.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
+  statusFile.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
   // Loaded on demand: other commands start faster without the HTTP server.
   const { openManagement } = await import('./open-management.ts');
   const management = await openManagement(context, secrets);

@@ -80,7 +80,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       folder: resolve(folder),
       secrets,
       stop,
-      beside: (localStatus) => openBeside(localStatus, context, secrets),
+      beside: (statusFile) => openBeside(statusFile, context, secrets),
       onProblem: ({ kind, name }, problem) => {
         // The state of the endpoint already shows these.
         const isShown = problem instanceof Stalled || problem instanceof Waiting;
@@ -120,19 +120,19 @@ export function showStuck(localStatus: LocalStatus, show: ShowStatus, { out }: P
 }
 
 /** Shows the status as it changes, and prints the next steps once the endpoints serve. */
-function follow({ localStatus }: RunningFolder, show: ShowStatus, context: Context): () => void {
+function follow({ statusFile }: RunningFolder, show: ShowStatus, context: Context): () => void {
   const since = Date.now();
   let announced = false;
   function look(): void {
     const steps =
-      !announced && readiness(localStatus.localStatus, Date.now() - since) === 'ready'
-        ? nextSteps(localStatus.localStatus, context)
+      !announced && readiness(statusFile.localStatus, Date.now() - since) === 'ready'
+        ? nextSteps(statusFile.localStatus, context)
         : [];
     announced ||= steps.length > 0;
-    show(localStatus.localStatus, steps);
+    show(statusFile.localStatus, steps);
   }
   look();
-  localStatus.listen(look);
+  statusFile.listen(look);
   const timers = [TOOLS_COME, BACKENDS_COME].map((delay) => setTimeout(look, delay));
   return () => {
     for (const timer of timers) clearTimeout(timer);
@@ -148,7 +148,7 @@ export async function up(folder: string, context: Context, stop: AbortSignal): P
   const running = await start(folder, context, stop);
   try {
     const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
-    const { localStatus } = running.localStatus;
+    const { localStatus } = running.statusFile;
     if (readiness(localStatus, 0) === 'stuck') {
       showStuck(localStatus, show, context);
       return stuckCode(localStatus);

@@ -19,9 +19,9 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-children-'));
   const state = locateState(join(folder, 'state'));
   openState(state);
-  const localStatus = new LocalStatusFile(state, folder);
+  const statusFile = new LocalStatusFile(state, folder);
   programs = new ProgramPorts(() => undefined);
-  children = new Children({ state, clock: systemClock, localStatus }, programs, () => undefined);
+  children = new Children({ state, clock: systemClock, statusFile }, programs, () => undefined);
 });
 afterEach(async () => {
   await children.stopAll();

@@ -67,7 +67,7 @@ export class PortTaken extends Waiting {
 export class Children {
   readonly #state: StateFolder;
   readonly #clock: Clock;
-  readonly #localStatus: LocalStatusFile;
+  readonly #statusFile: LocalStatusFile;
   readonly #runtimeEnded: (owner: string) => void;
   readonly #children = new Map<string, Child>();
   readonly programs: ProgramPorts;
@@ -75,14 +75,14 @@ export class Children {
 
   /** Calls `runtimeEnded` with the owner of a runtime that ended on its own, before the runtime is restarted. */
   constructor(
-    { state, clock, localStatus }: { state: StateFolder; clock: Clock; localStatus: LocalStatusFile },
+    { state, clock, statusFile }: { state: StateFolder; clock: Clock; statusFile: LocalStatusFile },
     programs: ProgramPorts,
     runtimeEnded: (owner: string) => void,
   ) {
     this.programs = programs;
     this.#state = state;
     this.#clock = clock;
-    this.#localStatus = localStatus;
+    this.#statusFile = statusFile;
     this.#runtimeEnded = runtimeEnded;
   }
 
@@ -137,7 +137,7 @@ export class Children {
       openLog: () => openLogFile(join(this.#state.logs, `${child.name}.log`)),
       ...(child.role === 'backend' && { mayStart: () => this.#hasPort(owner, child) }),
       changed: (state) => {
-        this.#localStatus.setProcess(state);
+        this.#statusFile.setProcess(state);
         this.#record();
         if (state.state !== 'waiting') return;
         if (child.role === 'runtime') this.#runtimeEnded(owner);
@@ -245,6 +245,6 @@ export class Children {
       const { name, identity } = process.state;
       return identity ? [{ name, ...identity }] : [];
     });
-    this.#localStatus.attempt(this.#state.children, () => recordChildren(this.#state, running));
+    this.#statusFile.attempt(this.#state.children, () => recordChildren(this.#state, running));
   }
 }

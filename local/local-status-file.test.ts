@@ -36,13 +36,13 @@ const running = (name: string) => ({ name, state: 'running', restarts: 0 }) as c
 
 describe('LocalStatusFile', () => {
   it('reads back what it wrote', () => {
-    const localStatus = new LocalStatusFile(state, folder);
+    const statusFile = new LocalStatusFile(state, folder);
     const condition = { type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: 'now' } as const;
     const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
-    localStatus.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 }, false);
-    localStatus.setProcess(running('one'));
-    localStatus.settle();
-    expect(readLocalStatus(state)).toEqual(localStatus.localStatus);
+    statusFile.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 }, false);
+    statusFile.setProcess(running('one'));
+    statusFile.settle();
+    expect(readLocalStatus(state)).toEqual(statusFile.localStatus);
   });
 
   it('rejects a report of another version, with the remedy', () => {
@@ -51,23 +51,23 @@ describe('LocalStatusFile', () => {
   });
 
   it('keeps serving its listeners while its file cannot be written, and reports the problem until it can', () => {
-    const localStatus = new LocalStatusFile(state, folder);
+    const statusFile = new LocalStatusFile(state, folder);
     const seen: LocalStatus[] = [];
-    localStatus.listen((one) => seen.push(one));
+    statusFile.listen((one) => seen.push(one));
     block(state.status);
-    localStatus.setProcess(running('one'));
+    statusFile.setProcess(running('one'));
     expect(files(seen.at(-1)!)).toEqual([state.status]);
     expect(seen.at(-1)!.processes).toHaveLength(1);
     unblock(state.status);
-    localStatus.setProcess(running('two'));
+    statusFile.setProcess(running('two'));
     expect(files(seen.at(-1)!)).toEqual([]);
-    expect(readLocalStatus(state)).toEqual(localStatus.localStatus);
+    expect(readLocalStatus(state)).toEqual(statusFile.localStatus);
   });
 
   it('reports that processes cannot be recorded, and ends nothing', async () => {
-    const localStatus = new LocalStatusFile(state, folder);
+    const statusFile = new LocalStatusFile(state, folder);
     const children = new Children(
-      { state, clock: systemClock, localStatus },
+      { state, clock: systemClock, statusFile },
       new ProgramPorts(() => undefined),
       () => undefined,
     );
@@ -75,20 +75,20 @@ describe('LocalStatusFile', () => {
     const child = { platform: 'local', role: 'backend', name: 'mcp-one', port: 0, restartToken: '1' } as never;
     const spec = { name: 'mcp-one', command: process.execPath, args: ['-e', 'setInterval(() => 0, 1000)'] };
     await children.start('owner', child, { ...spec, env: {}, directory: folder }, []);
-    expect(files(localStatus.localStatus)).toEqual([state.children]);
+    expect(files(statusFile.localStatus)).toEqual([state.children]);
     unblock(state.children);
     await children.stopAll();
-    expect(files(localStatus.localStatus)).toEqual([]);
+    expect(files(statusFile.localStatus)).toEqual([]);
   });
 
   it('reports that ports cannot be recorded, and still passes on every change', async () => {
-    const localStatus = new LocalStatusFile(state, folder);
+    const statusFile = new LocalStatusFile(state, folder);
     block(state.allotments);
     writeFileSync(join(folder, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');
     const platform = new LocalPlatform({
       folder,
       state,
-      localStatus,
+      statusFile,
       clock: systemClock,
       runtime: [],
       environment: {},
@@ -98,7 +98,7 @@ describe('LocalStatusFile', () => {
     const told: string[] = [];
     await platform.watch((key) => told.push(keyText(key)));
     expect(told).toEqual(['MCPGroup/default/tools']);
-    expect(files(localStatus.localStatus)).toEqual([state.allotments]);
+    expect(files(statusFile.localStatus)).toEqual([state.allotments]);
     await platform.close();
   });
 });

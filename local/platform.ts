@@ -41,7 +41,7 @@ interface LocalOptions {
   /** Absolute path of the folder with the manifests. */
   folder: string;
   state: StateFolder;
-  localStatus: LocalStatusFile;
+  statusFile: LocalStatusFile;
   clock: Clock;
   /** Program of the runtime with its first arguments. */
   runtime: string[];
@@ -67,7 +67,7 @@ export class LocalPlatform implements Platform {
   #stopWatching: () => void = () => undefined;
 
   constructor(options: LocalOptions) {
-    const { folder, state, localStatus, clock } = options;
+    const { folder, state, statusFile, clock } = options;
     this.#options = options;
     this.#stored = new StoredSecrets(options.secrets, clock);
     this.#content = new CurrentFolderContent(folder, this.#stored);
@@ -78,7 +78,7 @@ export class LocalPlatform implements Platform {
     this.#address = new HostAddress({ environment: options.environment, clock, found: () => this.#changedGateways() });
     this.#ports = new PortAllocations({
       state,
-      localStatus,
+      statusFile,
       folderContent: () => this.#content.value,
       running: () => this.#children.holders(),
     });
@@ -90,8 +90,8 @@ export class LocalPlatform implements Platform {
     await this.#stored.load(this.#content.value.manifests);
     changes.push(...this.#content.refresh());
     await this.#enqueueDependents(changes, { starting: true });
-    const { folder, clock, localStatus } = this.#options;
-    const refresh = () => localStatus.attempt(folder, () => void this.#enqueueDependents(this.#content.refresh()));
+    const { folder, clock, statusFile } = this.#options;
+    const refresh = () => statusFile.attempt(folder, () => void this.#enqueueDependents(this.#content.refresh()));
     const reload = async () => {
       if (await this.#stored.load(this.#content.value.manifests)) refresh();
     };
@@ -122,7 +122,7 @@ export class LocalPlatform implements Platform {
       ...fileFacts(() => this.#options.folder),
       digest: this.#digest,
       generated: (served) => this.#generated(served),
-      status: (key) => this.#options.localStatus.statusOf(key),
+      status: (key) => this.#options.statusFile.statusOf(key),
       ...this.#activeDocuments(namespace),
     });
   }
@@ -147,7 +147,7 @@ export class LocalPlatform implements Platform {
     const manifest = this.#manifestOf(key);
     const hasEndpoint = manifest !== undefined && mayHaveRuntime(manifest);
     const listen = hasEndpoint ? this.#children.addressOf(runtimeChildOf(key)) : undefined;
-    this.#options.localStatus.setStatus(key, status, hasEndpoint, listen);
+    this.#options.statusFile.setStatus(key, status, hasEndpoint, listen);
     return Promise.resolve();
   }
 
@@ -167,7 +167,7 @@ export class LocalPlatform implements Platform {
 
   async #enqueueDependents(changes: ResourceKey[], facts?: Parameters<PortAllocations['update']>[0]): Promise<void> {
     const moved = await this.#ports.update(facts);
-    this.#options.localStatus.setProblems(this.#content.value.problems);
+    this.#options.statusFile.setProblems(this.#content.value.problems);
     for (const key of [...changes, ...moved]) this.#changed(key);
   }
 

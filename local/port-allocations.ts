@@ -22,7 +22,7 @@ import type { LocalStatusFile } from './local-status-file.ts';
 
 interface PortAllocationsOptions {
   state: StateFolder;
-  localStatus: LocalStatusFile;
+  statusFile: LocalStatusFile;
   /** Returns the current resources. */
   folderContent: () => FolderContent;
   /** Returns the ports of running processes. */
@@ -56,12 +56,12 @@ export class PortAllocations {
 
   /** Probes the ports of other programs, then assigns missing ports. Returns the resources whose ports changed. */
   async update({ starting, lost }: Pick<PortFacts, 'starting' | 'lost'> = {}): Promise<ResourceKey[]> {
-    const { state, localStatus, folderContent } = this.#options;
+    const { state, statusFile, folderContent } = this.#options;
     const busy = await this.#findBusy({ starting, lost });
     if (this.#closed) return [];
     const before = this.#ports();
     // A failed write must not hide a change: a resource waits for its port. Without the file, ports hold until the next start.
-    localStatus.attempt(state.allotments, () => {
+    statusFile.attempt(state.allotments, () => {
       const { servers, backends } = applicantsOf(folderContent());
       const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };
       this.#value = allot(this.#value, servers, backends, { ...facts, makeUid: randomUUID });

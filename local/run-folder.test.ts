@@ -40,7 +40,7 @@ describe('runFolder', () => {
   it('closes the service opened by `beside` when it is stopped', async () => {
     writeFileSync(join(home, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');
     const running = await run();
-    expect(running.localStatus.localStatus.resources.map(({ key }) => key.name)).toEqual(['tools']);
+    expect(running.statusFile.localStatus.resources.map(({ key }) => key.name)).toEqual(['tools']);
     closed.length = 0;
     await running.stop();
     expect(closed).toEqual(['beside']);

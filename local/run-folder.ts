@@ -32,7 +32,7 @@ interface RunOptions {
   /** Logs a problem of a resource once, until the problem changes. */
   onProblem: (key: ResourceKey, problem: unknown) => void;
   /** Opens a service beside the folder, once the state folder is locked and before anything is reported as ready. */
-  beside?: (localStatus: LocalStatusFile) => Promise<Closable | undefined>;
+  beside?: (statusFile: LocalStatusFile) => Promise<Closable | undefined>;
 }
 
 interface Closable {
@@ -40,7 +40,7 @@ interface Closable {
 }
 
 export interface RunningFolder {
-  localStatus: LocalStatusFile;
+  statusFile: LocalStatusFile;
   /** Ends every process within 5 s and releases the state folder. */
   stop(): Promise<void>;
 }
@@ -68,9 +68,9 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   let beside: Closable | undefined;
   try {
     await clearUp(options);
-    const localStatus = new LocalStatusFile(state, folder);
-    beside = await options.beside?.(localStatus);
-    return await runBeside(beside, localStatus, options, giveBack);
+    const statusFile = new LocalStatusFile(state, folder);
+    beside = await options.beside?.(statusFile);
+    return await runBeside(beside, statusFile, options, giveBack);
   } catch (problem) {
     await beside?.close();
     giveBack();
@@ -90,11 +90,11 @@ async function clearUp({ folder, state, environment }: RunOptions): Promise<void
 
 async function runBeside(
   beside: Closable | undefined,
-  localStatus: LocalStatusFile,
+  statusFile: LocalStatusFile,
   options: RunOptions,
   giveBack: () => void,
 ): Promise<RunningFolder> {
-  const platform = new LocalPlatform({ ...options, localStatus, clock: systemClock });
+  const platform = new LocalPlatform({ ...options, statusFile, clock: systemClock });
   const told = new ToldProblems();
   const onProblem: RunOptions['onProblem'] = (key, problem) => {
     if (told.note(key, problem)) options.onProblem(key, problem);
@@ -105,9 +105,9 @@ async function runBeside(
     },
   });
   await Promise.race([reconciling.idle(), aborted(options.stop)]);
-  localStatus.settle();
+  statusFile.settle();
   return {
-    localStatus,
+    statusFile,
     async stop() {
       await beside?.close();
       const worked = reconciling.stop();

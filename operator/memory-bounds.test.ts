@@ -64,10 +64,10 @@ function parsing(): number {
 }
 
 it('the limits of untrusted data fit the memory limit of the chart together', () => {
-  const { api, named, lastProbe, webhook } = BOUNDS;
+  const { api, named, podStatuses, webhook } = BOUNDS;
   const held = {
     namedSecretsAndConfigMaps: 2 * CACHED * named.ofAll,
-    lastProbe: CACHED * lastProbe.ofAll,
+    podStatuses: CACHED * podStatuses.ofAll,
     webhookTexts: webhook.bodies,
     webhookReviews: KEPT * (webhook.parsed + CONNECTIONS * webhook.short) + REVIEWS * webhook.ofReview,
     answers: api.longTexts * Math.max(api.object, api.line, api.page) + ANSWERS * api.shortText,

@@ -28,7 +28,7 @@ export const BOUNDS = {
     sure: MIB / 2,
   },
   /** Memory of the cached statuses of pods. */
-  lastProbe: {
+  podStatuses: {
     /** 1,500 pods with 25 backends and a Secret each take less. */
     ofNamespace: 16 * MIB,
     ofAll: 24 * MIB,

@@ -3,7 +3,7 @@ import { BOUNDS } from '#operator/memory-bounds';
 import { memoryOf } from '#operator/text-memory';
 import type { PodStatus } from './fetch-pod-status.ts';
 
-const { ofNamespace, ofAll, sure } = BOUNDS.lastProbe;
+const { ofNamespace, ofAll, sure } = BOUNDS.podStatuses;
 /** Memory of an entry besides its text. Bytes. */
 const ENTRY = 96;
 
