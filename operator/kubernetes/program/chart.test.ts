@@ -18,9 +18,7 @@ function knownMetrics(): Set<string> {
   const operator = [
     ...read('operator/kubernetes/program/metrics.ts').matchAll(/(?:gauge|counter|histogram)\('(\w+)'/g),
   ];
-  const runtime = ['runtime/telemetry/metrics.ts', 'runtime/telemetry/register-metrics.ts'].flatMap((file) => [
-    ...read(file).matchAll(/'(vmcp_\w+)'/g),
-  ]);
+  const runtime = [...read('runtime/telemetry/metric-table.ts').matchAll(/\b(vmcp_\w+)/g)];
   return new Set([...operator.map(([, name]) => `vmcp_operator_${name}`), ...runtime.map(([, name]) => name ?? '')]);
 }
 
