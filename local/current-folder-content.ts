@@ -40,7 +40,7 @@ export class CurrentFolderContent {
     try {
       return this.#folder.read();
     } catch (problem) {
-      const message = `cannot be read (${codeOf(problem) ?? 'unknown'}): what it held before stays in force`;
+      const message = `cannot be read (${codeOf(problem) ?? 'unknown'}): its former content stays active`;
       return { ...this.#folderContent, problems: [{ file: this.#path, line: 1, path: '', message }] };
     }
   }

@@ -20,7 +20,7 @@ export const PROBLEMS = {
   foreign_host: [403, 'The Host or Origin header is not one of this server: another page may not use it.'],
   not_found: [404, 'There is nothing of this name.'],
   method_not_allowed: [405, 'The path does not take this method; see `Allow`.'],
-  provider_read_only: [405, 'The secrets provider in force cannot be written.'],
+  provider_read_only: [405, 'The active secrets provider cannot be written.'],
   already_exists: [409, 'The name is taken.'],
   conflict: [409, 'Somebody else owns what would change; `detail` names the owner. `force=true` takes it over.'],
   in_use: [409, 'Something else uses it; `detail` names what.'],

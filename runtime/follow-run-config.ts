@@ -139,7 +139,7 @@ export class FollowedRunConfig {
     const message = error instanceof ConfigError ? error.message : 'it could not be taken over; the log has the reason';
     if (this.#refused?.message === message) return;
     this.#refused = { at: this.#options.now(), message };
-    this.#options.log.error('run configuration refused; the one in force stays', { reason: message, error });
+    this.#options.log.error('run configuration refused; the former one stays active', { reason: message, error });
     this.#reactions?.refused?.(this.#refused);
   }
 

@@ -133,7 +133,7 @@ describe('gateway that is closed while it applies a run configuration', () => {
 });
 
 describe('key that is renewed before its certificate', () => {
-  it('keeps the former certificate in force, while other changed files are applied', async () => {
+  it('keeps the former certificate active, while other changed files are applied', async () => {
     const testdata = new URL('incoming/testdata/', import.meta.url);
     const certificate = await readFile(new URL('loopback-cert.pem', testdata), 'utf8');
     await writeFile(join(folder, 'cert'), certificate);

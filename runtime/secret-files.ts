@@ -59,7 +59,7 @@ export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): 
       const { bytes } = load(file);
       return before === undefined || !bytes.equals(before.bytes);
     } catch (error) {
-      if (before) log.warn('file cannot be read any more; what it held stays in force', { file, error });
+      if (before) log.warn('file cannot be read any more; its former content stays active', { file, error });
       return false;
     }
   }

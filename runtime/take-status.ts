@@ -92,9 +92,7 @@ function warningsOf(
   { authServer, authorizer, backends, catalogues, rateLimits, sessions }: Services,
 ): string[] {
   const stale =
-    refused === undefined
-      ? []
-      : [`a newer run configuration was refused; an older one is in force: ${refused.message}`];
+    refused === undefined ? [] : [`a newer run configuration was refused; an older one is active: ${refused.message}`];
   // Warnings of the authenticator are omitted: they follow from the configuration, whose author and the log already report them.
   const services = [authServer, sessions].flatMap((part) => part?.warnings ?? []);
   return [

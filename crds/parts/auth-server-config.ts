@@ -86,7 +86,7 @@ const bounds = {
     .strictObject({
       registrationsPerMinute: Count.default(DEFAULTS.registrationsPerMinute).describe('Registrations of one address.'),
       clients: Count.default(DEFAULTS.registeredClients).describe('Registered clients.'),
-      pendingLogins: Count.default(DEFAULTS.pendingLogins).describe('Logins under way.'),
+      pendingLogins: Count.default(DEFAULTS.pendingLogins).describe('Pending logins.'),
       pendingLoginLifespan: durationBetween('1m', '1h')
         .default(DEFAULTS.pendingLoginLifespan)
         .describe('Longest time that a login may take.'),

@@ -21,7 +21,7 @@ export const statusFields = {
     .int()
     .min(0)
     .optional()
-    .describe('Generation of the spec that is in force, or, with condition Stalled, that cannot be.'),
+    .describe('Generation of the active spec or, with condition Stalled, of the rejected spec.'),
   conditions: z
     .array(Condition)
     .max(32)

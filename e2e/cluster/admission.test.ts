@@ -60,13 +60,13 @@ describeWithCluster('the admission policies', (cluster) => {
   const joins = (...names: string[]) => ({ ...uses(...names), resources: ['mcpgroups'] });
   const runs = (...names: string[]) => ({ ...uses(...names), apiGroups: [''], resources: ['serviceaccounts'] });
 
-  /** Waits until the policies are in force, which takes a moment after their creation. */
+  /** Waits until the policies are active, which takes a moment after their creation. */
   async function refused(tried: () => Promise<Finished>): Promise<void> {
     for (let tries = 0; tries < 60; tries++) {
       if ((await tried()).code !== 0) return;
       await sleep(500);
     }
-    throw new Error('the policies are not in force');
+    throw new Error('the policies are not active');
   }
 
   beforeAll(async () => {

@@ -138,7 +138,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     const { body } = await cluster.ask('GET', `/api/v1/namespaces/${stage.namespace}/secrets/vmcp-secrets`);
     expect(body.data.OTHER).toBe(Buffer.from('hunter2').toString('base64'));
     expect(await vmcp('secret', 'rm', 'OTHER', '--yes')).toContain('OTHER is deleted');
-    expect(await vmcp('secret', 'setup')).toContain('provider kubernetes is in force');
+    expect(await vmcp('secret', 'setup')).toContain('provider kubernetes is active');
   }, 180_000);
 
   it('prints configurations for clients, and reads registries and skills of the namespace', async () => {

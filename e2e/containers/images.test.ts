@@ -168,7 +168,7 @@ describeWithContainers('the images that the Dockerfiles build', () => {
       const client = await SessionClient.open(`http://127.0.0.1:${port}/mcp`);
       expect(await client.toolNames()).toEqual(['slow_tool_0']);
       expect(await containers.podman(['exec', 'served', 'id', '-u'])).toBe('65532\n');
-      const call = client.call('slow_tool_0', { text: 'under way' });
+      const call = client.call('slow_tool_0', { text: 'in flight' });
       await until(
         'the call',
         async () => (await callsInFlight(privatePort)) > 0,

@@ -249,7 +249,7 @@ describe('the private port of a running runtime', () => {
     expect(JSON.parse(text)).toMatchObject({
       ready: true,
       config_refused: { message: expect.stringMatching(/status_token_file: missing: there is no such file/) },
-      warnings: expect.arrayContaining([expect.stringMatching(/an older one is in force/)]),
+      warnings: expect.arrayContaining([expect.stringMatching(/an older one is active/)]),
     });
   });
 });

@@ -141,7 +141,7 @@ describe('the reason of a call without an answer', () => {
     const { gateway, client, echo } = await serveSdk({ concurrency: { per_backend: 1, queue: 1 } });
     const calls = [1, 2].map(() => reasonOf(client, 'a_slow', { ms: 60_000 }));
     await untilRunning(gateway, 2);
-    expect(await echo()).toEqual(['busy', expect.stringContaining('too many calls under way')]);
+    expect(await echo()).toEqual(['busy', expect.stringContaining('too many calls in flight')]);
     await client.close();
     await Promise.allSettled(calls);
   });

@@ -179,7 +179,7 @@ describe('a backend in service', () => {
       'backend bad keeps its former settings until this is mended: auth.token_file: next: there is no such file',
     ]);
     await writeFile(join(gateway.folder, 'next'), 'other');
-    await until('the new settings are in force', async () => (await formerSettings(gateway)).length === 0);
+    await until('the new settings are active', async () => (await formerSettings(gateway)).length === 0);
     expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
   });
 
@@ -217,7 +217,7 @@ describe('a backend in service', () => {
       await expectOutOfService(gateway, /next: there is no such file/);
       expect(await formerSettings(gateway)).toEqual([]);
       await writeFile(join(gateway.folder, 'next'), 'secret');
-      await until('its new settings are in force', async () => {
+      await until('its new settings are active', async () => {
         const { backends } = await statusOf(gateway);
         return backends.every(({ message }) => !message.startsWith('out of service'));
       });

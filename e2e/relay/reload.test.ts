@@ -198,7 +198,7 @@ describe('a new run configuration', () => {
     expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
     const status = await statusOf(gateway.runtime.address.privatePort);
     expect(status.config_refused?.message).toMatch(/polic/i);
-    expect(status.warnings.join()).toMatch(/an older one is in force: .*polic/i);
+    expect(status.warnings.join()).toMatch(/an older one is active: .*polic/i);
     expect(gateway.log()).toContain('run configuration refused');
     await gateway.reconfigure(configTo({ a: a.url }));
     expect((await statusOf(gateway.runtime.address.privatePort)).config_refused).toBeNull();

@@ -41,7 +41,7 @@ class KubernetesSecrets implements Secrets {
 
   setUp(type: string): ReturnType<Secrets['setUp']> {
     if (type === 'kubernetes')
-      return Promise.resolve({ type, message: `secrets provider kubernetes is in force: Secret "${STORED_SECRET}"` });
+      return Promise.resolve({ type, message: `secrets provider kubernetes is active: Secret "${STORED_SECRET}"` });
     const said = `provider_type: ${type} is for one machine; in a cluster write kubernetes`;
     return Promise.reject(new Problem('unsupported_provider', said));
   }

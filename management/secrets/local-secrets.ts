@@ -108,7 +108,7 @@ export class LocalSecrets {
     });
     this.#tell();
     const what = done === undefined ? provider.where : `${provider.where} is ${done}`;
-    return { type, message: `secrets provider ${type} is in force: ${what}` };
+    return { type, message: `secrets provider ${type} is active: ${what}` };
   }
 
   #update(namespace: string, change: (values: Map<string, string>) => void): Promise<void> {

@@ -102,7 +102,8 @@ class AwsStsCredential implements Credential {
 
   async #await(key: string, assume: () => Promise<AssumedRole>): Promise<AssumedRole> {
     const flight = this.#roles.obtain(key, assume);
-    if (flight === undefined) throw awsError('aws_sts_busy', this.#deps.backend, new Error('too many under way'));
+    if (flight === undefined)
+      throw awsError('aws_sts_busy', this.#deps.backend, new Error('too many requests in flight'));
     return flight;
   }
 

@@ -135,7 +135,7 @@ class TokenExchangeCredential implements Credential {
   async #await(key: string, exchange: () => Promise<ExchangedToken>): Promise<CredentialHeaders> {
     const flight = this.#deps.exchanged.obtain(key, exchange);
     if (flight === undefined) {
-      throw exchangeError('token_exchange_busy', this.#deps.backend, new Error('too many exchanges under way'));
+      throw exchangeError('token_exchange_busy', this.#deps.backend, new Error('too many exchanges in flight'));
     }
     const { headers } = await flight;
     this.#keys.set(headers, key);

@@ -135,7 +135,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge('vmcp_sessions', [], 'Open sessions.', ({ sessions }) => [[{}, sessions()]]),
   gauge('vmcp_streams', [], 'Open streams to clients.', ({ streams }) => [[{}, streams()]]),
-  gauge('vmcp_requests_running', [], 'Requests under way.', ({ running }) => [[{}, running()]]),
+  gauge('vmcp_requests_running', [], 'Requests in flight.', ({ running }) => [[{}, running()]]),
   gauge('vmcp_buffered_bytes', [], 'Memory of buffered messages.', ({ buffered }) => [[{}, buffered().bytes]]),
   gauge('vmcp_buffered_limit_bytes', [], 'Limit of the memory of buffered messages.', ({ buffered }) => [
     [{}, buffered().limit_bytes],
@@ -144,7 +144,7 @@ export const METRICS: readonly Metric[] = [
   gauge(
     'vmcp_auth_rows',
     ['kind'],
-    'Clients, logins under way, sessions and links of the authorization server, at most 30 s old. Absent while its storage does not answer.',
+    'Clients, pending logins, sessions and links of the authorization server, at most 30 s old. Absent while its storage does not answer.',
     async ({ authRows }) => Object.entries((await authRows()) ?? {}).map(([kind, count]): Row => [{ kind }, count]),
   ),
   perBackend('vmcp_backend_phase', ['phase'], '1 for the phase of a backend at its last probe.', ({ phase }) => [
@@ -157,7 +157,7 @@ export const METRICS: readonly Metric[] = [
     '1 for the state of the circuit breaker: closed, open, half-open.',
     ({ breaker }) => [{ state: breaker }, 1],
   ),
-  perBackend('vmcp_backend_calls_in_flight', [], 'Calls under way at a backend, including queued ones.', (backend) => [
+  perBackend('vmcp_backend_calls_in_flight', [], 'Calls in flight at a backend, including queued ones.', (backend) => [
     {},
     backend.calls.inFlight,
   ]),

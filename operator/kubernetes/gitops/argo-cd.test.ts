@@ -65,7 +65,7 @@ describe('the health check for Argo CD', () => {
     ['Progressing', 'nobody has looked at', resource(undefined)],
     ['Progressing', 'no operator has looked at', resource([condition('Ready', 'Unknown', 'NotLookedAt')])],
     ['Progressing', 'waits for something', resource([condition('Ready', 'False'), condition('Waiting', 'True')])],
-    ['Progressing', 'is not in force everywhere', resource([condition('Ready', 'True')], 1)],
+    ['Progressing', 'is not active everywhere', resource([condition('Ready', 'True')], 1)],
     ['Degraded', 'needs somebody', resource([condition('Ready', 'False'), condition('Stalled', 'True')], 1)],
     [
       'Degraded',

@@ -117,7 +117,7 @@ const digest = (variant: string | undefined) => (variant === undefined ? undefin
 function stillInFlight(): PageError {
   return new PageError({
     status: 503,
-    title: 'This step is still under way',
+    title: 'This step is still in progress',
     text: 'It was sent twice, and the first one has no answer yet. Start again from your application.',
   });
 }

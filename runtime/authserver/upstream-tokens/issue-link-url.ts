@@ -17,7 +17,7 @@ export async function issueLinkUrl(storage: AuthStorage, connectionsUrl: string,
   throw new RequestError({
     status: 503,
     code: 'too_many_links',
-    text: 'Too many logins are under way: try again later',
+    text: 'Too many logins are pending: try again later',
     rpc: { code: -32603 },
   });
 }

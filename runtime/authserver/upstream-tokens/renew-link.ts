@@ -64,7 +64,7 @@ class LinkRenewals implements Renewals {
     for (;;) {
       const lease = await storage.lease(`renew|${sub}|${provider}`, LEASE);
       if (lease) return await this.#renewUnder(lease, sub, provider, isFresh);
-      if (now() >= until) throw new UpstreamUnavailable('the renewal that is under way does not end');
+      if (now() >= until) throw new UpstreamUnavailable('the renewal in progress does not end');
       await pause(LOOK_EVERY);
       const link = await readLink(this.#deps, sub, provider);
       if (isFresh(link)) return link;

@@ -82,7 +82,7 @@ const texts: Record<FailureReason, string> = {
   unauthorized: 'refused the credential of this gateway; ask the administrator to check its authentication',
   credential: 'cannot be called: its credential is not to be had',
   out_of_service: 'is out of service: its configuration cannot be used; ask the administrator',
-  busy: 'has too many calls under way; try again in a moment',
+  busy: 'has too many calls in flight; try again in a moment',
   too_large: 'sent an answer above the size limit of this gateway',
   aborted: 'was not waited for any longer',
 };

@@ -167,7 +167,7 @@ function tooMany(): RequestError {
   return new RequestError({
     status: 429,
     code: 'too_many_messages',
-    text: 'Too many messages of this stream are under way: wait for an answer first',
+    text: 'Too many messages of this stream are in flight: wait for an answer first',
     headers: { 'Retry-After': '1' },
     rpc: { code: -32603 },
   });
