@@ -1,6 +1,6 @@
 import { dirname, relative, resolve } from 'node:path';
 import { renderObjects } from '#operator/kubernetes/gitops/render-objects';
-import { allot, readAllotments } from '#local/allotments';
+import { allocatePorts, readAllocations } from '#local/allocate-ports';
 import { codeOf } from '#lib/files/code-of';
 import { applicantsOf, buildSnapshot } from '#local/build-snapshot';
 import { withStored } from '#local/current-folder-content';
@@ -58,7 +58,7 @@ export function apiGroupOf({ manifests: [first] }: Pick<FolderContent, 'manifest
 function planAll(folderContent: FolderContent, { state, containerEngine }: Context): Outcome[] {
   const { servers, backends } = applicantsOf(folderContent);
   const known = {
-    allotments: allot(readAllotments(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
+    allocations: allocatePorts(readAllocations(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
     portConflicts: findPortConflicts(portClaims(folderContent.manifests), []),
     directory: state.run,
     loginDirectory: state.logins,

@@ -42,7 +42,7 @@ function planWith(programs: Programs, ...documents: string[]) {
   const folderContent = readFolderContent([{ file: 'a.yaml', text: documents.join('---\n') }]);
   expect(folderContent.problems).toEqual([]);
   const known = {
-    allotments: { slots: { 'ours/demo': 0 }, privatePlaces: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
+    allocations: { slots: { 'ours/demo': 0 }, privatePlaces: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
     portConflicts: new Map(),
     directory: '/srv/.vmcp',
     loginDirectory: '/srv/.vmcp/logins',
@@ -119,7 +119,7 @@ it('accepts a server that is named like a property of every object', () => {
   const document = server('ours').replace('demo', 'constructor');
   const folderContent = readFolderContent([{ file: 'a.yaml', text: [document, group('ours')].join('---\n') }]);
   const known = {
-    allotments: {
+    allocations: {
       slots: { 'ours/constructor': 0 },
       privatePlaces: {},
       backendPlaces: {},

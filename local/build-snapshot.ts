@@ -8,7 +8,7 @@ import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, Snapshot } from '#operator/snapshot';
-import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allotments.ts';
+import { type Allocations, type Applicant, portOfPlace, portOfSlot, privatePortOfPlace } from './allocate-ports.ts';
 import type { FolderContent } from './manifest-folder.ts';
 import { findKeyPair, findSecretFlaws, findTlsFlaw } from './find-secret-flaws.ts';
 import { hasLogin } from './needed-secrets.ts';
@@ -16,7 +16,7 @@ import { claimedPort, type PortConflicts } from './port-claims.ts';
 
 /** Facts for the plan in addition to the manifests. */
 export interface Known {
-  allotments: Allotments;
+  allocations: Allocations;
   /** Ports that resources claim and cannot have, by namespace. */
   portConflicts: Map<string, PortConflicts>;
   /** Reasons why runtimes do not start, by runtime name. */
@@ -95,8 +95,8 @@ function auditFlawsOf(manifests: readonly Manifest[], { appendFlaw }: Known): [s
 }
 
 function factsOf(namespace: string, manifests: readonly Manifest[], known: Known): LocalFacts {
-  const { allotments, directory, loginDirectory, containerEngine, hostAddress, limitsIgnored } = known;
-  const { slots, privatePlaces, backendPlaces, uids } = allotments;
+  const { allocations, directory, loginDirectory, containerEngine, hostAddress, limitsIgnored } = known;
+  const { slots, privatePlaces, backendPlaces, uids } = allocations;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
     const place = privatePlaces[`${namespace}/${name}`] ?? slot;
     return [name, { port: portOfSlot(slot), privatePort: privatePortOfPlace(place) }] as const;

@@ -83,7 +83,7 @@ describe('LocalStatusFile', () => {
 
   it('reports that ports cannot be recorded, and still passes on every change', async () => {
     const statusFile = new LocalStatusFile(state, folder);
-    block(state.allotments);
+    block(state.allocations);
     writeFileSync(join(folder, 'a.yaml'), 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: tools}\n');
     const platform = new LocalPlatform({
       folder,
@@ -98,7 +98,7 @@ describe('LocalStatusFile', () => {
     const told: string[] = [];
     await platform.watch((key) => told.push(keyText(key)));
     expect(told).toEqual(['MCPGroup/default/tools']);
-    expect(files(statusFile.localStatus)).toEqual([state.allotments]);
+    expect(files(statusFile.localStatus)).toEqual([state.allocations]);
     await platform.close();
   });
 });

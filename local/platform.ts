@@ -110,7 +110,7 @@ export class LocalPlatform implements Platform {
     const { state, containerEngine } = this.#options;
     const hostAddress = await this.#hostAddress();
     return buildSnapshot(this.#content.value, namespace, {
-      allotments: this.#ports.value,
+      allocations: this.#ports.value,
       portConflicts: this.#ports.conflicts,
       programs: this.#children.programs.inNamespace(namespace),
       runtimeFailures: this.#children.failuresIn(namespace),

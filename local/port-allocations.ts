@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { keyText, parseKey, type ResourceKey, runtimeName } from '#operator/snapshot';
 import { runtimeNameOf } from '#operator/plan/object-parts';
 import {
-  allot,
-  type Allotments,
+  allocatePorts,
+  type Allocations,
   candidatePorts,
   isComplete,
   portOfPlace,
   portOfSlot,
   privatePortOfPlace,
   type PortFacts,
-  readAllotments,
-  writeAllotments,
-} from './allotments.ts';
+  readAllocations,
+  writeAllocations,
+} from './allocate-ports.ts';
 import { applicantsOf } from './build-snapshot.ts';
 import { findBusyPorts } from './check-port.ts';
 import type { FolderContent } from './manifest-folder.ts';
@@ -32,17 +32,17 @@ interface PortAllocationsOptions {
 /** Ports and uids of a folder's resources, kept in its state folder. */
 export class PortAllocations {
   readonly #options: PortAllocationsOptions;
-  #value: Allotments;
+  #value: Allocations;
   #closed = false;
   /** Cached claims of the latest snapshot, because computing them takes long. */
   #claims: { folderContent: FolderContent; claims: ReturnType<typeof portClaims> } | undefined;
 
   constructor(options: PortAllocationsOptions) {
     this.#options = options;
-    this.#value = readAllotments(options.state);
+    this.#value = readAllocations(options.state);
   }
 
-  get value(): Allotments {
+  get value(): Allocations {
     return this.#value;
   }
 
@@ -61,11 +61,11 @@ export class PortAllocations {
     if (this.#closed) return [];
     const before = this.#ports();
     // A failed write must not hide a change: a resource waits for its port. Without the file, ports hold until the next start.
-    statusFile.attempt(state.allotments, () => {
+    statusFile.attempt(state.allocations, () => {
       const { servers, backends } = applicantsOf(folderContent());
       const facts = { busy: (port: number) => busy.has(port), starting, lost, runs: this.#runs() };
-      this.#value = allot(this.#value, servers, backends, { ...facts, makeUid: randomUUID });
-      writeAllotments(state, this.#value);
+      this.#value = allocatePorts(this.#value, servers, backends, { ...facts, makeUid: randomUUID });
+      writeAllocations(state, this.#value);
     });
     const changed = [...this.#ports()].filter(([owner, ports]) => (before.get(owner) ?? ports) !== ports);
     return changed.map(([owner]) => parseKey(owner));

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ResourceKey, runtimeFolder, runtimeName } from '#operator/snapshot';
-import { readAllotments, writeAllotments } from './allotments.ts';
+import { readAllocations, writeAllocations } from './allocate-ports.ts';
 import type { StateFolder } from './state-folder.ts';
 
 type Server = Pick<ResourceKey, 'kind' | 'namespace' | 'name'>;
@@ -84,10 +84,10 @@ export function removeStateFiles(state: StateFolder, server: Server): void {
 
 /** Forgets the uid: a later server of the same name gets another one and cannot open files left by this server. */
 export function forgetIdentity(state: StateFolder, server: Server): void {
-  const allotments = readAllotments(state);
+  const allocations = readAllocations(state);
   const place = `${server.namespace}/${runtimeName(server)}`;
-  const uids = Object.fromEntries(Object.entries(allotments.uids).filter(([name]) => name !== place));
-  if (place in allotments.uids) writeAllotments(state, { ...allotments, uids });
+  const uids = Object.fromEntries(Object.entries(allocations.uids).filter(([name]) => name !== place));
+  if (place in allocations.uids) writeAllocations(state, { ...allocations, uids });
 }
 
 /** Deletes all rows from the databases of a running server, in one transaction for each database. The keys stay. */

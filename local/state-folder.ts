@@ -10,7 +10,7 @@ export interface StateFolder {
   /** Records the manifest folder that runs now or ran last. */
   lastFolder: string;
   /** Uids and ports that stay the same across restarts. */
-  allotments: string;
+  allocations: string;
   /** Key of the hashes in the names of secret files. */
   digestKey: string;
   /** Started processes, so that the next vmcp can end those of a killed one. */
@@ -48,7 +48,7 @@ export function locateState(path = '.vmcp'): StateFolder {
     path: absolute,
     lock: inside('lock.json'),
     lastFolder: inside('folder'),
-    allotments: inside('allotments.json'),
+    allocations: inside('allotments.json'),
     digestKey: inside('digest.key'),
     children: inside('children.json'),
     containers: inside('containers.json'),

@@ -8,7 +8,7 @@ import { type RedisGroup, startRedisGroup } from '../../e2e/redis/start-redis-gr
 import { type RedisServer, startRedis } from '../../e2e/redis/start-redis.ts';
 import { locateState, openState } from '#local/state-folder';
 import { generatedSecret } from '#local/generated-secrets';
-import { writeAllotments } from '#local/allotments';
+import { writeAllocations } from '#local/allocate-ports';
 import { takeLock } from '#local/lock';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
 import { KEY_KINDS } from './own-keys.ts';
@@ -70,7 +70,7 @@ describe('vmcp purge on one machine', () => {
     const [gone, other] = [storeFiles('demo'), storeFiles('demo-2')];
     const state = locateState(home.state);
     const uids = { 'default/demo': 'u1', 'default/demo-2': 'u2', 'team/demo': 'u3' };
-    writeAllotments(state, { slots: {}, privatePlaces: {}, backendPlaces: {}, uids });
+    writeAllocations(state, { slots: {}, privatePlaces: {}, backendPlaces: {}, uids });
     const shown = await purge(['demo', '--dry-run', '-o', 'json']);
     expect(shown.code).toBe(0);
     expect((JSON.parse(shown.out) as { what: string }[]).filter(({ what }) => what === 'file')).toHaveLength(5);
@@ -81,7 +81,7 @@ describe('vmcp purge on one machine', () => {
     });
     expect(gone.some((folder) => existsSync(folder))).toBe(false);
     expect(other.every((folder) => existsSync(folder))).toBe(true);
-    const { uids: left } = JSON.parse(readFileSync(state.allotments, 'utf8')) as { uids: object };
+    const { uids: left } = JSON.parse(readFileSync(state.allocations, 'utf8')) as { uids: object };
     expect(left).toEqual({ 'default/demo-2': 'u2', 'team/demo': 'u3' });
     expect(existsSync(state.lock)).toBe(false);
   });

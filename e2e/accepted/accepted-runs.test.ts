@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { allot } from '#local/allotments';
+import { allocatePorts } from '#local/allocate-ports';
 import { applicantsOf, buildSnapshot } from '#local/build-snapshot';
 import type { Outcome, Rendered } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
@@ -37,7 +37,7 @@ function localSnapshot(resources: Resources): Snapshot {
   const { servers, backends } = applicantsOf(folderContent);
   const none = { slots: {}, privatePlaces: {}, uids: {}, backendPlaces: {} };
   return buildSnapshot(folderContent, 'default', {
-    allotments: allot(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
+    allocations: allocatePorts(none, servers, backends, { busy: () => false, makeUid: () => 'uid' }),
     ...{ directory: folder, loginDirectory: join(folder, 'logins'), containerEngine: 'podman' },
     ...{ portConflicts: new Map(), hostAddress: undefined, limitsIgnored: false, envFiles: () => undefined, generated },
     ...{

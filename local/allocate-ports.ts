@@ -14,7 +14,7 @@ const REMEMBERED = 1000;
 const FIRST_BACKEND_PORT = 14_483;
 const FIRST_PRIVATE_PORT = 24_484;
 
-const Allotments = z.object({
+const Allocations = z.object({
   /** Maps `<namespace>/<runtime name>` of each endpoint to its index in the sequence of public ports. */
   slots: z.record(z.string(), z.int().min(0)).default({}),
   /** Maps `<namespace>/<runtime name>` to its index in the sequence of private ports. */
@@ -24,19 +24,19 @@ const Allotments = z.object({
   backendPlaces: z.record(z.string(), z.int().min(0)).default({}),
 });
 /** Ports and uids by `<namespace>/<name>`. They stay the same across restarts. */
-export type Allotments = z.infer<typeof Allotments>;
+export type Allocations = z.infer<typeof Allocations>;
 
-/** Reads the numbers of earlier starts. An unreadable file counts as empty; allot() then assigns new ones. */
-export function readAllotments(state: StateFolder): Allotments {
+/** Reads the numbers of earlier starts. An unreadable file counts as empty; allocatePorts() then assigns new ones. */
+export function readAllocations(state: StateFolder): Allocations {
   try {
-    return Allotments.parse(JSON.parse(readIfThere(state.allotments) ?? '{}'));
+    return Allocations.parse(JSON.parse(readIfThere(state.allocations) ?? '{}'));
   } catch {
-    return Allotments.parse({});
+    return Allocations.parse({});
   }
 }
 
-export function writeAllotments(state: StateFolder, allotments: Allotments): void {
-  writeFileAtomic(state.allotments, `${JSON.stringify(allotments, null, 2)}\n`);
+export function writeAllocations(state: StateFolder, allocations: Allocations): void {
+  writeFileAtomic(state.allocations, `${JSON.stringify(allocations, null, 2)}\n`);
 }
 
 /** Returns the public port of an index: 4483, 4493, 4503, … */
@@ -120,7 +120,7 @@ export interface PortFacts {
   lost?: { name: string; port: number } | undefined;
 }
 
-interface AllotOptions extends PortFacts {
+interface AllocationOptions extends PortFacts {
   makeUid: () => string;
 }
 
@@ -129,15 +129,15 @@ interface AllotOptions extends PortFacts {
  * it;
  * otherwise it stays unless another resource claims it. Private and backend ports move only if their process could not bind them.
  */
-export function allot(
-  former: Allotments,
+export function allocatePorts(
+  former: Allocations,
   servers: Applicant[],
   backends: Applicant[],
-  { busy, starting = false, runs = () => false, lost, makeUid }: AllotOptions = {
+  { busy, starting = false, runs = () => false, lost, makeUid }: AllocationOptions = {
     busy: () => false,
     makeUid: randomUUID,
   },
-): Allotments {
+): Allocations {
   const claims = claimsOf([...servers, ...backends]);
   const listening = servers.filter(({ listens }) => listens !== false);
   const isFree = (port: number, name: string): boolean => !busy(port) && !claims.byOther(port, name);
@@ -179,7 +179,7 @@ function giveUids(servers: Applicant[], former: Record<string, string>, makeUid:
  * process could not start in that moment.
  */
 export function candidatePorts(
-  given: Allotments,
+  given: Allocations,
   servers: Applicant[],
   backends: Applicant[],
   starting: boolean,
@@ -202,7 +202,7 @@ export function candidatePorts(
 
 /** Reports whether every applicant that needs a port has one. */
 export function isComplete(
-  { slots, backendPlaces, privatePlaces }: Allotments,
+  { slots, backendPlaces, privatePlaces }: Allocations,
   servers: Applicant[],
   backends: Applicant[],
 ): boolean {
