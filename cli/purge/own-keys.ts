@@ -1,4 +1,4 @@
-/** Key kinds by the text after the prefix. docs/storage-schema.md has the same table. */
+/** Key kinds by the text after the prefix. docs/operate/storage-schema.md has the same table. */
 const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'answers', 'sessions', 'linked', 'mcps', 'mark'] as const;
 const OF_MANY = [
   'client',

@@ -6,7 +6,7 @@ import type { PurgeOptions } from './purge.ts';
 import { CONTENTS } from './written-places.ts';
 
 const HELP = `
-Logins, sessions, upstream tokens and registered clients outlive the server that stored them, and end by themselves (docs/storage-schema.md).
+Logins, sessions, upstream tokens and registered clients outlive the server that stored them, and end by themselves (docs/operate/storage-schema.md).
 This deletes them at once: the files below the state folder, and the keys in Redis that begin with the prefix of the server. Where the
 Redis is stands in the resource; when that is deleted already, say it. MCPServer/<name> is the endpoint of an MCPServer by itself.`;
 

@@ -13,7 +13,7 @@ import { takeLock } from '#local/lock';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
 import { KEY_KINDS } from './own-keys.ts';
 
-const PAGE = readFileSync(join(import.meta.dirname, '../../docs/storage-schema.md'), 'utf8');
+const PAGE = readFileSync(join(import.meta.dirname, '../../docs/operate/storage-schema.md'), 'utf8');
 const PREFIX = 'vmcp:default/tools:';
 /** A key of each kind. */
 const keysBelow = (prefix: string) => KEY_KINDS.map((kind) => `${prefix}${kind}${kind.endsWith(':') ? 'a-b_1' : ''}`);

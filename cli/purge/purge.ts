@@ -56,7 +56,7 @@ function explained(problem: unknown, { shown, config }: Place, remedy: (host: st
   if (!REFUSED.has(word))
     return new CliError(EXIT_CODES.failed, `${shown}: Redis answered ${word}`, { cause: problem });
   const rights =
-    'its user needs +scan and +unlink; docs/storage-schema.md has one for this, --username and --password-file take it';
+    'its user needs +scan and +unlink; docs/operate/storage-schema.md has one for this, --username and --password-file take it';
   return new CliError(EXIT_CODES.forbidden, `${shown}: Redis answered ${word}: ${rights}`, { cause: problem });
 }
 

@@ -3,4 +3,4 @@ import { join } from 'node:path';
 import { renderReference } from './render-reference.ts';
 
 // Writes the command-line reference page.
-writeFileSync(join(import.meta.dirname, '../../docs/cli.md'), renderReference());
+writeFileSync(join(import.meta.dirname, '../../docs/reference/cli.md'), renderReference());

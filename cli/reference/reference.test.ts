@@ -4,9 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { renderReference } from './render-reference.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/cli.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/cli.md'), 'utf8');
 
-describe('docs/cli.md', () => {
+describe('docs/reference/cli.md', () => {
   it('equals the help of the program', () => {
     expect(page).toBe(renderReference());
   });

@@ -82,7 +82,7 @@ function index(): string {
   const pages = Object.entries(PAGES).map(([kind, { file, purpose }]) => `- [${kind}](${file}.md): ${purpose}`);
   const runConfig = '- [Run configuration](run-config.md): what the operator renders and a runtime reads.';
   const metrics = '- [Metrics](metrics.md): what a runtime counts and measures.';
-  const operator = '- [Operator](../operator.md): its flags, endpoints and metrics.';
+  const operator = '- [Operator](operator.md): its flags, endpoints and metrics.';
   const management = [
     '- [Management API](management-api.md): its operations, and when they answer what.',
     '- [Program of the management API](management-program.md): its flags, endpoints and metrics in a cluster.',

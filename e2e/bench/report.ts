@@ -71,7 +71,7 @@ function renderTokens({ rows, perSession, perClient }: TokenFindings): string {
     cpu.toFixed(1),
   ]);
   const mebibytes = (bytes: number) => `${((bytes * 10_000) / 2 ** 20).toFixed(1)} MiB`;
-  const memory = `Heap, memory storage: ${mebibytes(perSession)} for 10,000 sessions with a linked provider each, ${mebibytes(perClient)} for 10,000 registered clients. Both are bounded (\`docs/storage-schema.md\`).`;
+  const memory = `Heap, memory storage: ${mebibytes(perSession)} for 10,000 sessions with a linked provider each, ${mebibytes(perClient)} for 10,000 registered clients. Both are bounded (\`docs/operate/storage-schema.md\`).`;
   return `### Token endpoint beside a bare POST on express, 32 connections, ES256\n\n${table(header, lines)}\n\n${memory}`;
 }
 

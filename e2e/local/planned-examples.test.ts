@@ -36,7 +36,7 @@ const EXPECTED: Record<string, Expected> = {
       'commands need an image beside them',
     ]),
   },
-  'docs/workloads.md': {
+  'docs/how-to/workloads.md': {
     local: ['MCPServer/tickets', 'MCPExternalAuthConfig/tickets-login'].map((place) => [
       new RegExp(`${place}: SecretNotFound: .* names Secret "company"`),
       'The Secret `company` holds the client secret',

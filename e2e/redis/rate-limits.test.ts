@@ -16,7 +16,7 @@ type RateLimits = NonNullable<RunConfigDocument['rate_limiting']>;
 
 /** So long that no token refills during a test. */
 const HOUR = '1h';
-/** The rights that docs/storage-schema.md documents as enough. */
+/** The rights that docs/operate/storage-schema.md documents as enough. */
 const RIGHTS =
   'resetkeys ~vmcp:team/* resetchannels &vmcp:team/* -@all +evalsha +eval +get +set +del +exists +incr +pttl +pexpire +pexpireat +hget +hgetall +hset +hmget +hdel +hvals +zadd +zrem +zscore +zcount +zcard +zrange +zrangebyscore +zremrangebyscore +zscan +time +wait +info +select +publish +subscribe +ping';
 

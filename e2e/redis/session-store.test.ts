@@ -19,7 +19,7 @@ import { startRedis, type RedisServer } from './start-redis.ts';
 afterEach(closeAll);
 
 const WATCHED = 'test://watched-resource';
-const page = readFileSync(join(import.meta.dirname, '../../docs/storage-schema.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/operate/storage-schema.md'), 'utf8');
 
 async function readAll(server: RedisServer): Promise<string> {
   const read: Readonly<Record<string, (key: string) => string[]>> = {

@@ -17,7 +17,7 @@ export function renderApiReference(operations: readonly Operation[]): string {
   return page(
     '# Management API',
     `Every operation below \`${BASE}\`. Field by field they stand in the OpenAPI document that the API serves at \`${BASE}/openapi.json\`.` +
-      ' What it is, how to reach it and who may: [docs/management.md](../management.md). Numbers are those of the specification.',
+      ' What it is, how to reach it and who may: [docs/how-to/management.md](../how-to/management.md). Numbers are those of the specification.',
     '## Operations',
     table(
       ['#', 'Operation', 'Does', 'Answer', 'Audit event'],
@@ -56,7 +56,7 @@ export function renderClientReference(): string {
   const linux: Home = { platform: 'linux', path: '~', environment: {} };
   return page(
     '# Clients',
-    '`vmcp connect` and `vmcp client` edit the configuration of these MCP clients. vmcp installs [skills](../skills.md) into their folders. ' +
+    '`vmcp connect` and `vmcp client` edit the configuration of these MCP clients. vmcp installs [skills](../how-to/skills.md) into their folders. ' +
       'The paths are those of Linux. `XDG_CONFIG_HOME` and variables of the clients, such as `CODEX_HOME`, change them.',
     table(
       ['Client', 'Name', 'Configuration', 'Skills of the user', 'Skills in a project'],

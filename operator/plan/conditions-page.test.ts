@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import type { Outcome } from '#operator/plan/outcome';
 
 const root = join(import.meta.dirname, '../..');
-const page = readFileSync(join(root, 'docs/conditions.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/operate/conditions.md'), 'utf8');
 const folder = join(import.meta.dirname, 'testdata');
 
 const conditions = readdirSync(folder)
@@ -26,7 +26,7 @@ const thrown = ['operator/plan', 'operator/kubernetes', 'local']
   ])
   .flatMap(([, first, second]) => [first ?? [], second ?? []].flat());
 
-describe('docs/conditions.md', () => {
+describe('docs/operate/conditions.md', () => {
   it('lists every condition and every reason of the golden pairs', () => {
     const said = new Set(conditions.flatMap(({ type, reason }) => [type, reason]));
     expect([...said].filter((word) => !page.includes(`\`${word}\``))).toEqual([]);

@@ -10,7 +10,7 @@ export function renderMetricReference(): string {
 
 # Metrics of a runtime
 
-\`/metrics\` also has the metrics of the process (\`process_*\`, \`nodejs_*\`). [Configuration](../configuration.md#metrics) explains their use.
+\`/metrics\` also has the metrics of the process (\`process_*\`, \`nodejs_*\`). [Configuration](../how-to/configuration.md#metrics) explains their use.
 
 | Metric | Kind | Labels | Meaning |
 |---|---|---|---|

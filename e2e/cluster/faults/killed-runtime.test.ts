@@ -7,7 +7,7 @@ import { describeWithOwnCluster } from '../use-own-cluster.ts';
 import { useStage } from '../use-stage.ts';
 
 const MINUTES = 60_000;
-/** docs/kubernetes.md has the figures of a quiet machine: at most 1.1 s. At a load of 5 to 9 it took 1.2 to 2.4 s. */
+/** docs/operate/kubernetes.md has the figures of a quiet machine: at most 1.1 s. At a load of 5 to 9 it took 1.2 to 2.4 s. */
 const ANSWERS_WITHIN_MS = 5_000;
 /** Limit for an answer by the Service, on a busy machine. */
 const SOON_MS = 10_000;

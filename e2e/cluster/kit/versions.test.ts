@@ -14,14 +14,14 @@ describe('the Kubernetes releases of the cluster tests', () => {
     expect(parse(read('charts/vmcp/Chart.yaml'))).toMatchObject({ kubeVersion: `>=${oldest}.0-0` });
   });
 
-  it.each(['docs/kubernetes.md', 'charts/vmcp/README.md'])('start at the oldest that %s promises', (page) => {
+  it.each(['docs/operate/kubernetes.md', 'charts/vmcp/README.md'])('start at the oldest that %s promises', (page) => {
     expect(read(page)).toContain(`Kubernetes ${oldest} or later`);
   });
 
   it.each(allVersions())('appear in the documentation: $release', ({ name, release }) => {
     expect(release).toMatch(new RegExp(`^v${name}\\.`));
     expect(
-      read('docs/kubernetes.md')
+      read('docs/operate/kubernetes.md')
         .split(/\s+/)
         .map((word) => word.replace(/[.,]$/, '')),
     ).toContain(release.slice(1));

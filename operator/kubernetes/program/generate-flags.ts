@@ -3,4 +3,4 @@ import { join } from 'node:path';
 import { renderFlags } from './render-flags.ts';
 
 // Writes the reference page of the operator.
-writeFileSync(join(import.meta.dirname, '../../../docs/operator.md'), await renderFlags());
+writeFileSync(join(import.meta.dirname, '../../../docs/reference/operator.md'), await renderFlags());

@@ -1,5 +1,5 @@
 // Permissions of the operator in a cluster. management-permissions.ts has those of the management API, user-roles.ts those of users. The
-// chart's roles and docs/permissions.md are generated from them.
+// chart's roles and docs/reference/permissions.md are generated from them.
 
 /** Placeholder for the API group of the kinds, which is chosen at install time. */
 export const OWN_GROUP = '<api_group>';

@@ -184,6 +184,6 @@ export function renderRoles(): Map<string, string> {
   return new Map([
     ...ACCOUNTS.map((account): [string, string] => [account.template, accountTemplate(account)]),
     ['charts/vmcp/templates/rbac-users.yaml', userTemplate()],
-    ['docs/permissions.md', page()],
+    ['docs/reference/permissions.md', page()],
   ]);
 }

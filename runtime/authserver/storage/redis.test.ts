@@ -16,7 +16,7 @@ const acl_user_config = { username_file: 'user', password_file: 'password' };
 
 /** Returns the rule of the user in the documentation. */
 function documentedUser(): string {
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/storage-schema.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/operate/storage-schema.md'), 'utf8');
   const rule = /^user vmcp [^`]*?(?=\n```)/m.exec(page)?.[0].replaceAll(/\s*\\?\n\s*/g, ' ') ?? '';
   return rule.replace('>PASSWORD', `">${PASSWORD}"`);
 }
@@ -85,7 +85,7 @@ describeWithRedis('a real Redis', () => {
     });
 
     it('occur in the documentation', async () => {
-      const page = readFileSync(join(import.meta.dirname, '../../../docs/storage-schema.md'), 'utf8');
+      const page = readFileSync(join(import.meta.dirname, '../../../docs/operate/storage-schema.md'), 'utf8');
       for (const key of await keys()) {
         const [, kind = ''] = key.slice(PREFIX.length).split(':');
         expect(page).toMatch(new RegExp(`^\\| \`${kind}(:\`|\`)`, 'm'));

@@ -14,7 +14,7 @@ const PASSWORD = 'the password';
 
 /** Returns the Redis user that the documentation describes. */
 function documentedUser(): string {
-  const page = readFileSync(join(import.meta.dirname, '../../../../docs/storage-schema.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/operate/storage-schema.md'), 'utf8');
   const rule = /^user vmcp [^`]*?(?=\n```)/m.exec(page)?.[0].replaceAll(/\s*\\?\n\s*/g, ' ') ?? '';
   return rule.replace('>PASSWORD', `">${PASSWORD}"`);
 }
