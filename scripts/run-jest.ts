@@ -37,6 +37,14 @@ export async function runNode(
   return { code, end };
 }
 
+/** Excludes paths in addition to the default ones, as the flag replaces the configuration. */
+export const without = (...paths: string[]): string[] => [
+  '--testPathIgnorePatterns',
+  ...paths,
+  '/node_modules/',
+  '<rootDir>/dist/',
+];
+
 /** One run of jest. */
 export interface Run {
   report: Report;

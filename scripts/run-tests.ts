@@ -2,16 +2,14 @@
 // with one line of counts over all runners.
 import { delimiter } from 'node:path';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
+import { e2eLanes } from './e2e-lanes.ts';
 import { inTurn, type Say } from './in-turn.ts';
 import { add, type Counts, type Merged, NONE } from './merge-reports.ts';
 import { ownNetwork } from './own-network.ts';
-import { repeatFailed, runJest, runNode } from './run-jest.ts';
+import { repeatFailed, runJest, runNode, without } from './run-jest.ts';
 
 const NETWORK = ownNetwork();
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
-
-/** Excludes folders in addition to the default ones, as the flag replaces the configuration. */
-const without = (...folders: string[]) => ['--testPathIgnorePatterns', ...folders, '/node_modules/', '<rootDir>/dist/'];
 
 /** Returns the result of a runner without repeated tests. */
 const ended = (counts: Counts): Merged => ({ counts, recovered: [] });
@@ -51,28 +49,14 @@ async function runCluster(say: Say): Promise<Merged> {
   }
 }
 
-/** Their `vmcp up` searches free ports: two at the same time on one network could find the same port. */
-const OWN_PORTS = ['e2e/local/', 'e2e/(cli|management)/'];
-
-/**
- * Runs the tests in concurrent lanes, as they mostly wait, and one by one in each lane, as many start several processes. Separate networks
- * allow more lanes.
- */
+/** Runs the end-to-end tests in concurrent lanes. */
 async function runE2e(say: Say): Promise<Merged> {
   // Without Python or a network, the tests with the Python SDK are skipped.
   await runNode(['e2e/sdk-servers/install-python.ts'], say);
-  const others = ['e2e/', ...without('<rootDir>/e2e/cluster/', ...OWN_PORTS)];
-  const lanes = NETWORK
-    ? [
-        ...OWN_PORTS.map((paths) => ['--runInBand', paths]),
-        ['--maxWorkers=2', '--workerIdleMemoryLimit=1GB', ...others],
-      ]
-    : [
-        ['--runInBand', ...OWN_PORTS],
-        ['--runInBand', ...others],
-      ];
   const where = { within: NETWORK };
-  const works = lanes.map((args) => (own: Say) => runJest(own, ['--forceExit', ...args], where));
+  const works = e2eLanes(NETWORK !== undefined).map(
+    (args) => (own: Say) => runJest(own, ['--forceExit', ...args], where),
+  );
   return repeatFailed(say, await inTurn(works, say), where);
 }
 
