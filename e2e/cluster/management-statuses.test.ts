@@ -8,9 +8,10 @@ import { OPERATIONS } from '#management/operations/table';
 import { PROBLEMS, type ProblemCode } from '#management/problem';
 import { tgzOf } from '#management/skills/testdata/archives';
 import { skillText } from '#management/skills/testdata/skills-place';
+import { filledPath } from '#management/testdata/filled-path';
+import { sampleOf, SAMPLES } from '#management/testdata/operation-samples';
 import { isOfTable } from '#management/testdata/status-table';
 import { listenOn } from '#runtime/http/listen-on';
-import { SAMPLES } from '../management/samples.ts';
 import { CutWay } from './cut-way.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { type Asked, ManagementStage } from './use-management.ts';
@@ -219,8 +220,8 @@ function find(id: string): Operation {
   return operation;
 }
 
-const pathOf = ({ id }: Operation): string => SAMPLES[id]?.path ?? '';
+const pathOf = ({ id, path }: Operation): string => filledPath(path, sampleOf(id).params);
 const bodyOf = ({ id }: Operation): { body?: unknown } => {
-  const { body } = SAMPLES[id] ?? {};
+  const { body } = sampleOf(id);
   return body === undefined ? {} : { body };
 };

@@ -1,11 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { keyOf } from '../stores/record-store.ts';
 import type { Operation } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
 import { meetProblem, problemCases } from '../testdata/problem-cases.ts';
+import { requestOnMachine } from '../testdata/operation-samples.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
 import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
 import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
@@ -34,29 +35,7 @@ async function serve(services: Services, options: { burst?: number; deadline?: n
   closers.push(() => served.close());
 }
 
-/** Requests that succeed, by operationId. */
-const USUAL: Record<string, Asked> = {
-  listWorkloads: {},
-  createWorkload: { body: { name: 'made', image: 'example/made:1' } },
-  getWorkload: { params: { name: 'search' } },
-  editWorkload: { params: { name: 'search' }, body: { image: 'example/search:2' } },
-  deleteWorkload: { params: { name: 'search' } },
-  stopWorkload: { params: { name: 'search' } },
-  startWorkload: { params: { name: 'search' } },
-  restartWorkload: { params: { name: 'search' } },
-  deleteWorkloads: { body: { names: ['search'] } },
-  restartWorkloads: { body: { names: ['search'] } },
-  getWorkloadStatus: { params: { name: 'search' } },
-  getWorkloadLogs: { params: { name: 'search' } },
-  exportWorkload: { params: { name: 'search' } },
-  listGroups: {},
-  getGroup: { params: { name: 'tools' } },
-  createGroup: { body: { name: 'made' } },
-  editGroup: { params: { name: 'tools' }, body: { description: 'x' } },
-  deleteGroup: { params: { name: 'empty' } },
-  getOperation: { params: { id: 'some' } },
-};
-const usual = (row: Operation): Asked => USUAL[row.id] ?? {};
+const usual = ({ id }: Operation): Asked => requestOnMachine(id);
 const ask = (row: Operation, more: Asked = {}): Promise<Told> => askOperation(served, row, { ...usual(row), ...more });
 
 /** Rewrites a file continuously until the end of the test. */
@@ -174,9 +153,4 @@ describe('each operation', () => {
     else expect(told.body).toBe('one\ntwo\n');
     expect(told.etag !== '').toBe(row.givesTag === true);
   });
-});
-
-/** Verifies that USUAL covers all operations of this file. */
-afterAll(() => {
-  expect(Object.keys(USUAL).sort()).toEqual(ROWS.map(({ id }) => id).sort());
 });

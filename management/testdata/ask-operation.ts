@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { Operation } from '../operation.ts';
+import { filledPath } from './filled-path.ts';
 import { type ServedOperations, TOKEN } from './serve-operations.ts';
 
 /** Request to an operation. */
@@ -27,11 +28,10 @@ export async function askOperation(
   { method, path }: Operation,
   { params = {}, query = {}, body, raw, headers = {} }: Asked,
 ): Promise<Told> {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const sent = raw ?? (body === undefined ? undefined : Buffer.from(JSON.stringify(body)));
   const search = new URLSearchParams(query).toString();
   const { promise, resolve, reject } = Promise.withResolvers<Told>();
-  const asking = request(`${url}${filled}${search === '' ? '' : `?${search}`}`, {
+  const asking = request(`${url}${filledPath(path, params)}${search === '' ? '' : `?${search}`}`, {
     method,
     agent: false,
     headers: {

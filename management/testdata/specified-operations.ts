@@ -112,25 +112,3 @@ export const SPECIFIED: readonly Specified[] = [
     answer: 'WorkloadChanged',
   },
 ];
-
-/** Operations that only the decisions define. */
-export const BESIDES = [
-  'POST /workloads',
-  'POST /workloads/{name}/stop',
-  'POST /workloads/{name}/start',
-  'POST /workloads/{name}/restart',
-  'DELETE /workloads/{name}',
-  'GET /workloads/{name}/logs',
-  'GET /groups',
-  'POST /groups',
-  'GET /groups/{name}',
-  'PUT /groups/{name}',
-  'DELETE /groups/{name}',
-  'GET /clients',
-  'DELETE /clients/{name}',
-  'GET /secrets/default/keys',
-  'DELETE /secrets/default/keys/{key}',
-  'GET /operations/{id}',
-  'GET /version',
-  'GET /openapi.json',
-];
