@@ -24,8 +24,8 @@ const CACHED = 1.1;
 const [LARGEST, OF_VALUES] = [1.5 * MIB, 20];
 /** Peak with 1,000 servers and 5,000 backends: the target of docs/internals/benchmarks-operator.md. */
 const OPERATOR = TARGET_MEMORY;
-/** Connections to the API server, each with a short answer. */
-const ANSWERS = 64;
+/** Concurrent requests: lists and watches of each kind, and reads and writes of the workers and of the webhook. */
+const REQUESTS = 100;
 /** Factor of the heap for garbage that is not collected yet. */
 const SLACK = 1.2;
 
@@ -70,7 +70,7 @@ it('the limits of untrusted data fit the memory limit of the chart together', ()
     podStatuses: CACHED * podStatuses.ofAll,
     webhookTexts: webhook.bodies,
     webhookReviews: KEPT * (webhook.parsed + CONNECTIONS * webhook.short) + REVIEWS * webhook.ofReview,
-    answers: api.longTexts * Math.max(api.object, api.line, api.page) + ANSWERS * api.shortText,
+    answers: api.longTexts * Math.max(api.object, api.line, api.page) + REQUESTS * (api.shortText + api.window),
     parsing: parsing(),
   };
   const sum = OPERATOR + SLACK * Object.values(held).reduce((all, one) => all + one, 0);

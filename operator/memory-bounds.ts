@@ -18,7 +18,9 @@ export const BOUNDS = {
     /** Number of long texts (answers, lines of watches) that are read at once. */
     longTexts: 2,
     /** Shorter texts are not counted. */
-    shortText: MIB / 16,
+    shortText: MIB / 32,
+    /** Unread bytes of an answer over HTTP/2. */
+    window: MIB / 16,
   },
   /** Memory of the cached parts of the Secrets that resources name, and the same for ConfigMaps. */
   named: {

@@ -75,7 +75,7 @@ function costOf([keep, object]: Shape): number {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
   let weight = 0;
-  while (weight < 16 * MIB) {
+  while (weight < 24 * MIB) {
     turn += 1;
     const { value, bytes } = keep(JSON.parse(JSON.stringify(object())) as never);
     held.push(value);

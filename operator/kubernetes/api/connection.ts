@@ -1,6 +1,7 @@
 import type { RequestOptions } from 'node:https';
 import { HttpMethod, KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { Agent, type Dispatcher } from 'undici';
+import { BOUNDS } from '#operator/memory-bounds';
 
 /** The address of the API server and the credentials of requests. */
 export interface Connection {
@@ -120,7 +121,12 @@ async function readKubeConfig(config: KubeConfig): Promise<{ headers: Record<str
 
 async function createDispatcher(config: KubeConfig, tls: TlsOptions, connections: number): Promise<Dispatcher> {
   if (config.getCurrentCluster()?.proxyUrl === undefined) {
-    return new Agent({ connections, connect: { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 } as object });
+    return new Agent({
+      connections,
+      // undici 8.12 accepts h2Options.settings.initialWindowSize, and does not use it.
+      initialWindowSize: BOUNDS.api.window,
+      connect: { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 } as object,
+    });
   }
   const context = new RequestContext(config.getCurrentCluster()?.server ?? '', HttpMethod.GET);
   await config.applySecurityAuthentication(context);
