@@ -9,7 +9,7 @@ const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
     provider: { type: 'string', default: '' },
-    /** Where the API tells whose token it is. */
+    /** URL of the API that returns the owner of a token. */
     url: { type: 'string', default: '' },
     method: { type: 'string', default: 'GET' },
   },

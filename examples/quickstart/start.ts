@@ -22,7 +22,7 @@ function vmcp(args: string[], output: 'shown' | 'read'): { status: number | null
   return { status, stdout };
 }
 
-/** Names of all tools, and whom each backend that can tell takes the user for. */
+/** Returns the names of all tools, and the user as each backend with a `whoami` sees it. */
 async function look(endpoint: string, token: string): Promise<{ tools: string[]; known: string[] }> {
   const client = new Client({ name: 'quickstart', version: '1' });
   const requestInit = { headers: { authorization: `Bearer ${token}` } };

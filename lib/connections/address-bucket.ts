@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 
-/** Returns the key of limits per address: the IPv4 address, or the /64 of an IPv6 one, as a /64 belongs to one subscriber. */
+/** Returns the key of limits per address: the IPv4 address, or the /64 of an IPv6 address, because a /64 belongs to one subscriber. */
 export function addressBucket(address: string | undefined): string {
   return bucketOf(address, { v4: 4, v6: 4 });
 }
@@ -10,7 +10,7 @@ export function networkBucket(address: string | undefined): string {
   return bucketOf(address, { v4: 3, v6: 3 });
 }
 
-/** `groups`: how many bytes of an IPv4 address, how many groups of 16 bits of an IPv6 one. */
+/** `groups`: number of bytes of an IPv4 address, number of 16-bit groups of an IPv6 address. */
 function bucketOf(address: string | undefined, groups: { readonly v4: number; readonly v6: number }): string {
   if (address === undefined) return 'unknown';
   const [plain = ''] = address.split('%', 1);
@@ -25,7 +25,7 @@ function ipv4Bucket(address: string, bytes: number): string {
   return `${address.split('.').slice(0, bytes).join('.')}.0/${bytes * 8}`;
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. */
+/** Returns the eight groups of an IPv6 address, without leading zeros. */
 function groupsOf(address: string): readonly string[] {
   const [head = '', tail] = address.split('::', 2);
   const groups = head === '' ? [] : head.split(':');

@@ -12,7 +12,7 @@ afterEach(() => {
   }
 });
 
-/** A server on a machine whose kernel answers each socket of IPv6 so. */
+/** A server whose kernel fails each IPv6 socket with this code. */
 class WithoutIpv6 extends Server {
   readonly tried: (string | undefined)[] = [];
   readonly #code: string;
@@ -43,7 +43,7 @@ function ask(host: string, port: number): Promise<number | undefined> {
 
 const hasIpv6 = Object.values(networkInterfaces()).some((some) => some?.some(({ address }) => address === '::1'));
 
-describe('a server that is bound to ::', () => {
+describe('bindServer for ::', () => {
   it('listens on IPv4 and on IPv6', async () => {
     const server = createServer((_req, res) => res.end('here'));
     open.push(server);
@@ -52,7 +52,7 @@ describe('a server that is bound to ::', () => {
     if (hasIpv6) expect(await ask('::1', port)).toBe(200);
   });
 
-  it.each(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])('listens on IPv4 where the kernel has no IPv6: %s', async (code) => {
+  it.each(['EAFNOSUPPORT', 'EADDRNOTAVAIL'])('listens on IPv4 if the kernel has no IPv6: %s', async (code) => {
     const server = new WithoutIpv6(code);
     open.push(server);
     const port = await bindServer(server, { host: '::', port: 0 });
@@ -60,7 +60,7 @@ describe('a server that is bound to ::', () => {
     expect(await ask('127.0.0.1', port)).toBe(200);
   });
 
-  it('outlives a connection that the kernel could not hand over', async () => {
+  it('survives a connection that the kernel cannot hand over', async () => {
     const server = createServer((_req, res) => res.end('here'));
     open.push(server);
     const port = await bindServer(server, { host: '::', port: 0 });
@@ -78,10 +78,10 @@ describe('a server that is bound to ::', () => {
   );
 });
 
-describe('a server that is bound to one address', () => {
-  it('binds no other address when the host is not of this machine', async () => {
+describe('bindServer for one address', () => {
+  it('binds no other address if the machine does not have this one', async () => {
     const server = createServer();
-    // RFC 5737: of no machine.
+    // RFC 5737: an address for documentation, which no machine has.
     await expect(bindServer(server, { host: '192.0.2.1', port: 0 })).rejects.toThrow('EADDRNOTAVAIL');
     expect(server.listening).toBe(false);
   });

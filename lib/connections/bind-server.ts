@@ -4,10 +4,8 @@ import type { ListenOptions, Server } from 'node:net';
 const WITHOUT_IPV6: readonly unknown[] = ['EAFNOSUPPORT', 'EADDRNOTAVAIL'];
 
 /**
- * Binds a server; port 0 takes any free one. `::` is every address of this machine, of both families: of IPv4 alone where there is no
- * IPv6.
- * @returns the port as it is bound
- * @throws what Node says, with its `code`, when the port cannot be had
+ * Binds a server and returns its port. Port 0 selects a free port. `::` means all addresses of both families, or of IPv4 alone without
+ * IPv6. @throws Node's error with its `code` if the port cannot be bound
  */
 export async function bindServer(server: Server, { host, ...rest }: ListenOptions): Promise<number> {
   try {
@@ -27,7 +25,7 @@ function bind(server: Server, options: ListenOptions): Promise<void> {
     server.once('error', reject);
     server.listen(options, () => {
       server.off('error', reject);
-      // A connection that the kernel cannot hand over (ENOBUFS, EMFILE) is lost; those that are open go on.
+      // A connection that the kernel cannot hand over (ENOBUFS, EMFILE) is lost; open connections stay.
       server.on('error', () => undefined);
       resolve();
     });

@@ -4,9 +4,8 @@ import { AddressRefused } from './public-lookup.ts';
 import { createProxyDispatcher, proxyPool, type ProxySettings } from './proxy.ts';
 
 /**
- * Connections through the environment's proxies, which resolve names by themselves and reach what is private: so they are asked
- * for an address that the look-up in `connect` let pass, never for a name. TLS still looks for the name.
- * @throws AddressRefused: a proxy that cannot be asked so
+ * Connects through the environment's proxies. A proxy resolves names itself and may reach private addresses. So it gets an address
+ * that the lookup of `connect` accepts, never a name; TLS still checks the name. @throws AddressRefused if the proxy is not an HTTP proxy
  */
 export function createCheckedProxyDispatcher(connect: buildConnector.BuildOptions, proxy: ProxySettings): Dispatcher {
   for (const url of [proxy.httpProxy, proxy.httpsProxy]) {
@@ -17,7 +16,7 @@ export function createCheckedProxyDispatcher(connect: buildConnector.BuildOption
   if (lookup === undefined) return createProxyDispatcher(connect, proxy);
   const open = proxyPool(connect);
   return createProxyDispatcher(connect, proxy, {
-    // A request that is not tunnelled names its host to the proxy, which would resolve it.
+    // Without a tunnel, the proxy would get the host name and resolve it.
     proxyTunnel: true,
     clientFactory(origin, options) {
       const pool = open(origin, options);

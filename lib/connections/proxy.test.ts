@@ -41,9 +41,12 @@ it.each<[string, () => Dispatcher]>([
   30_000,
 );
 
-it.each(['http', 'https'])('a proxy is never asked for a private host, by %s neither', async (scheme) => {
-  dispatcher = createCheckedProxyDispatcher({ timeout: 20_000, lookup: publicLookup() }, proxy);
-  const failed = request(`${scheme}://localhost:9/`, { dispatcher, signal: AbortSignal.timeout(60_000) });
-  await expect(failed).rejects.toThrow('private address');
-  expect(held.size).toBe(0);
-});
+it.each(['http', 'https'])(
+  'createCheckedProxyDispatcher never asks a proxy for a private host, over %s',
+  async (scheme) => {
+    dispatcher = createCheckedProxyDispatcher({ timeout: 20_000, lookup: publicLookup() }, proxy);
+    const failed = request(`${scheme}://localhost:9/`, { dispatcher, signal: AbortSignal.timeout(60_000) });
+    await expect(failed).rejects.toThrow('private address');
+    expect(held.size).toBe(0);
+  },
+);

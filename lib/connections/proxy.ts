@@ -7,30 +7,30 @@ export interface ProxySettings {
   readonly noProxy?: string | undefined;
 }
 
-/** Whether the environment names a proxy at all. */
+/** Returns whether the environment names a proxy. */
 export function isProxied(proxy: ProxySettings | undefined): proxy is ProxySettings {
   return proxy?.httpProxy !== undefined || proxy?.httpsProxy !== undefined;
 }
 
-/** Milliseconds in which a proxy has to open a way, where nothing is said of connections. */
+/** Milliseconds in which a proxy must open a tunnel if the caller sets no connection timeout. */
 const USUAL_TIMEOUT = 10_000;
 
 /**
- * Connections to a proxy, for the ways that it opens. Each has to be open in the time that a connection has: requests that wait for one
- * look at no deadline of their own.
+ * Creates the pool of connections to a proxy. A tunnel must open within the connection timeout, because requests that wait for a tunnel
+ * have no deadline of their own.
  */
 export const proxyPool =
   ({ timeout }: buildConnector.BuildOptions) =>
   (origin: URL, options: object): Pool =>
     new Pool(origin, { ...options, headersTimeout: timeout ?? USUAL_TIMEOUT });
 
-/** Connections through the environment's proxies; `connect` holds for those to the server itself. */
+/** Connects through the environment's proxies. `connect` applies to the connections to the server itself. */
 export function createProxyDispatcher(
   connect: buildConnector.BuildOptions,
   { httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings,
   options: Omit<EnvHttpProxyAgent.Options, 'connect'> = {},
 ): Dispatcher {
-  // Every member is passed, as an absent one would be taken from the environment.
+  // Passes every member, because undici reads absent ones from the environment.
   return new EnvHttpProxyAgent({
     clientFactory: proxyPool(connect),
     ...options,

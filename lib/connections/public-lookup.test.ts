@@ -16,19 +16,19 @@ describe('publicLookup', () => {
       publicLookup(lookup)('idp.example.com', { all }, done);
     });
 
-  it('gives public addresses, in the form that was asked for', async () => {
+  it('returns public addresses in the requested form', async () => {
     expect(await find(resolving('8.8.8.8', '2606:4700::1'), false)).toBe('8.8.8.8');
     expect(await find(resolving('8.8.8.8'), true)).toEqual([{ address: '8.8.8.8', family: 4 }]);
   });
 
-  it('refuses a name as a whole when one of its addresses is private, or when it has none', async () => {
+  it('rejects a name if it has no address or one of its addresses is private', async () => {
     for (const all of [true, false]) {
       await expect(find(resolving('8.8.8.8', '10.0.0.1'), all)).rejects.toThrow('private address');
       await expect(find(resolving(), all)).rejects.toThrow('private address');
     }
   });
 
-  it('passes a failed resolution on', async () => {
+  it('passes on the error of a failed lookup', async () => {
     const failing = ((_name: string, _options: object, callback: (error: Error) => void) =>
       callback(new Error('ENOTFOUND'))) as unknown as typeof systemLookup;
     await expect(find(failing, true)).rejects.toThrow('ENOTFOUND');

@@ -2,15 +2,15 @@ import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { isPrivateAddress } from '#crds/parts/private-address';
 
-/** A name or address that the configuration does not allow to be called. */
+/** The configuration does not allow calls to this name or address. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
   readonly code = 'ADDRESS_REFUSED';
 }
 
 /**
- * A DNS lookup that yields no private address. The connection uses what it returns, so a name that resolves differently a
- * moment later (DNS rebinding) gains nothing. One private address among several refuses them all.
+ * Creates a DNS lookup that rejects names with a private address, also beside public ones. The connection uses the returned address, so
+ * DNS rebinding has no effect.
  */
 export function publicLookup(lookup: typeof systemLookup = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

@@ -10,10 +10,10 @@ type Connector = NonNullable<RedisOptions['Connector']>;
 type Emitter = Parameters<StandaloneConnector['connect']>[0];
 
 /** ioredis listens to the first error of a socket only. TLS may emit several, and an unhandled one ends the process. */
-const hear = () => undefined;
+const ignore = () => undefined;
 
 class DirectConnector extends StandaloneConnector {
-  // ioredis hands its options over untyped.
+  // ioredis passes its options untyped.
   constructor(options: unknown);
   constructor(options: StandaloneConnectionOptions) {
     super({ ...options });
@@ -21,7 +21,7 @@ class DirectConnector extends StandaloneConnector {
 
   override async connect(emit: Emitter) {
     const stream = await super.connect(emit);
-    return stream.on('error', hear);
+    return stream.on('error', ignore);
   }
 }
 
@@ -29,7 +29,7 @@ class ConnectorBySentinels extends SentinelConnector {
   constructor(options: unknown);
   constructor(options: SentinelConnectionOptions) {
     super(options);
-    // Clients of the Sentinels are made in there, and have no option of their own for it.
+    // This private method creates the clients of the Sentinels, and ioredis has no option for their connector.
     const open: unknown = Reflect.get(this, 'connectToSentinel');
     if (typeof open !== 'function') throw new Error('connections to Sentinels cannot be guarded');
     Reflect.set(this, 'connectToSentinel', (endpoint: unknown, more?: object) => {
@@ -40,10 +40,10 @@ class ConnectorBySentinels extends SentinelConnector {
 
   override async connect(emit: Emitter) {
     const stream = await super.connect(emit);
-    return stream.on('error', hear);
+    return stream.on('error', ignore);
   }
 }
 
-/** Connects to the one Redis, or to the master that Sentinels name. No error of a socket, however many it has, ends the process. */
+/** Returns the connector to one Redis, or to the master that Sentinels name. Socket errors never end the process. */
 export const redisConnector = (bySentinels: boolean): Connector =>
   bySentinels ? ConnectorBySentinels : DirectConnector;

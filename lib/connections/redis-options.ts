@@ -5,21 +5,21 @@ import { hasCertificate, NO_AUTHORITIES } from '#crds/parts/has-certificate';
 import { redisConnector } from './redis-connector.ts';
 
 export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
-/** The text of a file that a configuration names. */
+/** Returns the text of a file that a configuration names. */
 export type ReadSecret = (file: string) => string;
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 const SENTINEL_RECONNECT_MS = 2_000;
 
-/** Settings with which no connection can be tried. The message says what to write. */
+/** No connection is possible with these settings. The message says how to fix them. */
 export class UnusableRedisSettings extends Error {
   override readonly name = 'UnusableRedisSettings';
 }
 
 /**
- * Where the one Redis is, or the Sentinels that name the master, and who signs in there. `attempt` counts from 0: each begins with another
- * Sentinel. @throws UnusableRedisSettings, and what `readSecret` throws
+ * Returns the addresses and credentials of one Redis, or of the Sentinels that name the master. `attempt` counts from 0: each attempt
+ * begins with another Sentinel. @throws UnusableRedisSettings; errors of `readSecret`
  */
 export function redisOptions(config: RedisConfig, readSecret: ReadSecret, attempt: number): RedisOptions {
   return {
@@ -41,19 +41,19 @@ function target({ addr, db, ...config }: RedisConfig, attempt: number, readSecre
   const { sentinel_config, sentinel_tls, tls } = config;
   if (!sentinel_config) return { ...parseAddress(addr ?? '', REDIS_PORT), db };
   const { master_name, sentinel_addrs } = sentinel_config;
-  // One that is silent, as its machine is down, must not cost each attempt a timeout.
+  // A Sentinel on a stopped machine must not cost each attempt a timeout.
   const first = attempt % sentinel_addrs.length;
   const inTurn = [...sentinel_addrs.slice(first), ...sentinel_addrs.slice(0, first)];
   return {
     name: master_name,
     db: sentinel_config.db,
     sentinels: inTurn.map((address) => parseAddress(address, SENTINEL_PORT)),
-    // Those that are configured, and no others: their names are what certificates hold.
+    // Only the configured Sentinels, because certificates contain their names.
     updateSentinels: false,
     sentinelCommandTimeout: config.read_timeout,
     sentinelRetryStrategy: () => null,
     sentinelReconnectStrategy: () => SENTINEL_RECONNECT_MS,
-    // A master that was cut off goes on answering: the Sentinels say when another took its place.
+    // A disconnected master still answers. The Sentinels report its successor.
     failoverDetector: true,
     enableTLSForSentinelMode: tls !== undefined,
     ...(sentinel_tls && { sentinelTLS: tlsOptions(sentinel_tls, readSecret) }),
@@ -68,7 +68,7 @@ function tlsOptions(tls: NonNullable<RedisConfig['tls']>, readSecret: ReadSecret
   };
 }
 
-/** With an empty text, Node trusts its usual authorities. @throws UnusableRedisSettings */
+/** Rejects a file without certificates: with an empty text, Node trusts its default authorities. @throws UnusableRedisSettings */
 function readAuthorities(file: string, readSecret: ReadSecret): string {
   const text = readSecret(file);
   if (hasCertificate(text)) return text;

@@ -19,7 +19,7 @@ async function serve(each: number): Promise<number> {
   return bindServer(server, { host: '127.0.0.1', port: 0 });
 }
 
-/** A connection, and what became of it first. */
+/** Opens a connection, and returns it with its first event. */
 async function open(port: number, localAddress: string): Promise<{ socket: Socket; became: string }> {
   const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
   ends.push(() => socket.destroy());
@@ -30,8 +30,8 @@ async function open(port: number, localAddress: string): Promise<{ socket: Socke
   return { socket, became };
 }
 
-describe('connections are shared', () => {
-  it('one address has its share, and others have theirs', async () => {
+describe('shareConnections', () => {
+  it('limits each address separately', async () => {
     const port = await serve(2);
     const first = await open(port, '127.0.0.2');
     expect(first.became).toBe('served');
@@ -40,10 +40,10 @@ describe('connections are shared', () => {
     expect(await open(port, '127.0.0.3')).toMatchObject({ became: 'served' });
   });
 
-  it('gives back what is closed, and counts none that was refused', async () => {
+  it('counts neither closed nor rejected connections', async () => {
     const port = await serve(1);
     for (let round = 0; round < 3; round++) {
-      // The server hears of a closed connection a moment later.
+      // The server notices a closed connection a moment later.
       let held = await open(port, '127.0.0.2');
       while (held.became === 'closed') held = await open(port, '127.0.0.2');
       expect(await open(port, '127.0.0.2')).toMatchObject({ became: 'closed' });

@@ -1,10 +1,10 @@
 import type { Server, Socket } from 'node:net';
 import { addressBucket } from './address-bucket.ts';
 
-/** How long the other side may take to shake hands by TLS; what bounds a request begins only after it. Milliseconds. */
+/** Milliseconds for a TLS handshake. The limits of a request begin only after it. */
 export const HANDSHAKE_TIMEOUT = 5000;
 
-/** Closes at once what one address opens beyond so many connections, so that it cannot hold all that the server takes. */
+/** Closes new connections of an address that holds `each` already, so that one address cannot use up the server's connections. */
 export function shareConnections(server: Server, each: number): void {
   const held = new Map<string, number>();
   server.on('connection', (socket: Socket) => {

@@ -1,4 +1,4 @@
-/** Says that a path names something other than a file. */
+/** Message for a path that names no regular file. */
 export const NO_REGULAR_FILE = 'it is no regular file: name a file to append to';
 
 /** Explains an error code of the operating system, from opening a file to append to it. Undefined: another code. */

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A process that has the lock until it is killed. */
+/** Starts a process that holds the lock until it is killed. */
 async function holder() {
   const program = `
     import { FileLock } from ${JSON.stringify(join(import.meta.dirname, 'file-lock.ts'))};
@@ -24,8 +24,8 @@ async function holder() {
   return child;
 }
 
-describe('a lock on a file', () => {
-  it('lets one work at a time, in the order of arrival, also by several instances', async () => {
+describe('FileLock', () => {
+  it('runs one work at a time in order of arrival, also for several instances', async () => {
     const [lock, other] = [new FileLock(path), new FileLock(path)];
     let inside = 0;
     const order: number[] = [];
@@ -59,7 +59,7 @@ describe('a lock on a file', () => {
     expect(await new FileLock(path).run(() => 1)).toBe(1);
   });
 
-  it('waits for another process until that one is killed, and rejects after its deadline', async () => {
+  it('waits until another process is killed, and rejects after its deadline', async () => {
     const child = await holder();
     const refused = new FileLock(path, { deadline: 50 }).run(() => 1);
     await expect(refused).rejects.toThrow(LockBusy);
@@ -69,7 +69,7 @@ describe('a lock on a file', () => {
     expect(await waiting).toBe(2);
   });
 
-  it('has a bound for who waits', async () => {
+  it('limits the number of waiting calls', async () => {
     const lock = new FileLock(path);
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const all = Array.from({ length: 1001 }, () => lock.run(() => promise));

@@ -3,14 +3,14 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Milliseconds after which who waits for the lock gives up. */
+/** Milliseconds after which a call stops waiting for the lock. */
 const DEADLINE = 10_000;
 /** Milliseconds between two attempts. */
 const PAUSE = 10;
-/** How many may wait in one process. */
+/** Maximum number of waiting calls per process. */
 const LONGEST_QUEUE = 1000;
 
-/** The lock was not to be had in time. */
+/** The lock was not available in time. */
 export class LockBusy extends Error {
   override readonly name = 'LockBusy';
   constructor(path: string) {
@@ -33,14 +33,14 @@ export class FileLock {
     this.#deadline = deadline;
   }
 
-  /** Does it alone. `work` must have a deadline of its own. @throws LockBusy */
+  /** Runs `work` while it holds the lock. `work` must have its own deadline. @throws LockBusy */
   async run<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#waiting >= LONGEST_QUEUE) throw new LockBusy(this.#path);
     this.#waiting += 1;
-    const turn = this.#last.then(() => this.#holding(work));
-    this.#last = turn.catch(() => undefined);
+    const result = this.#last.then(() => this.#holding(work));
+    this.#last = result.catch(() => undefined);
     try {
-      return await turn;
+      return await result;
     } finally {
       this.#waiting -= 1;
     }
@@ -72,7 +72,7 @@ export class FileLock {
   }
 }
 
-/** Nothing is opened that is there: to close it would drop the locks of this process on it. */
+/** Does not open an existing file: closing it would release the locks of this process on it. */
 function makeFile(path: string): void {
   if (existsSync(path)) return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

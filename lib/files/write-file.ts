@@ -3,7 +3,7 @@ import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { dirname } from 'node:path';
 import { codeOf } from './code-of.ts';
 
-/** The text of a file; undefined when there is none. */
+/** Returns the text of a file; undefined if the file does not exist. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -13,15 +13,15 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Where a file is written before it takes the place of another: beside it, under a name of its own. */
+/** Returns a new temporary path in the folder of `path`. */
 export const unfinished = (path: string): string => `${path}.${randomBytes(6).toString('hex')}.tmp`;
 
-/** Whether a name is such a one. A file that stays behind is of a process that was killed. */
+/** Returns whether a name is a temporary one. Only a killed process leaves such a file. */
 export const isUnfinished = (name: string): boolean => /\.[0-9a-f]{12}\.tmp$/.test(name);
 
 /**
- * Writes a file of ours so that a reader sees the former or the new text, never half of it. An equal file is left alone:
- * who watches it is not woken. Returns whether it was written. Mode 0600, as everything below the state folder.
+ * Writes a file atomically: a reader sees the former or the new text. Does not write an equal text, so that watchers are not woken.
+ * Returns whether it wrote the file. Mode 0600, like all files below the state folder.
  */
 export function writeFileAtomic(path: string, text: string): boolean {
   if (readIfThere(path) === text) return false;
@@ -36,7 +36,7 @@ export function writeFileAtomic(path: string, text: string): boolean {
   return true;
 }
 
-/** Writes a new file, which is on the disk then. For its owner alone, until all of it is there. */
+/** Writes a new file and flushes it to the disk. Only its owner can read it until it is complete. */
 export function writeDurably(path: string, content: string | Uint8Array, mode = 0o600): void {
   const file = openSync(path, 'wx', 0o600);
   try {
@@ -49,8 +49,8 @@ export function writeDurably(path: string, content: string | Uint8Array, mode = 
 }
 
 /**
- * Replaces a file whose content exists nowhere else. The new content is on the disk before the former file is gone, so that a
- * killed process or a machine that stops loses at most one of them. Mode 0600.
+ * Replaces a file whose content exists nowhere else. It flushes the new content to the disk before it replaces the former file, so that
+ * a killed process or a machine that stops loses neither. Mode 0600.
  */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = unfinished(path);
@@ -64,7 +64,7 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
   flushFolder(dirname(path));
 }
 
-/** A rename is on the disk when its folder is; systems whose folders cannot be opened do so by themselves. */
+/** Flushes the renames in a folder to the disk. Windows cannot open folders, and flushes renames itself. */
 export function flushFolder(path: string): void {
   if (process.platform === 'win32') return;
   const folder = openSync(path, 'r');

@@ -26,7 +26,7 @@ export function findTlsProblem(material: TlsMaterial): string | undefined {
   }
 }
 
-/** The part that Node refuses by itself. */
+/** Returns the part that Node rejects on its own. */
 function findPart({ ca, cert, key }: TlsMaterial): string {
   if (ca !== undefined && isRefused({ ca })) return 'a certificate of the authorities';
   if (cert !== undefined && isRefused({ cert })) return 'a certificate or its chain';
