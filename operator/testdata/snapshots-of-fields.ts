@@ -94,7 +94,7 @@ function asOwnEndpoints(input: GoldenInput): GoldenInput[] {
 /** Returns the snapshots in which fields are tested: the golden inputs, their variants, and a few more. */
 export function snapshotsOfFields(): GoldenInput[] {
   const written = [...read('../plan/testdata', '.in.yaml'), ...read('fields', '.yaml')];
-  const worlds = [...written, ...written.flatMap(underConfig), ...written.flatMap(asOwnEndpoints)];
-  const withBundles = worlds.filter((snapshot) => JSON.stringify(snapshot).includes('"caBundleRef"'));
-  return [...worlds, ...withBundles.map((snapshot) => otherBundles(snapshot) as GoldenInput)];
+  const snapshots = [...written, ...written.flatMap(underConfig), ...written.flatMap(asOwnEndpoints)];
+  const withBundles = snapshots.filter((snapshot) => JSON.stringify(snapshot).includes('"caBundleRef"'));
+  return [...snapshots, ...withBundles.map((snapshot) => otherBundles(snapshot) as GoldenInput)];
 }

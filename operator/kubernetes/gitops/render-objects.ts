@@ -98,10 +98,10 @@ function secretsOf(key: ResourceKey, { rendered }: Outcome, snapshot: Snapshot):
 /** Plans all resources like the operator, and returns the objects that it would apply, in the order of the resources. Pure. */
 export function renderObjects(written: Written, apiGroup: string, facts: ClusterFacts): RenderedResources {
   const now = new Date(0).toISOString();
-  const worlds = new Map<string, Snapshot>();
+  const snapshots = new Map<string, Snapshot>();
   const planned = written.manifests.map(({ kind, metadata: { namespace, name } }) => {
-    const snapshot = worlds.get(namespace) ?? snapshotOf(namespace, written, apiGroup, facts);
-    worlds.set(namespace, snapshot);
+    const snapshot = snapshots.get(namespace) ?? snapshotOf(namespace, written, apiGroup, facts);
+    snapshots.set(namespace, snapshot);
     const key: ResourceKey = { kind, namespace, name };
     const outcome = plan(key, snapshot, now);
     const children = outcome.children.flatMap((child) =>
