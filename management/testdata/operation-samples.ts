@@ -2,7 +2,7 @@ import type { Asked } from './ask-operation.ts';
 
 type Request = Pick<Asked, 'params' | 'body'>;
 
-/** What the tests of all operations know of one: its place, a valid request, and the permissions that the request requires. */
+/** Expected place of an operation, a valid request, and the permissions that the request requires. */
 export interface Sample extends Request {
   /** Method and path. */
   at: string;
