@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveProgress } from '../fakes/progress-server.ts';
-import { sendModern, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { openStream, send, sendModern, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 
@@ -67,6 +67,15 @@ describe('a backend that reports progress', () => {
     stream.close();
   });
 
+  it('reports it on the stream of one call for another call of its own', async () => {
+    const { client, stream, victim, calls } = await sessionWithCalls();
+    const params = { ...report('call', [...GUESSED, '7']), name: 'a_report' };
+    expect(tokensIn((await client.request('tools/call', params)).messages)).toEqual(['victim', 7]);
+    victim.release();
+    await Promise.all(calls);
+    stream.close();
+  });
+
   it('reports it for the request that it answers, and for no other: without sessions', async () => {
     const [victim, liar] = [closing(await serveProgress()), closing(await serveProgress())];
     const gateway = await gatewayTo({ a: victim.url, b: liar.url });
@@ -76,6 +85,37 @@ describe('a backend that reports progress', () => {
     expect(tokensIn(lied.messages)).toEqual(['own']);
     victim.release();
     expect(tokensIn((await call).messages)).toEqual([]);
+  });
+});
+
+describe('a client that reports progress', () => {
+  it('tells the backend whose request it serves, and no other', async () => {
+    const servers = [closing(await serveProgress()), closing(await serveProgress())];
+    const gateway = await gatewayTo({ a: servers[0]!.url, b: servers[1]!.url });
+    const client = await SessionClient.open(gateway.url, {}, { sampling: {} });
+    await client.toolNames();
+    const open = (name: string) =>
+      openStream(client.url, client.headers, client.message('tools/call', { name, arguments: {} }));
+    const streams = [await open('a_ask'), await open('b_ask')];
+    const asked = await Promise.all(
+      streams.map((stream) => stream.waitFor(({ method }) => method === 'sampling/createMessage')),
+    );
+    const post = (message: object) =>
+      send(client.url, 'POST', client.headers, JSON.stringify({ jsonrpc: '2.0', ...message }));
+    const tokens = asked.map(({ params }) => (params?._meta as { progressToken: unknown }).progressToken);
+    for (const progressToken of [...tokens, 0, 1, 'a:', 'none:0'])
+      expect((await post({ method: 'notifications/progress', params: { progressToken, progress: 1 } })).status).toBe(
+        202,
+      );
+    const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled' } };
+    for (const { id } of asked) await post({ id, result });
+    const answers = await Promise.all(
+      streams.map((stream) => stream.waitFor((message) => message.result !== undefined)),
+    );
+    expect(answers.map((answer) => answer.result?.content)).toEqual([
+      [{ type: 'text', text: '1' }],
+      [{ type: 'text', text: '1' }],
+    ]);
   });
 });
 

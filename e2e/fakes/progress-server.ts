@@ -16,8 +16,9 @@ export interface ProgressServer {
 }
 
 /**
- * An SDK server with three tools: `wait` answers when it is released, `cancel` cancels requests by their ids and then its own, `report` reports progress under the tokens that it is given, on the
- * stream of the call or on that of the session. On the latter, it answers when it is released.
+ * An SDK server with four tools. `wait` answers when it is released. `ask` asks the client for a sample. `cancel` cancels requests by
+ * their ids and then its own. `report` reports progress under the tokens that it is given, on the stream of the call or on that of the
+ * session. On the latter, it answers when it is released.
  */
 export async function serveProgress(): Promise<ProgressServer> {
   let release: () => void = () => undefined;
@@ -42,6 +43,15 @@ export async function serveProgress(): Promise<ProgressServer> {
       }
       // The stream of the session is another connection, on which reports may come after the answer.
       return stream === 'call' ? done : wait();
+    });
+    // Answers with the number of reports that the client made for this request.
+    server.registerTool('ask', { inputSchema: z.object({}) }, async (_args, { mcpReq }: ServerContext) => {
+      let reports = 0;
+      const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'say' } }];
+      const options = { onprogress: () => (reports += 1), relatedRequestId: mcpReq.id };
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- server requests are part of the revisions with sessions
+      await mcpReq.requestSampling({ messages, maxTokens: 5 }, options);
+      return { content: [{ type: 'text' as const, text: String(reports) }] };
     });
     server.registerTool(
       'cancel',

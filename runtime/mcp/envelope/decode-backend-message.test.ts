@@ -43,6 +43,12 @@ describe('decodeBackendMessage', () => {
     expect(decodeBackendMessage('{"jsonrpc":"2.0","id":null,"method":"ping"}')).toBeUndefined();
   });
 
+  it('rejects a notification that has an id', () => {
+    const params = '"params":{"progressToken":1,"progress":1}';
+    for (const method of ['notifications/progress', 'notifications\\/progress'])
+      expect(decodeBackendMessage(`{"jsonrpc":"2.0","id":5,"method":"${method}",${params}}`)).toBeUndefined();
+  });
+
   it.each([
     ['no JSON', 'Server started on port 8080'],
     ['half a message', '{"jsonrpc":"2.0","id":1,"result":{"a":'],

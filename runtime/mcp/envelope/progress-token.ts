@@ -1,20 +1,32 @@
 import type { Log } from '#runtime/telemetry/log';
 import type { BackendMessage } from './decode-backend-message.ts';
 import type { DecodedRequest } from './decode-request.ts';
-import { readIdText } from './message-id.ts';
+import { idTextOf } from './message-id.ts';
 
 export const PROGRESS = 'notifications/progress';
 
 /** Returns the canonical JSON text of a request's progress token. Returns undefined if the request has none. */
 export function progressTokenOf({ spans }: Pick<DecodedRequest, 'spans'>, body: Buffer): string | undefined {
   const span = spans['params._meta.progressToken'];
-  return span && readIdText(body.toString('utf8', span.start, span.end));
+  return span && readToken(body.toString('utf8', span.start, span.end));
+}
+
+/** Returns the canonical JSON text of a token. Unlike an id, a token may be a fraction or a long string, as clients only compare it. */
+function readToken(written: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(written);
+  } catch {
+    return undefined;
+  }
+  if (typeof value === 'string') return JSON.stringify(value);
+  return idTextOf(value, written) ?? (Number.isFinite(value) ? String(value) : undefined);
 }
 
 /** Returns the canonical JSON text of the token in a progress notification. Returns undefined if the notification has none. */
 export function reportedToken({ spans }: Pick<BackendMessage, 'spans'>, data: string): string | undefined {
   const span = spans['params.progressToken'];
-  return span && readIdText(data.slice(span.start, span.end));
+  return span && readToken(data.slice(span.start, span.end));
 }
 
 /** Logs that a progress notification is dropped. */

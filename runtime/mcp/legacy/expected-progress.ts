@@ -1,6 +1,6 @@
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { noteForeignProgress, progressTokenOf, reportedToken } from '#runtime/mcp/envelope/progress-token';
-import { LONGEST_KEPT, sentCalls } from '../sessions/in-flight.ts';
+import { LONGEST_KEPT, ownersOf, sentCalls } from '../sessions/in-flight.ts';
 import type { SentCall, Session } from '../sessions/session.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 
@@ -21,10 +21,12 @@ export function isExpectedProgress(data: string, message: BackendMessage, source
 }
 
 function isTokenOf(token: string, { backend, call, session }: ProgressSource): boolean {
-  if (call && call.progressToken !== null) return call.progressToken === token;
-  const owners = sentCalls(session).filter(([, { progressToken }]) => progressToken === token);
+  if (call?.progressToken === token) return true;
+  const isOwn = (sent: SentCall) => sent.backend === backend.name;
+  const owners = ownersOf(session, token);
+  if (owners.length > 0) return owners.some(isOwn);
   // After a restart, only the client knows the token of the request whose stream it resumes.
-  return call ? owners.length === 0 : owners.some(([, owner]) => owner.backend === backend.name);
+  return sentCalls(session).some((sent) => sent.progressToken === null && isOwn(sent));
 }
 
 /** Publishes a request's progress token. The session's own stream may be at another replica, which checks tokens. */

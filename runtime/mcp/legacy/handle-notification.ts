@@ -1,5 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { readMintedId } from '#runtime/mcp/envelope/mint-request-id';
+import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import type { Services } from '#runtime/services';
 import type { Backend } from '../backends/backend.ts';
 import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
@@ -36,10 +37,28 @@ export async function handleNotification(
     cancelCall(message, body, session, identity, services);
     return;
   }
+  if (message.method === PROGRESS) {
+    const report = readReport(message, body);
+    const backend = report && services.backends.get(report.backend);
+    const backendSession = report && backendSessionOf(session, report.backend);
+    if (backend && backendSession) await toldSoon([notify(backendSession, backend, identity, deadline, report.body)]);
+    return;
+  }
   await toAll(async (backendSession) => {
     const backend = services.backends.get(backendSession.backend);
     if (backend) await notify(backendSession, backend, identity, deadline, body);
   });
+}
+
+/** Returns a client's progress with the token of the backend whose request it serves. Undefined: the token is of no backend. */
+function readReport(
+  { params, spans }: DecodedNotification,
+  body: Buffer,
+): { backend: string; body: Buffer } | undefined {
+  const token = params?.progressToken;
+  const minted = typeof token === 'string' ? readMintedId(token) : undefined;
+  const span = spans['params.progressToken'];
+  return minted && span && { backend: minted.backend, body: splice(body, [{ ...span, text: minted.idText }]) };
 }
 
 /** Passes a client's answer to the backend that sent the request. @throws RequestError 400 for an answer without a request */

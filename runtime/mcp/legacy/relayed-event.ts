@@ -61,7 +61,13 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
   if (!span || message.idText === undefined) return undefined;
   const id = mintRequestId(source.backend.name, message.idText);
   noteAsked(id, source);
-  return spliceText(data, [{ ...span, text: `"${id}"` }]);
+  const token = message.spans['params._meta.progressToken'];
+  const tokenText = token && readIdText(data.slice(token.start, token.end));
+  const edits = [{ ...span, text: `"${id}"` }];
+  // SDKs of several backends count their tokens from 0, and the client's reports must reach the right one.
+  if (token && tokenText !== undefined)
+    edits.push({ ...token, text: `"${mintRequestId(source.backend.name, tokenText)}"` });
+  return spliceText(data, edits);
 }
 
 /** Records a request of a backend. A request on the streams of a channel names no call. */

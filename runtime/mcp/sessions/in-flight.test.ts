@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { takeCallEvent } from './call-event.ts';
-import { cancelInFlight, enterCall, expectCancelled, keepCall, sentCallOf } from './in-flight.ts';
+import { cancelInFlight, enterCall, expectCancelled, keepCall, ownersOf, sentCallOf } from './in-flight.ts';
 import { newSession, type InFlightCall } from './session.ts';
 
 const profile = {
@@ -81,9 +81,23 @@ describe('sentCallOf', () => {
   it('returns a request that another replica sent, one of the last hundred', () => {
     const session = sessionUsedAt(0);
     for (let id = 0; id <= 100; id += 1)
-      takeCallEvent(session, { type: 'sent', id: String(id), backend: 'a', progressToken: '"p"' }, 0);
+      takeCallEvent(session, { type: 'sent', id: String(id), backend: 'a', progressToken: `"${id}"` }, 0);
     expect(sentCallOf(session, 'a', '0')).toBeUndefined();
-    expect(sentCallOf(session, 'a', '1')).toEqual({ backend: 'a', progressToken: '"p"' });
+    expect(sentCallOf(session, 'a', '1')).toEqual({ backend: 'a', progressToken: '"1"' });
+  });
+});
+
+describe('ownersOf', () => {
+  it('returns the newest request of another replica with the token, and those of this one before it', () => {
+    const session = sessionUsedAt(0);
+    const sent = (id: string, backend: string) =>
+      takeCallEvent(session, { type: 'sent', id, backend, progressToken: '"p"' }, 0);
+    const owners = () => ownersOf(session, '"p"').map(({ backend }) => backend);
+    for (const [id, backend] of ['a', 'b'].entries()) sent(String(id), backend);
+    expect(owners()).toEqual(['b']);
+    for (const backend of ['c', 'd']) enterCall(session, `"${backend}"`, { ...callAt(backend), progressToken: '"p"' });
+    expect(owners()).toEqual(['c', 'd']);
+    expect(ownersOf(session, '"q"')).toEqual([]);
   });
 });
 

@@ -39,9 +39,10 @@ function sentPartOf({ backend, progressToken }: SentCall): SentCall {
   return { backend, progressToken: progressToken && progressToken.length > LONGEST_KEPT ? null : progressToken };
 }
 
-/** Remembers a request that another replica sent. The oldest is dropped for a newer one. */
+/** Remembers a request that another replica sent. A newer request replaces one with the same token, or the oldest. */
 export function noteSentElsewhere(session: Session, idText: string, call: SentCall): void {
   const sent = (session.sentElsewhere ??= new Map<string, SentCall>());
+  for (const [id, { progressToken }] of sent) if (progressToken === call.progressToken) sent.delete(id);
   const [oldest] = sent.keys();
   if (oldest !== undefined && sent.size >= MAX_ELSEWHERE) sent.delete(oldest);
   sent.set(idText, sentPartOf(call));
@@ -53,9 +54,17 @@ export function sentCallOf(session: Session, backend: string, idText: string): S
   return call?.backend === backend ? sentPartOf(call) : undefined;
 }
 
-/** Returns the requests of a session that may be unanswered, by the JSON text of their ids. */
-export function sentCalls({ inFlight, sentElsewhere }: Session): [idText: string, call: SentCall][] {
-  return [...(inFlight ?? []), ...(sentElsewhere ?? [])];
+/** Returns the requests of a session that may be unanswered. */
+export function sentCalls({ inFlight, sentElsewhere }: Session): SentCall[] {
+  return [...(inFlight?.values() ?? []), ...(sentElsewhere?.values() ?? [])];
+}
+
+/** Returns the requests with this progress token. Those of other replicas count only without one here: their ends are not known. */
+export function ownersOf({ inFlight, sentElsewhere }: Session, token: string): SentCall[] {
+  const ownersIn = (calls: Map<string, SentCall> | undefined) =>
+    [...(calls?.values() ?? [])].filter(({ progressToken }) => progressToken === token);
+  const here = ownersIn(inFlight);
+  return here.length > 0 ? here : ownersIn(sentElsewhere);
 }
 
 /** Ends a request that its client has cancelled. Returns false if it is not in flight here. */
