@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { createSecretRing, type RotatingSecretRing } from '#runtime/keys/create-secret-ring';
-import { eventsMayArrive } from '#runtime/keys/key-rotation';
+import { newKeysMayArrive } from '#runtime/keys/key-rotation';
 import type { OpenSharing, SharingOptions } from '#runtime/mcp/sessions/open-shared-sessions';
 import type { ReplicaEvent } from '#runtime/mcp/sessions/replica-events';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
@@ -117,7 +117,7 @@ export class SessionSharing {
     const sharing = await openSharedSessions({
       ...this.#deps,
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
-      eventsMayArrive: () => eventsMayArrive(ring, { kind: storage.type }, now()),
+      newKeysMayArrive: () => newKeysMayArrive(ring, { kind: storage.type }, now()),
     });
     return { activeConfig: { made, ring, sharing } };
   }

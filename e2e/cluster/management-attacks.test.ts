@@ -36,7 +36,7 @@ const MORE_PATHS = [
 ];
 const UNREADABLE = [`${BASE}/groups/%ff`, `${BASE}/groups/%`, `${BASE}/groups/%c0%ae%c0%ae`, `${BASE}/groups/%zz`];
 
-interface StoredRecord {
+interface ObjectList {
   items: {
     metadata: { name: string; uid: string; generation?: number; resourceVersion: string; annotations?: object };
   }[];
@@ -82,7 +82,7 @@ describeWithCluster('the management API in a cluster, given names and paths that
         `/apis/vmcp.dev/v1alpha1/namespaces/${namespace}/mcpservers`,
         `/apis/vmcp.dev/v1alpha1/namespaces/${namespace}/mcpgroups`,
       ]) {
-        const { items } = (await cluster.ask('GET', collection)).body as StoredRecord;
+        const { items } = (await cluster.ask('GET', collection)).body as ObjectList;
         for (const { metadata } of items) {
           const { name, uid, generation, resourceVersion, annotations } = metadata;
           found.push(`${collection}/${name} ${uid} ${generation ?? resourceVersion} ${JSON.stringify(annotations)}`);

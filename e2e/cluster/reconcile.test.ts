@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { followTools } from '../gateway/follow-tools.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { backend, condition, fake, group, type RunningStage, type Seen, server } from './stage.ts';
+import { backend, condition, fake, group, type ObservedObject, type Seen, server } from './stage.ts';
 import { startLoad } from './load.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
@@ -16,7 +16,7 @@ describeWithCluster('the reconciliation of resources', (cluster) => {
     const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
     return all.map(({ kind, metadata }) => `${kind}/${metadata.name} ${metadata.uid}`).sort();
   };
-  const owned = (live: RunningStage | undefined) =>
+  const owned = (live: ObservedObject | undefined) =>
     live?.metadata.ownerReferences?.map(({ kind, name }) => `${kind}/${name}`);
 
   beforeAll(async () => {
@@ -240,7 +240,7 @@ describeWithCluster('the reconciliation of resources', (cluster) => {
       (seen) => condition(seen, 'Ready')?.reason === 'ScaledToZero',
     );
     expect(condition(stopped, 'Ready')?.message).toBe('It is stopped: write replicas 1 or more to serve it.');
-    const isSettled = (live: RunningStage | undefined) =>
+    const isSettled = (live: ObservedObject | undefined) =>
       live?.status?.observedGeneration === live?.metadata.generation;
     await eventually(() => stage.get('VirtualMCPServer', 'demo'), isSettled);
     expect((await scale(1)).code).toBe(0);

@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { eventually } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
-import { backend, fake, group, type RunningStage, server } from './stage.ts';
+import { backend, fake, group, type ObservedObject, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
@@ -15,9 +15,9 @@ const ALL = [
   'mcp-first-proxy',
 ].sort();
 
-interface Rolling extends RunningStage {
+interface Rolling extends ObservedObject {
   spec: { replicas: number; template: { spec: { imagePullSecrets?: { name: string }[] } } };
-  status: RunningStage['status'] & {
+  status: ObservedObject['status'] & {
     observedGeneration?: number;
     updatedReplicas?: number;
     availableReplicas?: number;

@@ -20,7 +20,7 @@ export interface Seen {
 }
 
 /** The fields of a live object that the tests read. */
-export interface RunningStage {
+export interface ObservedObject {
   kind: string;
   metadata: {
     name: string;
@@ -121,15 +121,15 @@ export class Stage {
   }
 
   /** Returns undefined for a missing object. */
-  async get(kind: string, name: string): Promise<RunningStage | undefined> {
+  async get(kind: string, name: string): Promise<ObservedObject | undefined> {
     const { status, body } = await this.cluster.ask('GET', this.#path(kind, name));
-    return status === 200 ? (body as RunningStage) : undefined;
+    return status === 200 ? (body as ObservedObject) : undefined;
   }
 
-  async list(kind: string, labels = ''): Promise<RunningStage[]> {
+  async list(kind: string, labels = ''): Promise<ObservedObject[]> {
     const query = labels === '' ? '' : `?labelSelector=${encodeURIComponent(labels)}`;
     const { body } = await this.cluster.ask('GET', `${this.#path(kind)}${query}`);
-    return (body as { items: RunningStage[] }).items.map((item) => ({ ...item, kind }));
+    return (body as { items: ObservedObject[] }).items.map((item) => ({ ...item, kind }));
   }
 
   async patch(kind: string, name: string, change: object): Promise<void> {
@@ -146,7 +146,7 @@ export class Stage {
 
   /** Returns the status of a VirtualMCPServer as soon as all its configuration is delivered and answers. */
   async ready(name: string, milliseconds = 60_000): Promise<Seen> {
-    const isReady = (live: RunningStage | undefined) =>
+    const isReady = (live: ObservedObject | undefined) =>
       live?.status?.phase === 'Ready' && live.status.observedGeneration === live.metadata.generation;
     const live = await eventually(() => this.get('VirtualMCPServer', name), isReady, milliseconds);
     return live?.status ?? {};

@@ -10,7 +10,7 @@ interface Cookie {
   readonly expires: number;
 }
 
-/** Circumstances of a request that decide on its cookies. */
+/** The facts of a request that select its cookies. */
 interface Navigation {
   readonly method: 'GET' | 'POST';
   /** Whether another site's page led to the request. */

@@ -5,7 +5,7 @@ import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.t
 import { assembleRoutes, type Assembly } from './assemble-routes.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createSigningKeys } from './keys/create-signing-keys.ts';
-import { eventsMayArrive } from '#runtime/keys/key-rotation';
+import { newKeysMayArrive } from '#runtime/keys/key-rotation';
 import {
   closeProviders,
   openProviders,
@@ -84,7 +84,7 @@ class ReloadableAuthServer implements AuthServer {
   }
 
   keysMayCome(): boolean {
-    return eventsMayArrive(this.#lasting.keys, this.#current.storage, this.#options.now());
+    return newKeysMayArrive(this.#lasting.keys, this.#current.storage, this.#options.now());
   }
 
   async status(): Promise<AuthServerStatus> {

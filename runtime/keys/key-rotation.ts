@@ -5,7 +5,7 @@ const SEEN_BY_ALL = 120_000;
  * Returns whether another replica may use a `kid` that this process has not read yet. Other replicas exist only with shared storage.
  * `now`: milliseconds since the epoch.
  */
-export function eventsMayArrive(
+export function newKeysMayArrive(
   { status, changedAt }: { readonly status: { readonly ephemeral: boolean }; readonly changedAt: number },
   storage: { readonly kind: 'memory' | 'sqlite' | 'redis' },
   now: number,

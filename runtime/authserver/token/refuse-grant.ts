@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts';
-import { eventsMayArrive } from '#runtime/keys/key-rotation';
+import { newKeysMayArrive } from '#runtime/keys/key-rotation';
 import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { TokenSettings } from './token-settings.ts';
 
@@ -45,7 +45,7 @@ function refuseUnknownSecret(
   cause: UnknownSecret,
 ): Promise<OAuthError> | OAuthError {
   const { secrets, storage, now } = settings;
-  if (eventsMayArrive(secrets, storage, now()))
+  if (newKeysMayArrive(secrets, storage, now()))
     return new OAuthError('temporarily_unavailable', 'The secret of it is not known here yet; try again soon', {
       cause,
     });

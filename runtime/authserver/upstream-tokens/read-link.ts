@@ -1,7 +1,7 @@
 import { RequestError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { UnknownSecret, type SecretRing } from '#runtime/keys/secret-ring';
-import { eventsMayArrive } from '#runtime/keys/key-rotation';
+import { newKeysMayArrive } from '#runtime/keys/key-rotation';
 import { linkAad, type Place } from '../keys/aad.ts';
 import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
 import { LoginNeeded } from '../user-tokens.ts';
@@ -53,7 +53,7 @@ async function sealAnew(
 }
 
 function unreadable({ secrets, storage, now, log }: LinkDeps, provider: string, cause: unknown): RequestError {
-  if (cause instanceof UnknownSecret && eventsMayArrive(secrets, storage, now())) {
+  if (cause instanceof UnknownSecret && newKeysMayArrive(secrets, storage, now())) {
     return new RequestError(
       { status: 503, code: 'secret_unknown', text: 'Not available yet: try again soon', rpc: { code: -32603 } },
       { cause },

@@ -163,16 +163,16 @@ export class Catalogues {
    * it replaces.
    */
   noteArrival(backend: string, kind: ListKind, list: BackendList, before: BackendList | undefined): boolean {
-    let isReplicaEvent = false;
+    let isAnyStale = false;
     for (const catalogue of this.#catalogues.values()) {
       const built = catalogue.kinds[kind];
       const isOther = before !== undefined && before !== list && built?.sources.includes(before) === true;
       const isLate = isOther && built.late.includes(backend);
       if (!isLate && !built?.missing.includes(backend)) continue;
       markStale(catalogue, [kind]);
-      isReplicaEvent = true;
+      isAnyStale = true;
     }
-    return isReplicaEvent;
+    return isAnyStale;
   }
 
   /** Returns warnings for administrators: colliding names, and configured names that no list has. */

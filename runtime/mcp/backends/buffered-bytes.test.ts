@@ -8,7 +8,7 @@ interface Reader extends Keeper {
   isGivenUp: boolean;
 }
 
-/** Creates a reader. `all`: the `KeptBytes` in which it releases its bytes when it is given up. */
+/** Creates a reader. `all`: the `BufferedBytes` in which it releases its bytes when it is given up. */
 function reader(source = 'a', all?: BufferedBytes): Reader {
   const one: Reader = {
     source,

@@ -9,7 +9,7 @@ import type { SecretRing } from '#runtime/keys/secret-ring';
 
 export interface SharingOptions extends Pick<
   SharedSessionsDeps,
-  'table' | 'backends' | 'changedSince' | 'eventsMayArrive' | 'evicted' | 'now' | 'wallClock' | 'log'
+  'table' | 'backends' | 'changedSince' | 'newKeysMayArrive' | 'evicted' | 'now' | 'wallClock' | 'log'
 > {
   readonly redis: RedisConfig;
   readonly place: RecordPlace;

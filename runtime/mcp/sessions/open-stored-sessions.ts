@@ -29,7 +29,7 @@ export async function openStoredSessions(options: KeepingOptions): Promise<OpenS
     seal: createRecordSeal(ring, place),
     tell: () => Promise.resolve(true),
     isSubscribed: () => true,
-    eventsMayArrive: () => false,
+    newKeysMayArrive: () => false,
   });
   const tending = tendAgainAndAgain(sessions, () => table.limits, log);
   return {

@@ -18,7 +18,7 @@ export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
   /** Returns whether lists have changed since then, as far as this replica knows. `time`: milliseconds of the monotonic clock. */
   readonly changedSince: (time: number) => boolean;
   /** Returns whether an unknown secret may be a new one that another replica has read first. */
-  readonly eventsMayArrive: () => boolean;
+  readonly newKeysMayArrive: () => boolean;
   /** Returns whether this replica receives all events of the others. */
   readonly isSubscribed: () => boolean;
   /** Milliseconds of the monotonic clock. */
@@ -267,7 +267,7 @@ export class SharedSessions {
       return session;
     } catch (error) {
       if (!(error instanceof UnknownSecret || error instanceof SealBroken)) throw error;
-      if (error instanceof UnknownSecret && this.#deps.eventsMayArrive()) throw storeUnavailable(error);
+      if (error instanceof UnknownSecret && this.#deps.newKeysMayArrive()) throw storeUnavailable(error);
       log.warn('the record of a session cannot be opened: its client has to begin anew', { error });
       return undefined;
     }
