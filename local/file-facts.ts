@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { Manifest } from '#operator/snapshot';
 import type { Known } from './build-snapshot.ts';
 import { findAppendFlaw } from './find-append-flaw.ts';
@@ -8,6 +8,7 @@ import { listEnvFiles } from './list-env-files.ts';
 export function fileFacts(folderOf: (manifest: Manifest) => string): Pick<Known, 'envFiles' | 'appendFlaw'> {
   return {
     envFiles: listEnvFiles,
-    appendFlaw: (file, manifest) => findAppendFlaw(resolve(folderOf(manifest), file)),
+    // The path stays as written otherwise: a slash at its end, or ".." behind a link, has a meaning for the operating system.
+    appendFlaw: (file, manifest) => findAppendFlaw(isAbsolute(file) ? file : `${folderOf(manifest)}/${file}`),
   };
 }

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +40,27 @@ describe('findAppendFlaw', () => {
     expect(findAppendFlaw(folder)).toMatch(/^it is a folder: /);
     execFileSync('mkfifo', [join(folder, 'pipe')]);
     expect(findAppendFlaw(join(folder, 'pipe'))).toMatch(/^it is no regular file: /);
+  });
+
+  it('follows a link to a missing file, and rejects a loop', () => {
+    const link = (name: string, target: string) => {
+      symlinkSync(target, join(folder, name));
+      return join(folder, name);
+    };
+    expect(findAppendFlaw(link('absolute', join(folder, 'new.log')))).toBeUndefined();
+    expect(findAppendFlaw(link('relative', 'new.log'))).toBeUndefined();
+    for (const target of [join(folder, 'none', 'new.log'), 'none/new.log'])
+      expect(findAppendFlaw(link(`to-${target.length}`, target))).toMatch(/^its folder does not exist: /);
+    const loop = link('loop', 'loop');
+    for (const path of [loop, join(loop, 'audit.log')])
+      expect(findAppendFlaw(path)).toMatch(/^its symbolic links form a loop: /);
+  });
+
+  it('rejects a path that ends with a slash, and one that is too long', () => {
+    writeFileSync(join(folder, 'file'), '');
+    expect(findAppendFlaw(`${folder}/new/`)).toMatch(/^it is a folder: /);
+    expect(findAppendFlaw(`${folder}/file/`)).toMatch(/^it is a folder: /);
+    expect(findAppendFlaw(join(folder, 'n'.repeat(300)))).toMatch(/^its path is too long: /);
   });
 
   it('rejects a folder and a file that this user may not write', async () => {

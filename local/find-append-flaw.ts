@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from '#lib/files/code-of';
 import { explainAppend, NO_REGULAR_FILE, STANDARD_STREAMS } from '#lib/files/explain-append';
@@ -13,9 +13,21 @@ export function findAppendFlaw(path: string): string | undefined {
     if (found?.isDirectory()) return explainAppend('EISDIR');
     if (found && !found.isFile() && !found.isCharacterDevice()) return NO_REGULAR_FILE;
     if (found) accessSync(path, W_OK);
-    else accessSync(`${dirname(path)}/`, W_OK | X_OK);
+    else return findCreateFlaw(path);
     return undefined;
   } catch (problem) {
     return explainAppend(codeOf(problem));
   }
+}
+
+/** Returns why a missing file cannot be created. A link to it creates its target. @throws Error of the operating system */
+function findCreateFlaw(path: string): string | undefined {
+  if (path.endsWith('/')) return explainAppend('EISDIR');
+  const folder = `${dirname(path)}/`;
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) {
+    accessSync(folder, W_OK | X_OK);
+    return undefined;
+  }
+  const target = readlinkSync(path);
+  return findAppendFlaw(target.startsWith('/') ? target : folder + target);
 }

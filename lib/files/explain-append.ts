@@ -8,6 +8,8 @@ export function explainAppend(code: string | undefined): string | undefined {
     return 'its folder does not exist: create the folder, or name another file';
   if (code === 'EISDIR') return 'it is a folder: name a file in it';
   if (code === 'EACCES' || code === 'EPERM') return 'this process may not write it: allow that, or name another file';
+  if (code === 'ELOOP') return 'its symbolic links form a loop: mend them, or name another file';
+  if (code === 'ENAMETOOLONG') return 'its path is too long: name another file';
   if (code === 'EROFS') return 'its file system is read-only: name a file elsewhere';
   return undefined;
 }
