@@ -82,8 +82,8 @@ export class SkillRecords {
   async #checkWaiting(): Promise<void> {
     const { length } = await this.#changes.names();
     if (length < MOST_WAITING) return;
-    const what = `${length} changes of skills wait to be written, as there is no room for them or a policy is against it`;
-    throw new Problem('too_large', `${what}: take some skills away first`);
+    const what = `${length} changes of skills are pending, because the storage is full or a policy rejects them`;
+    throw new Problem('too_large', `${what}: uninstall some skills first`);
   }
 
   async #open(): Promise<OpenChange[]> {
