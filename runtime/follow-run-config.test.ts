@@ -30,7 +30,10 @@ const log = (level: string) => (text: string, fields?: unknown) =>
 
 async function start(
   more: Partial<ConfigReactions> = {},
-  timing: { interval: number; debounce: number; marks?: string } = { interval: 3_600_000, debounce: 3_600_000 },
+  timing: { interval: number; debounce: number; allowedDigests?: string } = {
+    interval: 3_600_000,
+    debounce: 3_600_000,
+  },
 ) {
   const followed = await followRunConfig({
     file,
@@ -228,22 +231,22 @@ describe('FollowedRunConfig', () => {
   });
 
   it('serves no file of its folder without an allowed digest, and applies it once the digest exists', async () => {
-    const marks = join(folder, 'marks');
-    await mkdir(marks);
-    const mark = (name: string, text: string) =>
-      writeFile(join(marks, `config.${createHash('sha256').update(`${name}\n${text}`).digest('hex')}`), '');
-    const begin = () => start({}, { interval: 3_600_000, debounce: 3_600_000, marks });
+    const allowedDigests = join(folder, 'digests');
+    await mkdir(allowedDigests);
+    const allow = (name: string, text: string) =>
+      writeFile(join(allowedDigests, `config.${createHash('sha256').update(`${name}\n${text}`).digest('hex')}`), '');
+    const begin = () => start({}, { interval: 3_600_000, debounce: 3_600_000, allowedDigests });
     const [one, two] = [document('one'), document('two', 'status_token_file: ca\n')];
     await writeFile(file, one);
     await expect(begin()).rejects.toThrow('run-config.yaml: it is not what the operator wrote');
-    await mark('run-config.yaml', one);
+    await allow('run-config.yaml', one);
     const followed = await begin();
     await writeFile(join(folder, 'ca'), 'forged');
     await replace(file, two);
     await followed.check();
     expect(followed.refused?.message).toMatch(/run-config.yaml: it is not what the operator wrote/);
-    await mark('run-config.yaml', two);
-    await mark('ca', 'right');
+    await allow('run-config.yaml', two);
+    await allow('ca', 'right');
     await followed.check();
     expect(followed.refused?.message).toMatch(/status_token_file: .*ca: it is not what the operator wrote/);
     await writeFile(join(folder, 'ca'), 'right');

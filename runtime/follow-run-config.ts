@@ -29,7 +29,7 @@ export interface ConfigReactions {
 interface FollowOptions {
   readonly file: string;
   /** Folder with a digest for each file in the folder of `file` that may be served; absent: all may. */
-  readonly marks?: string | undefined;
+  readonly allowedDigests?: string | undefined;
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -48,7 +48,7 @@ interface FollowedOptions extends FollowOptions {
  */
 export async function followRunConfig(options: FollowOptions): Promise<FollowedRunConfig> {
   const folder = dirname(resolve(options.file));
-  const listed = options.marks === undefined ? undefined : new ListedFiles(folder, options.marks);
+  const listed = options.allowedDigests === undefined ? undefined : new ListedFiles(folder, options.allowedDigests);
   const files = createSecretFiles({ folder, log: options.log, listed });
   return new FollowedRunConfig({ ...options, listed }, files, await loadRunConfig(options.file, files.read, listed));
 }

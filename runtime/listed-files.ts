@@ -10,23 +10,28 @@ import { ConfigError } from '#runtime/errors';
  */
 export class ListedFiles {
   readonly #folder: string;
-  readonly #marks: string;
+  readonly #allowedDigests: string;
   readonly #missed = new Map<string, string>();
 
-  constructor(folder: string, marks: string) {
+  constructor(folder: string, allowedDigests: string) {
     this.#folder = folder;
-    this.#marks = marks;
+    this.#allowedDigests = allowedDigests;
   }
 
   /** @throws ConfigError for a file of the folder without an allowed digest */
   check(path: string, bytes: Uint8Array): void {
     const name = relative(this.#folder, path);
     if (name.startsWith('../')) return;
-    const mark = join(this.#marks, `config.${hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), bytes]))}`);
+    const digestFile = join(
+      this.#allowedDigests,
+      `config.${hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), bytes]))}`,
+    );
     this.#missed.delete(path);
-    if (existsSync(mark)) return;
-    this.#missed.set(path, mark);
-    throw new ConfigError(`${path}: it is not what the operator wrote; the Secret of this server has no mark of it`);
+    if (existsSync(digestFile)) return;
+    this.#missed.set(path, digestFile);
+    throw new ConfigError(
+      `${path}: the operator did not write this content; its digest is not in the Secret of this server`,
+    );
   }
 
   /** Digests that the last checks did not find. */

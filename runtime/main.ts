@@ -9,10 +9,14 @@ import { createLog } from '#runtime/telemetry/create-log';
 const VERSION = '0.1.0';
 /** Milliseconds. */
 const IDLE_PERIOD = 60_000;
-const USAGE = 'usage: runtime --config <file> [--marks <folder>] [--drain <seconds>]\n';
+const USAGE = 'usage: runtime --config <file> [--allowed-digests <folder>] [--drain <seconds>]\n';
 
 const { values } = parseArgs({
-  options: { config: { type: 'string' }, marks: { type: 'string' }, drain: { type: 'string', default: '4' } },
+  options: {
+    config: { type: 'string' },
+    'allowed-digests': { type: 'string' },
+    drain: { type: 'string', default: '4' },
+  },
 });
 if (values.config === undefined) {
   process.stderr.write(USAGE);
@@ -22,7 +26,12 @@ if (values.config === undefined) {
 const log = createLog('info', process.stderr);
 
 try {
-  const followed = await followRunConfig({ file: values.config, marks: values.marks, log, now: Date.now });
+  const followed = await followRunConfig({
+    file: values.config,
+    allowedDigests: values['allowed-digests'],
+    log,
+    now: Date.now,
+  });
   log.setLevel(followed.current.config.operational.log_level);
   const started = startRuntime({
     followed,

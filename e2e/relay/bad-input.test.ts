@@ -54,10 +54,10 @@ describe('an invalid run configuration', () => {
   });
 
   it("ends the start if the server's Secret has no allowed digest for it", async () => {
-    const { code, output } = await start(JSON.stringify(base), '--marks', tmpdir());
+    const { code, output } = await start(JSON.stringify(base), '--allowed-digests', tmpdir());
     expect(code).toBe(1);
     expect(output).toMatch(
-      /run-config\.yaml: it is not what the operator wrote; the Secret of this server has no mark/,
+      /run-config\.yaml: the operator did not write this content; its digest is not in the Secret/,
     );
   });
 

@@ -252,13 +252,13 @@ const delivered = () => {
 };
 
 /** The named files, and the allowed digest of each document. */
-const withMarks = (...files: string[]) =>
+const withDigests = (...files: string[]) =>
   files.flatMap((file) => [file, `config.${createHash('sha256').update(`run-config.yaml\n${file}`).digest('hex')}`]);
 
 it('KubernetesPlatform keeps a file of the previous document until a pod reports that it uses the new one', async () => {
   await platform.observe('ns');
   for (const file of ['sealing-1', 'sealing-2', 'sealing-2']) await deliver(file);
-  expect(Object.keys(delivered())).toEqual(withMarks('sealing-1', 'sealing-2'));
+  expect(Object.keys(delivered())).toEqual(withDigests('sealing-1', 'sealing-2'));
 });
 
 function podOfDemo(): object {
@@ -314,11 +314,11 @@ it('KubernetesPlatform keeps the file until the pod that uses it reports the new
   await eventually(isTakenOver, 'it is with its file');
   for (const file of ['sealing-2', 'sealing-2']) await deliver(file);
   files = delivered();
-  expect([isTakenOver(), Object.keys(files)]).toEqual([false, withMarks('sealing-1', 'sealing-2')]);
+  expect([isTakenOver(), Object.keys(files)]).toEqual([false, withDigests('sealing-1', 'sealing-2')]);
   served = 'sealing-2';
   await eventually(isTakenOver, 'the new one is taken over');
   await deliver('sealing-2');
-  expect(Object.keys(delivered())).toEqual(withMarks('sealing-2'));
+  expect(Object.keys(delivered())).toEqual(withDigests('sealing-2'));
 });
 
 it("KubernetesPlatform pushes a new document through the pod's status, which needs fewer rights than changing pods", async () => {

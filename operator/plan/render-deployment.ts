@@ -35,7 +35,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, { runtimeImage: i
     name: 'vmcp',
     image,
     args: [
-      ...['--config', `${rendered.configDirectory}/run-config.yaml`, '--marks', rendered.secretDirectory],
+      ...['--config', `${rendered.configDirectory}/run-config.yaml`, '--allowed-digests', rendered.secretDirectory],
       ...['--drain', String(DRAIN)],
     ],
     env: runtimeEnv && runtimeEnv.length > 0 ? runtimeEnv : undefined,

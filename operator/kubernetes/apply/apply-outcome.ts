@@ -6,7 +6,7 @@ import { configMapName } from '#operator/plan/render-config-map';
 import { type Manifest, type ResourceKey, runtimeName } from '#operator/snapshot';
 import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
-import { marksOf } from '../observe/document-of.ts';
+import { allowedDigestsOf } from '../observe/document-of.ts';
 import { collectFiles, type Files, keepOlder } from '../secrets/credential-files.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { logRemoval } from './log-write.ts';
@@ -85,7 +85,7 @@ async function applyCredentials(
   const name = credentialsOf(child);
   const files = {
     ...collectFiles(rendered.secretFiles, (source) => valueOf(source, namespace, made, values)),
-    ...marksIn(objects, configMapName(child)),
+    ...allowedDigestsIn(objects, configMapName(child)),
   };
   const standing = await secrets.read(namespace, name);
   const observed = runtimes.observed.get(namespace, runtimeName(key));
@@ -102,10 +102,10 @@ async function applyCredentials(
   runtimes.setFiles(key, rendered);
 }
 
-/** Returns the marks that the runtime's ConfigMap must match. */
-function marksIn(objects: readonly KubeObject[], configMap: string): Files {
+/** Returns the allowed digests of the runtime's ConfigMap, as empty files. */
+function allowedDigestsIn(objects: readonly KubeObject[], configMap: string): Files {
   const ours = objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap);
-  return Object.fromEntries(ours.flatMap(marksOf).map((mark) => [mark, '']));
+  return Object.fromEntries(ours.flatMap(allowedDigestsOf).map((digest) => [digest, '']));
 }
 
 function valueOf(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { digestOfDocument, marksOf, textOfDocument } from './document-of.ts';
+import { digestOfDocument, allowedDigestsOf, textOfDocument } from './document-of.ts';
 
 const configMap = (fields: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, ...fields });
 const TEXT = 'schema_version: v0.1.0\nbackends: []\n';
@@ -24,11 +24,11 @@ describe('textOfDocument and digestOfDocument', () => {
   it('return an allowed digest of name and content for the document and each file beside it', () => {
     const packed = gzipSync(TEXT);
     const binaryData = { 'run-config.yaml': packed.toString('base64') };
-    expect(marksOf(configMap({ data: { ca: 'näher' }, binaryData }))).toEqual([
+    expect(allowedDigestsOf(configMap({ data: { ca: 'näher' }, binaryData }))).toEqual([
       `config.${sha256('ca\nnäher')}`,
       `config.${sha256(Buffer.concat([Buffer.from('run-config.yaml\n'), packed]))}`,
     ]);
-    expect(marksOf(configMap({}))).toEqual([]);
+    expect(allowedDigestsOf(configMap({}))).toEqual([]);
   });
 
   it('return undefined if the document is missing or cannot be unpacked', () => {

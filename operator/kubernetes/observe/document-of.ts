@@ -5,7 +5,7 @@ import type { KubeObject } from '../api/object.ts';
 
 const FILE = 'run-config.yaml';
 /** Names of other files in a runtime's Secret end with a dash and 16 digits. */
-const MARK = 'config.';
+const DIGEST_PREFIX = 'config.';
 
 interface Texts {
   data?: Record<string, string>;
@@ -30,12 +30,14 @@ export function digestOfDocument(configMap: KubeObject): string | undefined {
  * Returns the names of a ConfigMap's allowed digests: empty files of the runtime's Secret. A runtime serves no file of its ConfigMap
  * without one (runtime/listed-files.ts).
  */
-export function marksOf({ data = {}, binaryData = {} }: KubeObject & Texts): string[] {
+export function allowedDigestsOf({ data = {}, binaryData = {} }: KubeObject & Texts): string[] {
   const files = [
     ...Object.entries(data).map(([name, text]) => [name, Buffer.from(text)] as const),
     ...Object.entries(binaryData).map(([name, packed]) => [name, Buffer.from(packed, 'base64')] as const),
   ];
-  return files.map(([name, bytes]) => `${MARK}${createHash('sha256').update(`${name}\n`).update(bytes).digest('hex')}`);
+  return files.map(
+    ([name, bytes]) => `${DIGEST_PREFIX}${createHash('sha256').update(`${name}\n`).update(bytes).digest('hex')}`,
+  );
 }
 
 /** Returns the document of a ConfigMap as text; undefined if it is missing or cannot be unpacked. */

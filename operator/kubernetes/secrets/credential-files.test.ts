@@ -23,9 +23,10 @@ describe('collectFiles and keepOlder', () => {
   });
 
   it('drop files of older documents if there are too many of them', () => {
-    const marks = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`config.${at}`, '']));
-    expect(Object.keys(keepOlder({ 'a-1': '' }, marks(1000), true))).toHaveLength(1001);
-    expect(keepOlder({ 'a-1': '' }, marks(1001), true)).toEqual({ 'a-1': '' });
+    const digests = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`config.${at}`, '']));
+    expect(Object.keys(keepOlder({ 'a-1': '' }, digests(1000), true))).toHaveLength(1001);
+    expect(keepOlder({ 'a-1': '' }, digests(1001), true)).toEqual({ 'a-1': '' });
   });
 
   it('drop files of older documents that would not fit in a Secret', () => {
