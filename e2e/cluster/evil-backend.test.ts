@@ -156,7 +156,7 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
       await stage.patch('Pod', pod?.metadata.name ?? '', { metadata: { annotations: { 'vmcp.dev/test': 'look' } } });
       await eventually(
         () => cluster.kubectl(['logs', pod?.metadata.name ?? '', '-n', stage.namespace.name]),
-        ({ stdout }) => stdout.includes('it is not what the operator wrote'),
+        ({ stdout }) => stdout.includes('the operator did not write this content'),
         MINUTES,
       );
       await client.call('calendar_tool_0', {});
