@@ -17,7 +17,8 @@ const zodOnly = {
 const PLANS_WITH = 'snapshot|errors|content-hash|gzip-text|yaml-text';
 const planOnly = {
   regex: `^(?!#crds/|#operator/(${PLANS_WITH})$|\\./|\\.\\./(${PLANS_WITH})\\.ts$)`,
-  message: 'plan/ is pure: it imports crds, snapshot.ts, errors.ts, content-hash.ts, gzip-text.ts and yaml-text.ts only.',
+  message:
+    'plan/ is pure: it imports crds, snapshot.ts, errors.ts, content-hash.ts, gzip-text.ts and yaml-text.ts only.',
 };
 const connectionsOnly = {
   regex: '^(?!undici$|ioredis($|/)|node:(crypto|dns|net)$|\\.|#(crds|lib)/)',
