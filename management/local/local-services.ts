@@ -15,7 +15,7 @@ import { fileRecords } from '../stores/file-records.ts';
 import { folderConfigMaps } from '../stores/folder-config-maps.ts';
 import { folderResources } from '../stores/folder-resources.ts';
 import { ManifestFiles } from '../stores/manifest-files.ts';
-import { localRuntime } from '../workloads/local-runtime.ts';
+import { localPorts, localRuntime } from '../workloads/local-runtime.ts';
 import { type WorkloadServices, workloadServices } from '../workloads/workload-services.ts';
 import { statusReader } from './status-reader.ts';
 import type { LocalPlace } from './local-place.ts';
@@ -52,7 +52,10 @@ function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: s
     workloadServices({
       resources: folderResources({ files, namespace, statusOf, now: Date.now }),
       configMaps: folderConfigMaps(files, namespace),
-      runtime: localRuntime(state),
+      runtime: {
+        ...localRuntime(state),
+        ports: localPorts(state, namespace, () => files.read().manifests),
+      },
       records: fileRecords(join(state.path, 'records'), namespace)('operations'),
       now: Date.now,
       onFailure,

@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { takeLock } from '#local/lock';
 import { type Told, askOperation } from '../testdata/ask-operation.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
 import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
@@ -72,6 +74,42 @@ describe('a change of proxy_port', () => {
       `apiVersion: vmcp.dev/v1alpha1\nkind: VirtualMCPServer\nmetadata: { name: demo }\nspec: { config: { groupRef: tools }, incomingAuth: { type: anonymous }, listen: { port: ${port} } }\n`,
     );
     expect(await make(port)).toMatchObject(inUse(`port ${port} is in use by VirtualMCPServer "demo" (listen.port)`));
+  });
+
+  it('rejects a port of another namespace, also of a workload with the same name', async () => {
+    const port = await freePort();
+    const far = (name: string) =>
+      place.write(
+        'far.yaml',
+        `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: ${name}, namespace: far }\nspec: { image: a, proxyPort: ${port} }\n`,
+      );
+    far('made');
+    const conflict = `port ${port} is in use by MCPServer "made" of namespace far (proxyPort)`;
+    expect(await make(port)).toMatchObject(inUse(conflict));
+    far('search');
+    expect(await edit({ proxy_port: port })).toMatchObject(inUse(conflict.replace('made', 'search')));
+  });
+
+  it('accepts the port that its own endpoint was given, and names another endpoint that has it', async () => {
+    const port = await listen();
+    takeLock(place.state, place.folder, 'test');
+    const reportOf = (name: string) => {
+      const listen = { address: `127.0.0.1:${port}`, privateAddress: '127.0.0.1:1' };
+      const resource = {
+        key: { kind: 'MCPServer', namespace: 'default', name },
+        status: { phase: 'Ready', conditions: [] },
+        listen,
+      };
+      const report = { pid: process.pid, folder: place.folder, settled: true, problems: [], processes: [] };
+      writeFileSync(place.state.status, JSON.stringify({ ...report, resources: [{ ...resource, isEndpoint: true }] }));
+    };
+    reportOf('search');
+    expect(warningsOf(await edit({ proxy_port: port }))).toBeUndefined();
+    await edit({ proxy_port: 0 });
+    reportOf('other');
+    expect(warningsOf(await edit({ proxy_port: port }))).toEqual([
+      `accepted, but it waits: proxy_port: port ${port} is in use by MCPServer "other" of namespace default: write another port`,
+    ]);
   });
 
   it('accepts the port of a workload that is stopped', async () => {

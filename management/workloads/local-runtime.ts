@@ -6,8 +6,9 @@ import type { StateFolder } from '#local/state-folder';
 import { type LocalStatus, readLocalStatus } from '#local/local-status-file';
 import { tailLog } from '#local/tail-log';
 import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
+import { keyText, type Manifest } from '#operator/snapshot';
 import { Problem } from '../problem.ts';
-import type { LogOptions, Seen, WorkloadRuntime } from './runtime.ts';
+import type { LogOptions, MachinePorts, Seen, WorkloadRuntime } from './runtime.ts';
 
 const HOST = '127.0.0.1';
 
@@ -21,7 +22,6 @@ export function localRuntime(state: StateFolder): WorkloadRuntime {
     apiGroup: DEFAULT_API_GROUP,
     hasPaths: true,
     targetHost: () => HOST,
-    isPortFree: (port) => isPortFree(HOST, port),
     look() {
       const localStatus = readLocalStatus(state);
       return Promise.resolve(({ name }) => localStatus && seenOf(name, localStatus));
@@ -32,6 +32,22 @@ export function localRuntime(state: StateFolder): WorkloadRuntime {
 
 /** Returns the program of a workload and the runtime of its own endpoint. */
 const childrenOf = (name: string): string[] => [backendChild(name), runtimeChildOf({ kind: 'MCPServer', name })];
+
+/** Returns the ports of this machine, for the workloads of one namespace. `manifests` returns the resources of all namespaces. */
+export function localPorts(state: StateFolder, namespace: string, manifests: () => readonly Manifest[]): MachinePorts {
+  return {
+    namespace,
+    manifests,
+    holderOf(port) {
+      const isOn = (address: string) => address.endsWith(`:${port}`);
+      const holder = readLocalStatus(state)?.resources.find(
+        ({ listen }) => listen && (isOn(listen.address) || isOn(listen.privateAddress)),
+      );
+      return holder && keyText(holder.key);
+    },
+    isFree: (port) => isPortFree(HOST, port),
+  };
+}
 
 /** Names of processes do not contain the namespace. */
 function seenOf(workload: string, { processes }: LocalStatus): Seen {

@@ -1,4 +1,16 @@
+import type { Manifest } from '#operator/snapshot';
 import type { StoredResource } from '../stores/resources.ts';
+
+/** The ports of this machine, which the resources of all namespaces share. */
+export interface MachinePorts {
+  /** Namespace of the workloads. */
+  readonly namespace: string;
+  /** Returns the resources of all namespaces. */
+  manifests(): readonly Manifest[];
+  /** Returns the text of the key of the resource whose runtime listens on a port. Undefined: none that is known. */
+  holderOf(port: number): string | undefined;
+  isFree(port: number): Promise<boolean>;
+}
 
 /** The running parts of workloads: processes of this machine, or pods. */
 export interface WorkloadRuntime {
@@ -10,8 +22,8 @@ export interface WorkloadRuntime {
   readonly hasPaths: boolean;
   /** Returns the host of a workload's program. */
   targetHost(name: string): string;
-  /** Returns whether a port of this machine is free. Absent in a cluster, where each endpoint has its own address. */
-  isPortFree?(port: number): Promise<boolean>;
+  /** Absent in a cluster, where each endpoint has its own address. */
+  readonly ports?: MachinePorts | undefined;
   /** Reads the state once. Returns undefined for a workload when nothing runs here. */
   look(): Promise<(resource: StoredResource) => Seen | undefined>;
   /**

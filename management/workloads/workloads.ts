@@ -97,7 +97,7 @@ export class Workloads {
 
   /** Returns why the endpoint of a workload cannot have its port now. Returns undefined if it can, and in a cluster. */
   portProblem(name: string, spec: StoredResource['spec']): Promise<PortProblem | undefined> {
-    return findPortProblem(name, spec, this.#in);
+    return findPortProblem(name, spec, this.#in.runtime);
   }
 
   /** @throws Problem `not_found` */
