@@ -7,6 +7,9 @@ import type { CallEvent } from './call-event.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
 
+/** Sealed message of a channel. The event's field is `news` for replicas of other versions. */
+type Message = { from: string } & Record<'news', ReplicaEvent>;
+
 /** An event between the replicas of one server. Events are not acknowledged; a replica that misses one reads the store later. */
 export type ReplicaEvent =
   /** Changed fields of a session's record, as stored. An empty value means that the field was removed. */
@@ -66,7 +69,7 @@ export class ReplicaEvents {
 
   /** Publishes an event. Returns whether that succeeded. */
   tell(event: ReplicaEvent): Promise<boolean> {
-    const sealed = this.#deps.seal.sealEvent(JSON.stringify({ from: this.#from, event }));
+    const sealed = this.#deps.seal.sealEvent(JSON.stringify({ from: this.#from, news: event }));
     // Replicas that miss an event read the store when they are connected again.
     return this.#deps.records.publish(this.#name, sealed).then(
       () => true,
@@ -80,7 +83,7 @@ export class ReplicaEvents {
 
   #receive(message: string): void {
     try {
-      const { from, event } = JSON.parse(this.#deps.seal.openEvent(message)) as { from: string; event: ReplicaEvent };
+      const { from, news: event } = JSON.parse(this.#deps.seal.openEvent(message)) as Message;
       if (from !== this.#from || event.type === 'stream') this.#listener.onEvent(event);
     } catch (error) {
       this.#deps.log.warn('an event of another replica cannot be read', { error });
