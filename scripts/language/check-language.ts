@@ -7,7 +7,7 @@ import { type Breach, findInName, findInProse, findInTestName, findLongSentences
 const SOURCES = '{crds,lib,operator,local,management,cli,runtime,e2e,scripts,examples}/**/*.ts';
 const PAGES = ['*.md', 'docs/**/*.md', 'examples/**/*.md', 'charts/**/*.md'];
 /** Pages that programs write. */
-const GENERATED = /^docs\/reference\//;
+const GENERATED = 'docs/reference/';
 
 /** The words that a breach is found in. */
 type WordKind = 'comment' | 'page' | 'test name' | 'name';
@@ -24,7 +24,7 @@ export function checkLanguage(root: string): Finding[] {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const sources = globSync(SOURCES, { cwd: root }).sort();
   const pages = globSync(PAGES, { cwd: root })
-    .filter((page) => !GENERATED.test(page))
+    .filter((page) => !page.startsWith(GENERATED))
     .sort();
   return [
     ...sources.flatMap((file) => inSource(file, read(file))),
