@@ -27,7 +27,7 @@ export const Secret = z.strictObject({
   metadata: ForeignMeta,
   type: z.string().max(253).optional(),
   immutable: z.boolean().optional(),
-  stringData: mapOf(Key, Text, 1000).optional(),
+  stringData: mapOf(Key, Text, 1000).nullable().optional(),
   data: mapOf(Key, Base64, 1000).nullable().optional(),
 });
 
@@ -39,7 +39,8 @@ interface SecretContent {
 }
 
 /** Decodes a Secret. `stringData` wins over `data`, as in the API server. */
-export function readSecretContent({ data, stringData = {} }: z.infer<typeof Secret>): SecretContent {
+export function readSecretContent({ data, ...secret }: z.infer<typeof Secret>): SecretContent {
+  const stringData = secret.stringData ?? {};
   const decoded = Object.entries(data ?? {})
     .filter(([key]) => !Object.hasOwn(stringData, key))
     .map(([key, value]) => [key, Buffer.from(value, 'base64')] as const);

@@ -3,6 +3,10 @@ import { accepted, manifest, type ManifestCase } from './manifest-case.ts';
 /** Resources of all other kinds, and other documents. */
 export const ACCEPTED_OTHERS: ManifestCase[] = [
   accepted('a Secret with binary data', 'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\ndata:\n  a: /w==\n'),
+  accepted(
+    'a Secret whose maps have no value',
+    'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData:\ndata:\n',
+  ),
   accepted('a group by name alone', 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: team }\n'),
   accepted('a group with a description', manifest('MCPGroup', 'description: The tools of the team')),
   accepted('an image', manifest('MCPServer', 'image: ghcr.io/acme/git:1\ngroupRef: team')),
