@@ -22,6 +22,13 @@ export interface OwnHome {
   close: () => void;
 }
 
+/** Adds an option before `--`, as the arguments after it belong to another program. */
+function withOption(args: readonly string[], name: string, value: string): string[] {
+  const end = args.indexOf('--');
+  const own = end === -1 ? args : args.slice(0, end);
+  return [...own, name, value, ...args.slice(own.length)];
+}
+
 export function makeHome(): OwnHome {
   const path = mkdtempSync(join(tmpdir(), 'vmcp-home-'));
   const folder = join(path, 'manifests');
@@ -41,13 +48,13 @@ export function makeHome(): OwnHome {
       version: '0',
       containerEngine: undefined,
     };
-    return { code: await runCommand([...args, '--state', state], deps, new AbortController().signal), ...said };
+    return { code: await runCommand(withOption(args, '--state', state), deps, new AbortController().signal), ...said };
   }
   return {
     path,
     folder,
     state,
-    vmcp: (args, input, environment) => run([...args, '--folder', folder], input, environment),
+    vmcp: (args, input, environment) => run(withOption(args, '--folder', folder), input, environment),
     withoutFolder: (args, environment) => run(args, '', environment),
     close: () => rmSync(path, { recursive: true, force: true }),
   };
