@@ -3,6 +3,7 @@ import { mayBeAway, type CallFailure } from '../backends/failures.ts';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
 import type { ClientStream } from '#runtime/mcp/relay/client-stream';
+import { PROGRESS } from '#runtime/mcp/envelope/progress-token';
 import { GENERAL } from '#runtime/mcp/sse/event-id';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Services } from '#runtime/services';
@@ -11,12 +12,15 @@ import type { AnswerSink, Backend, Flow, RunningCall, StreamEvent } from '../bac
 import { dropBackendSession, backendSessionHeaders, openSoon } from '../sessions/open-backend-session.ts';
 import { loginField } from '../sessions/session-record.ts';
 import type { BackendSession, Session, SessionStream } from '../sessions/session.ts';
-import { relayedEvent } from './relayed-event.ts';
+import { relayedEvent, type EventSource } from './relayed-event.ts';
 
 const FIRST_RETRY = 1_000;
 const LEAST_RETRY = 500;
 const LAST_RETRY = 30_000;
 const KEEP_ALIVE = 25_000;
+/** Milliseconds for which progress waits for its token, and the maximum number of such reports of a session. */
+const HELD = 500;
+const MAX_HELD = 100;
 
 /** One backend's own stream. It is opened again when it breaks. */
 interface Upstream {
@@ -108,6 +112,7 @@ export class GeneralStream implements SessionStream {
   close(): void {
     clearInterval(this.#keepAlive);
     this.leave([...this.#upstreams.keys()]);
+    this.#session.earlyReports?.clear();
     this.#client.end();
     if (this.#session.stream === this) this.#session.stream = undefined;
   }
@@ -181,6 +186,8 @@ export class GeneralStream implements SessionStream {
         };
         const text = relayedEvent(event, source);
         if (text !== undefined) this.#client.write(text, flow);
+        else if (event.message?.method === PROGRESS && source.services.sessions.isShared)
+          this.#hold(event, source, flow);
       },
       close: () => this.#again(upstream, backend),
       fail: (failure: CallFailure) => {
@@ -191,6 +198,19 @@ export class GeneralStream implements SessionStream {
         if (failure.error instanceof LoginNeeded) this.leave([backend.name]);
       },
     };
+  }
+
+  /** Holds progress of a call that another replica sent, until its token arrives from there. */
+  #hold(event: StreamEvent, source: EventSource, flow: Flow | undefined): void {
+    const held = (this.#session.earlyReports ??= new Set());
+    if (held.size >= MAX_HELD) return;
+    const look = () => {
+      const text = relayedEvent(event, source);
+      if (text === undefined || !held.delete(look)) return;
+      this.#client.write(text, flow);
+    };
+    held.add(look);
+    setTimeout(() => held.delete(look), HELD).unref();
   }
 
   /**

@@ -46,6 +46,7 @@ export function noteSentElsewhere(session: Session, idText: string, call: SentCa
   const [oldest] = sent.keys();
   if (oldest !== undefined && sent.size >= MAX_ELSEWHERE) sent.delete(oldest);
   sent.set(idText, sentPartOf(call));
+  session.earlyReports?.forEach((look) => look());
 }
 
 /** Returns a request that this replica or another one sent to the backend. */

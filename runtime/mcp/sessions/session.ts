@@ -101,6 +101,8 @@ export interface Session {
   inFlight: Map<string, InFlightCall> | undefined;
   /** Requests with progress tokens that other replicas sent, by the JSON text of their ids. */
   sentElsewhere?: Map<string, SentCall> | undefined;
+  /** Look again at progress that arrived before the token that another replica published. */
+  earlyReports?: Set<() => void> | undefined;
   /** Ids of cancelled requests. Clients may try to resume their streams, or the request may still arrive until this time of `lastUsed`. */
   cancelled?: Map<string, number> | undefined;
   /** Requests of backends that the client has not answered, by the ids that the client knows. */
