@@ -27,10 +27,13 @@ const PAGES: Record<KindName, { file: string; purpose: string }> = {
 
 /** Pages in these folders that other programs generate. */
 export const WRITTEN_ELSEWHERE = [
+  'cli',
   'clients',
   'management-api',
   'management-program',
   'metrics',
+  'operator',
+  'permissions',
   'problems',
   'recorded-only',
 ].map((page) => `docs/reference/${page}.md`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { RunConfig } from '#crds/run-config/run-config';
+import { codeOf } from '#lib/files/code-of';
 import { isPortFree } from '#local/check-port';
 import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
@@ -329,7 +330,16 @@ spec:
       () => isPortFree('127.0.0.1', port),
       (free) => free,
     );
-    const left = () => readdirSync(join(place.path, '.vmcp'), { recursive: true }).map(String);
-    await eventually(left, (files) => !files.some((file) => /inside.*(run-config|sealing|status-token)/.test(file)));
+    const left = () => {
+      try {
+        return readdirSync(join(place.path, '.vmcp'), { recursive: true }).map(String);
+      } catch (problem) {
+        // A folder was deleted during the walk.
+        if (codeOf(problem) === 'ENOENT') return undefined;
+        throw problem;
+      }
+    };
+    const isLeft = (file: string) => /inside.*(run-config|sealing|status-token)/.test(file);
+    await eventually(left, (files) => files !== undefined && !files.some(isLeft));
   });
 });
