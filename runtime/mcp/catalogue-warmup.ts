@@ -13,9 +13,7 @@ import { sessionAsker } from './legacy/legacy-request.ts';
 const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 const GATHER = 100;
 
-/** Lists all backends for the gateway itself, so that the status is known before the first client asks. */
 export interface CatalogueWarmup {
-  /** Lists again soon, after a change. */
   look(): void;
   close(): void;
 }
@@ -65,7 +63,7 @@ export function createCatalogueWarmup(services: () => Services): CatalogueWarmup
   };
 }
 
-/** Creates a session without an owner. No store has it, and no client can name it. */
+/** No store has this session, and no client can name it. */
 function ownSession(version: string): Session {
   const profile = {
     paramsText: ownInitialize(version),

@@ -1,33 +1,25 @@
 import type { ListKind } from './aggregate/list-kinds.ts';
 import type { Session } from './sessions/session.ts';
 
-/** A subscription of revision 2026-07-28. */
 interface ChangeListener {
-  /** `Identity.key` of the listener. Absent: changes for a single principal do not concern it. */
+  /** `Identity.key`. Absent: changes for a single principal do not concern it. */
   readonly principal?: string;
-  /** Called when the aggregated lists changed, possibly because backends were added or removed. */
   changed(kinds: ReadonlySet<ListKind>): void;
-  /** Called when the gateway stops: no more changes follow. */
+  /** The gateway stops. */
   end(): void;
 }
 
 export interface ListChangedNotifier {
-  /**
-   * Reports that a backend's list changed. Drops caches now and notifies clients soon. `told` is a session that already
-   * knows.
-   */
+  /** Drops caches now and notifies clients soon. `told`: a session that already knows. */
   listChanged(backend: string | undefined, kinds: readonly ListKind[], told?: Session): void;
-  /** Reports a change that a backend announced in a session. Other replicas may not know it yet. */
+  /** A backend announced the change in a session, so other replicas may not know it yet. */
   noteChange(backend: string, kinds: readonly ListKind[], told?: Session): void;
-  /** Returns whether anything has changed since then, in milliseconds of the monotonic clock. */
+  /** `time`: milliseconds of the monotonic clock. */
   changedSince(time: number): boolean;
-  /** Notifies clients that these lists changed, without dropping caches. */
   announce(kinds: readonly ListKind[]): void;
-  /** Notifies only the clients of one principal (`Identity.key`), whose lists changed. */
+  /** `principal`: `Identity.key`. */
   announceTo(principal: string, kinds: readonly ListKind[]): void;
-  /** Subscribes until the returned function is called. */
   subscribe(listener: ChangeListener): () => void;
-  /** Ends all subscriptions. */
   close(): void;
 }
 
@@ -36,12 +28,11 @@ const GATHER = 100;
 const NONE: ReadonlySet<ListKind> = new Set();
 
 interface ListChangedNotifierDeps {
-  /** Drops these lists from the caches. */
   readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
   readonly sessions: () => Iterable<Session>;
-  /** Notifies other replicas at once. Absent: there are none. */
+  /** Absent: there are no other replicas. */
   readonly tellOthers?: (backend: string, kinds: readonly ListKind[]) => void;
-  /** Returns milliseconds of the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
 }
 
@@ -103,19 +94,12 @@ export function createListChangedNotifier(deps: ListChangedNotifierDeps): ListCh
 
 type Kinds = ReadonlySet<ListKind>;
 
-/** Returns an empty record of changes since the last notification. */
 function nothing() {
   return {
-    /** Changed for all principals. */
     kinds: new Set<ListKind>(),
-    /** Sessions that already know these changes. */
     told: new Set<Session>(),
-    /** Changed for single principals. */
     personal: new Map<string, Kinds>(),
-    /**
-     * Backends whose first change was sent to the replicas, with later changes. Later changes are sent again, as
-     * replicas may have listed in between.
-     */
+    /** Later changes after the first, which was sent. They are sent again, as replicas may have listed in between. */
     toldElsewhere: new Map() as ToldElsewhere,
   };
 }
@@ -126,7 +110,6 @@ function together(kinds: Kinds, more: Kinds | undefined): Kinds {
 
 type ToldElsewhere = Map<string, Set<ListKind>>;
 
-/** Sends the first change of a backend to other replicas at once, and collects changes that follow soon. */
 function tellOthers(
   toldElsewhere: ToldElsewhere,
   backend: string,

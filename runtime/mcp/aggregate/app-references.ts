@@ -1,20 +1,16 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { rewriteEntry } from './rewrite-entry.ts';
 
-/** Older hosts read this key because `_meta.ui` did not exist yet. SDKs write both. */
+/** Older hosts read this key, from before `_meta.ui`. SDKs write both. */
 const FLAT_KEY = 'ui/resourceUri';
 
-/**
- * Returns the URIs of the apps that a tool names (extension io.modelcontextprotocol/ui). `text` is the tool's JSON
- * text.
- */
+/** Extension io.modelcontextprotocol/ui. `text`: the tool's JSON text. */
 export function appsOf(text: string): readonly string[] {
   const { ui, meta } = readMeta(text);
   const uris = [ui.resourceUri, meta[FLAT_KEY]];
   return uris.filter((uri): uri is string => typeof uri === 'string' && uri.startsWith('ui://'));
 }
 
-/** Returns the tool's JSON text without the apps that it names. */
 export function withoutApps(text: string): string {
   const { ui, meta } = readMeta(text);
   const rest = without(meta, FLAT_KEY);

@@ -15,7 +15,7 @@ import { describeUnknownOwnNames } from './unknown-policy-names.ts';
 
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
-/** Minimum milliseconds between two refreshes of the lists after an unknown name, which may be new. */
+/** Milliseconds between two refreshes after an unknown name, which may be new. */
 const MISS_REFRESH = 1_000;
 type FoundEntry = CatalogueEntry | undefined;
 
@@ -33,7 +33,6 @@ export class Catalogues {
     this.#options = options;
   }
 
-  /** Returns the catalogue that this client shares with clients of the same kind. */
   of(asker: Asker): Catalogue {
     const perUser = this.#options.backends().some((backend) => backend.credential.perUser);
     const key = `${asker.era}\n${perUser ? JSON.stringify(asker.identity.key) : ''}\n${asker.capabilities}`;
@@ -55,7 +54,7 @@ export class Catalogues {
     return catalogue;
   }
 
-  /** Returns a fresh list. Backends that do not answer in time are omitted. */
+  /** Omits backends that do not answer in time. */
   list(catalogue: Catalogue, kind: ListKind, asker: Asker): KindCatalogue | Promise<KindCatalogue> {
     const built = catalogue.kinds[kind];
     const isCurrent = built !== undefined && !catalogue.stale.has(kind) && built.expiresAt > this.#options.now();
@@ -64,9 +63,7 @@ export class Catalogues {
     return this.#building(catalogue, kind, asker).built;
   }
 
-  /**
-   * Returns the entry of this name as soon as no pending list could change the result. Undefined: no backend offers it.
-   */
+  /** Returns as soon as no pending list could change the result. Undefined: no backend offers the name. */
   find(catalogue: Catalogue, kind: ListKind, name: string, asker: Asker): FoundEntry | Promise<FoundEntry> {
     const built = catalogue.kinds[kind];
     if (built && !catalogue.stale.has(kind)) {
@@ -87,10 +84,7 @@ export class Catalogues {
     return this.#findFresh(catalogue, kind, name, asker);
   }
 
-  /**
-   * Waits for the list of a backend that failed to list, until the list deadline at most, and looks the name up again.
-   * Does not wait if the list failed because the session of another caller ended.
-   */
+  /** Waits until the list deadline, and looks again; not if another caller's session ended. */
   async whenListed(entry: FoundEntry, catalogue: Catalogue, kind: ListKind, asker: Asker): Promise<FoundEntry> {
     const { backends, lists, listDeadline } = this.#options;
     const backend = entry?.failure && backends().find(({ name }) => name === entry.backend);
@@ -130,7 +124,7 @@ export class Catalogues {
     return unlisted.get(name) ?? nameThatWaits(kind, name, unlinked, this.#options.aggregation());
   }
 
-  /** Returns a tool of the gateway itself. It is the same for all callers, even if it is hidden. */
+  /** A tool of the gateway is the same for all callers, even if it is hidden. */
   #ownTool(kind: ListKind, name: string): CatalogueEntry | undefined {
     return kind === 'tools' ? this.#ownTools().get(name) : undefined;
   }
@@ -146,22 +140,17 @@ export class Catalogues {
     return (catalogue.building[kind] ??= this.#begin(catalogue, kind, asker));
   }
 
-  /** Marks these lists stale for all clients. */
   invalidate(kinds: readonly ListKind[] = LIST_KINDS): void {
     for (const catalogue of this.#catalogues.values()) markStale(catalogue, kinds);
   }
 
-  /** Marks the lists of this principal stale at backends that see the principal's own credential. */
   invalidateFor(principal: string): void {
     const wanted = JSON.stringify(principal);
     for (const [key, catalogue] of this.#catalogues)
       if (key.split('\n', 2)[1] === wanted) markStale(catalogue, LIST_KINDS);
   }
 
-  /**
-   * Records a fetched list. Returns true if a catalogue was composed without the list, or with `before`, the list that
-   * it replaces.
-   */
+  /** Returns true if a catalogue was composed without this list, or with `before`, which it replaces. */
   noteArrival(backend: string, kind: ListKind, list: BackendList, before: BackendList | undefined): boolean {
     let isAnyStale = false;
     for (const catalogue of this.#catalogues.values()) {
@@ -175,7 +164,6 @@ export class Catalogues {
     return isAnyStale;
   }
 
-  /** Returns warnings for administrators: colliding names, and configured names that no list has. */
   warnings(): string[] {
     const { lists, backends, aggregation } = this.#options;
     const listed = backends().map(({ name, config: settings }) => ({
@@ -196,15 +184,12 @@ export class Catalogues {
     return [...all].sort();
   }
 
-  /**
-   * Returns how many tools all users share, or null while no list is composed. Backends that list for each user are not
-   * counted, because their number differs between users.
-   */
+  /** Null while no list is composed. Backends with a list per user are not counted. */
   toolCount(): number | null {
     return countTools([...this.#catalogues.values()], this.#options.backends());
   }
 
-  /** Returns every entry of a kind. Undefined while a list is missing, or if lists differ between users. */
+  /** Undefined while a list is missing, or if lists differ between users. */
   all(kind: ListKind): readonly CatalogueEntry[] | undefined {
     if (this.#options.backends().some(({ credential }) => credential.perUser)) return undefined;
     const lists = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds[kind] ?? []);

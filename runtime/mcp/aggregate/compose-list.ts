@@ -13,17 +13,13 @@ interface ListOf {
   readonly list: BackendList;
 }
 
-/** The inputs of a list. */
 export interface ListParts {
   readonly kind: ListKind;
   readonly lists: readonly ListOf[];
-  /** The gateway's own tools. */
   readonly own: ReadonlyMap<string, CatalogueEntry>;
-  /** Backends for which the caller must log in first: backend name to provider. */
+  /** Backends that require a login first: backend name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
-  /** Returns the last list of such a backend that this caller received, if any. */
   readonly lastOf: (backend: string) => ListOf | undefined;
-  /** The backend that serves a read of each app that a tool names. */
   readonly appOwners: AppOwners;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
@@ -32,14 +28,13 @@ export interface ListParts {
 interface ComposedList {
   readonly entries: readonly CatalogueEntry[];
   readonly byName: ReadonlyMap<string, CatalogueEntry>;
-  /** Hidden entries that can still be resolved: a caller may remember them from before its login expired. */
+  /** Hidden, but resolved: a caller may remember them from before its login expired. */
   readonly unlisted: ReadonlyMap<string, CatalogueEntry>;
   readonly conflicts: readonly string[];
 }
 
 const NONE: ReadonlyMap<string, CatalogueEntry> = new Map();
 
-/** Composes one list of all backends. The gateway's connect tools replace backends that require a login. */
 export function composeList(parts: ListParts): ComposedList {
   const { kind, lists, own, unlinked } = parts;
   const composed = compose(parts, lists);
@@ -63,7 +58,7 @@ export function composeList(parts: ListParts): ComposedList {
   };
 }
 
-/** Removes app references to other backends. The other backend's app would receive the tool's results. */
+/** The other backend's app would receive the tool's results. */
 function keepOwnApps(entry: CatalogueEntry, owners: AppOwners, lost: ShadowedUri[]): CatalogueEntry {
   if (owners.size === 0) return entry;
   const { backend, text } = entry;

@@ -9,19 +9,17 @@ import type { ListKind } from './list-kinds.ts';
 import { presentPrompts, presentTools, type Presented, type ToolSettings } from './present-tools.ts';
 import { rewriteEntry } from './rewrite-entry.ts';
 
-/** The list of one backend. */
 export interface NamedList {
   readonly backend: ToolSettings;
   readonly entries: readonly ListedEntry[];
 }
 
-/** Pairs that compose to the same name. None of them is advertised. */
 export interface NameConflict {
   readonly name: string;
   readonly pairs: readonly { readonly backend: string; readonly originalName: string }[];
 }
 
-/** A URI or app reference that is dropped because another backend has the same URI. */
+/** Dropped because another backend has the same URI. */
 export interface ShadowedUri {
   readonly uri: string;
   readonly winner: string;
@@ -42,10 +40,7 @@ const HASH_DIGITS = 8;
 /** Maximum characters lost by shortening: the hash, its separator, and half of a surrogate pair. */
 export const NAME_ENDING = HASH_DIGITS + 2;
 
-/**
- * Shortens a name that is too long to its beginning and a hash of the whole name. The hash is the same after each
- * restart.
- */
+/** The hash of the whole name replaces its end, and is the same after each restart. */
 export function shorten(name: string, maxLength: number): string {
   if (name.length <= maxLength) return name;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_DIGITS);
@@ -54,7 +49,7 @@ export function shorten(name: string, maxLength: number): string {
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}_${hash}`;
 }
 
-/** Returns a name as the backend's own endpoint advertises it, with the default limits. */
+/** The name at the backend's own endpoint, with the default limits. */
 export function ownNameOf(name: string): string {
   return shorten(name, DEFAULTS.maxNameLength);
 }
@@ -65,14 +60,12 @@ function countNames(presented: readonly Presented[]): Map<string, number> {
   return counts;
 }
 
-/**
- * Returns the prefix of a backend's names. The replacement is a function because `$` has a meaning in replacement text.
- */
+/** The replacement is a function because `$` has a meaning in replacement text. */
 export function prefixOf(backend: string, { prefix_format: format }: Aggregation): string {
   return format.replaceAll('{workload}', () => backend);
 }
 
-/** Returns a function that composes the advertised name of a pair. Only `onConflict` considers other entries. */
+/** Only `onConflict` considers other entries. */
 function nameWith(aggregation: Aggregation, presented: readonly Presented[]): (entry: Presented) => string {
   if (aggregation.conflict_resolution !== 'prefix') return ({ name }) => name;
   const prefixed = ({ backend, name }: Presented) => prefixOf(backend, aggregation) + name;
@@ -81,10 +74,7 @@ function nameWith(aggregation: Aggregation, presented: readonly Presented[]): (e
   return (entry) => (counts.get(entry.name) === 1 ? entry.name : prefixed(entry));
 }
 
-/**
- * Returns the rank of a backend; a smaller rank wins. The priority order applies first if it is active, then the order
- * of `lists`, which is that of the configuration.
- */
+/** A smaller rank wins: first by an active priority order, then by `lists`, in configuration order. */
 export function rankOf(
   lists: readonly Pick<NamedList, 'backend'>[],
   aggregation: Aggregation,
@@ -96,7 +86,6 @@ export function rankOf(
   return (backend) => ranks.get(backend) ?? ranks.size;
 }
 
-/** Keeps the first of the entries that one backend lists under one name. */
 function oncePerName(entries: readonly ListedEntry[]): ListedEntry[] {
   const seen = new Set<string>();
   return entries.filter(({ name }) => !seen.has(name) && seen.add(name));
@@ -126,13 +115,13 @@ function toEntry(candidate: Candidate): CatalogueEntry {
   };
 }
 
-/** Builds the own entry. The hints of the aggregation do not apply at the backend's own endpoint. */
+/** The hints of the aggregation do not apply at the backend's own endpoint. */
 function ownResource({ advertised, ownName, backend, listed, changes }: Candidate): PolicyResource | undefined {
   if (ownName === undefined || (ownName === advertised && changes.annotations === undefined)) return undefined;
   return { name: ownName, backend, originalName: listed.name, annotations: listed.annotations };
 }
 
-/** Removes task support, because the gateway does not route tasks. */
+/** The gateway does not route tasks. */
 function withoutTaskSupport(text: string, changes: Presented['changes']): Presented['changes'] {
   const tool: unknown = JSON.parse(text);
   if (!isJsonObject(tool) || !isJsonObject(tool.execution)) return changes;
@@ -148,7 +137,6 @@ function hintsOf(annotations: Readonly<Record<string, unknown>>): Record<string,
   );
 }
 
-/** Composes names of tools and prompts and removes names that belong to two pairs. */
 function composeNamed(
   presented: readonly Presented[],
   aggregation: Aggregation,
@@ -176,7 +164,7 @@ function composeNamed(
   return { entries: candidates.filter((one) => !dropped.has(one)).map(toEntry), conflicts, shadowed: [] };
 }
 
-/** Keeps the URIs of resources and templates. The first backend that lists a URI owns it. */
+/** The first backend that lists a URI owns it. */
 function composeUris(presented: readonly Presented[], rank: (backend: string) => number): Composed {
   const first = new Map<string, Presented>();
   for (const entry of presented) {

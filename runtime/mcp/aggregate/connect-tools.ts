@@ -9,10 +9,7 @@ type Tools = ReadonlyMap<string, CatalogueEntry>;
 const NONE: Tools = new Map();
 const ANNOTATIONS = { readOnlyHint: true };
 
-/**
- * Returns the gateway's own tools by name: one for each provider whose stored tokens a backend requires. The tool
- * starts the caller's login at that provider. No backend entry may have the same name.
- */
+/** One for each provider whose stored tokens a backend requires: it starts the caller's login there. */
 export function connectTools(backends: readonly Backend[], maxNameLength: number): Tools {
   const tools = new Map<string, CatalogueEntry>();
   for (const { name: backend, credential } of backends) {
@@ -24,10 +21,7 @@ export function connectTools(backends: readonly Backend[], maxNameLength: number
   return tools.size === 0 ? NONE : tools;
 }
 
-/**
- * Returns an entry for a name that only an unlinked backend can have. A client may remember the name from an earlier
- * list. The entry starts the login even if the backend lacks the name.
- */
+/** Only an unlinked backend can have the name, e.g. from an earlier list. It may lack it after the login. */
 export function nameThatWaits(
   kind: ListKind,
   name: string,

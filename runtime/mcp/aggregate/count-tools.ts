@@ -2,7 +2,7 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Catalogue } from './catalogue.ts';
 import type { CatalogueEntry } from './catalogue-entry.ts';
 
-/** Counts the tools of the backends that list the same for all users. Returns null while no list of tools is composed. */
+/** Counts backends that list the same for all users. Null while no list is composed. */
 export function countTools(catalogues: readonly Catalogue[], backends: readonly Backend[]): number | null {
   const perUser = new Set(backends.flatMap(({ name, credential }) => (credential.perUser ? name : [])));
   const isForAll = ({ connects, backend }: CatalogueEntry) => connects === undefined && !perUser.has(backend);

@@ -5,23 +5,19 @@ import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 import type { ToolSettings } from './present-tools.ts';
 
-/** A requested list of one backend. Without entries, it has not arrived. */
 export interface AwaitedList {
   readonly backend: ToolSettings;
   readonly entries: readonly ListedEntry[] | undefined;
 }
 
-/** The decided entry of a name, which pending lists cannot change. Without an entry, no backend has the name. */
+/** Pending lists cannot change it. Without an entry, no backend has the name. */
 export interface DecidedName {
   readonly entry: CatalogueEntry | undefined;
 }
 
 type Compose = (lists: readonly NamedList[]) => ReadonlyMap<string, CatalogueEntry>;
 
-/**
- * Decides a name before all lists arrive, if the pending lists cannot change the result. `lists` is in the order of the
- * configuration. `compose` may cache its results. Undefined: more lists are needed.
- */
+/** Undefined: more lists are needed. `lists`: in configuration order. `compose` may cache its results. */
 export function decideName(
   kind: ListKind,
   name: string,
@@ -36,7 +32,6 @@ export function decideName(
   return there.length === concerned.length ? { entry: compose(there).get(name) } : undefined;
 }
 
-/** Composes these lists to entries by name. */
 export function composeToMap(
   kind: ListKind,
   lists: readonly NamedList[],
@@ -46,7 +41,6 @@ export function composeToMap(
   return new Map(composeNames(kind, lists, aggregation, maxNameLength).entries.map((entry) => [entry.name, entry]));
 }
 
-/** Returns whether the first backend owns a duplicate name. This is always true for URIs. */
 function isRanked(kind: ListKind, { conflict_resolution: strategy }: Aggregation): boolean {
   return kind === 'resources' || kind === 'templates' || strategy === 'priority';
 }
@@ -66,7 +60,7 @@ function decideByRank(
   return entry !== undefined || missing < 0 ? { entry } : undefined;
 }
 
-/** Returns whether this backend could have a tool or prompt of this name. Under prefixes, few backends could. */
+/** Under prefixes, few backends could. */
 export function couldHave(name: string, backend: string, aggregation: Aggregation, maxNameLength: number): boolean {
   if (aggregation.conflict_resolution !== 'prefix' || aggregation.prefix_mode !== 'always') return true;
   // A shortened name keeps only its beginning.

@@ -2,10 +2,8 @@ import type { CatalogueEntry } from './catalogue-entry.ts';
 import type { NameConflict, ShadowedUri } from './compose-names.ts';
 import type { ListKind } from './list-kinds.ts';
 
-/** Maximum number of names in one message. */
 const NAMED = 5;
 
-/** Returns the first names of a list and the number of the others. */
 export function nameSome(names: readonly string[]): string {
   const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
   return `${names.slice(0, NAMED).join(', ')}${more}`;
@@ -20,7 +18,6 @@ export function describeTaken({ name, backend, originalName }: CatalogueEntry): 
   return `tools ${name}: ${originalName} of ${backend} would have the name of a tool of the gateway's own, so it is not advertised; override its name`;
 }
 
-/** Returns one message for each pair of backends. */
 export function describeShadowed(kind: ListKind, shadowed: readonly ShadowedUri[]): string[] {
   return byPair(shadowed).map(
     ({ winner, loser, uris }) =>
@@ -28,7 +25,6 @@ export function describeShadowed(kind: ListKind, shadowed: readonly ShadowedUri[
   );
 }
 
-/** Returns one message for each pair of backends. */
 export function describeLostApps(lost: readonly ShadowedUri[]): string[] {
   return byPair(lost).map(
     ({ winner, loser, uris }) =>

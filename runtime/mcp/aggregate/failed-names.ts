@@ -5,10 +5,7 @@ import { prefixOf } from './compose-names.ts';
 import { couldHave } from './decide-name.ts';
 import type { ListKind } from './list-kinds.ts';
 
-/**
- * Returns an entry for a name that only a backend with a failed list may have. The entry carries the failure of that
- * backend, because an unknown-name error would blame the caller.
- */
+/** Only a backend with a failed list may have the name. An unknown-name error would blame the caller. */
 export function nameThatFailed(
   kind: ListKind,
   name: string,

@@ -3,7 +3,6 @@ import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-requ
 import { BRACKET, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
 import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 
-/** One entry of a backend's list, verbatim. */
 export interface ListedEntry {
   /** Name, URI or URI template, as the backend spells it. */
   readonly name: string;
@@ -11,26 +10,22 @@ export interface ListedEntry {
   readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
 }
 
-/** All pages of one list of one backend. */
 export interface BackendList {
   readonly entries: readonly ListedEntry[];
-  /** Milliseconds for which the backend declares the list fresh. Undefined: not declared. */
+  /** Milliseconds, as declared by the backend. */
   readonly ttlMs: number | undefined;
-  /** Whether the backend declares that callers may share the list. */
+  /** Declared by the backend: callers may share the list. */
   readonly isPublic: boolean;
 }
 
 const MAX_PAGES = 100;
 const MAX_ENTRIES = 10_000;
-/** Maximum characters of all pages together. */
+/** Characters of all pages together. */
 const MAX_LENGTH = 33_554_432;
 const COMMA = 0x2c;
 const METHOD_NOT_FOUND = -32601;
 
-/**
- * Reads all pages of a list. `ask` sends one list request with these params (JSON text of the object's members).
- * @throws NoAnswer from `ask`; Error if the backend answers with an error or never ends its pages
- */
+/** `ask` takes the JSON text of the params' members. @throws NoAnswer; Error on an error answer, or if the pages never end */
 export async function fetchList(
   kind: ListKind,
   ask: (cursor: string | undefined) => Promise<Answer>,
@@ -54,10 +49,7 @@ export async function fetchList(
   throw new Error(`the list has more than ${MAX_PAGES} pages`);
 }
 
-/**
- * Returns the result. A server without such a list answers "method not found", whatever it declares. That counts as an
- * empty list.
- */
+/** A server without such a list answers "method not found", whatever it declares. That counts as empty. */
 function resultOf({ result, error }: Answer): JsonObject {
   if (error?.code === METHOD_NOT_FOUND) return {};
   if (!result) throw new Error(`the list was refused with error ${error?.code ?? 'unknown'}`);
@@ -90,9 +82,7 @@ function readHints(annotations: unknown): Record<string, string | boolean> | und
   return hints.length === 0 ? undefined : Object.fromEntries(hints);
 }
 
-/**
- * Returns the elements of `result[member]` verbatim, because parsing and serialising would change numbers and order.
- */
+/** Elements of `result[member]`, verbatim: parsing and serialising would change numbers and order. */
 function elementTexts(text: string, member: string): string[] {
   const found: string[] = [];
   walkObject(text, skipSpace(text, 0), member, (_context, keyStart, keyEnd, start) => {

@@ -16,37 +16,29 @@ export interface GatherOptions {
   readonly backends: () => readonly Backend[];
   readonly aggregation: () => Aggregation;
   readonly maxNameLength: () => number;
-  /** Returns the milliseconds that a list waits for slow backends. */
+  /** Milliseconds. */
   readonly listDeadline: () => number;
-  /** Returns whether an unreachable backend counts as missing instead of being omitted. */
+  /** Whether an unreachable backend counts as missing instead of being omitted. */
   readonly missesAway: () => boolean;
   readonly lists: ListCache;
   readonly log: Log;
 }
 
-/** Pending lists and the backends that cannot provide one. */
 export interface Gathered {
   readonly gathering: Gathering;
-  /** Backends whose list could not be fetched. */
   readonly missing: readonly string[];
-  /** The failure of each backend that did not answer. */
   readonly failures: ReadonlyMap<string, RequestError>;
   /** Backends that did not answer in time, so their last list is used. */
   readonly late: readonly string[];
-  /**
-   * Backends that require a login of the caller before they can be asked. This is no failure. Backend name to provider.
-   */
+  /** Backend name to provider. A login that the caller needs first is no failure. */
   readonly unlinked: ReadonlyMap<string, string>;
 }
 
-/** Milliseconds that a list waits for a backend with a last list, and for a backend without one. */
+/** Milliseconds: for a backend with a last list, and for one without. */
 const REFRESH_WAIT = 250;
 const FIRST_WAIT = 2_000;
 
-/**
- * Asks all backends for their list of this kind. The last list replaces the list of a slow or unreachable backend. Slow
- * or unreachable backends without a last list are omitted.
- */
+/** The last list replaces that of a slow or unreachable backend. Such a backend without a last list is omitted. */
 export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions): Gathered {
   const { backends, missesAway, aggregation, maxNameLength, log } = options;
   const { era } = asker;
@@ -71,7 +63,7 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
       const { name, health } = backend;
       const provider = neededLogin(error);
       if (provider === undefined) {
-        // A backend that is known to be unreachable is omitted, because waiting cannot provide its list.
+        // Waiting cannot provide the list of an unreachable backend.
         if (serves(health, era)) missing.push(name);
         failures.set(name, failureOf(name, error));
       } else unlinked.set(name, provider);
@@ -83,7 +75,6 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
   return { gathering, missing, failures, late, unlinked };
 }
 
-/** Fetches one list. Calls `standsIn` if the returned list is the last one. */
 function fetchOne(
   backend: Backend,
   kind: ListKind,
@@ -132,7 +123,7 @@ function awayError({ name }: Backend): RequestError {
   return callFailure(name, 'unavailable', false).error;
 }
 
-/** Returns whether the backend may have such a list. If capabilities are unknown, the gateway tries. */
+/** If capabilities are unknown, the gateway tries. */
 function mayHave(backend: Backend, kind: ListKind): boolean {
   return backend.health.capabilities?.[LIST_SPECS[kind].capability] ?? true;
 }

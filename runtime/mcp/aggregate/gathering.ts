@@ -8,11 +8,10 @@ import type { ListKind } from './list-kinds.ts';
 
 interface GatheringOptions {
   readonly kind: ListKind;
-  /** In the order of the configuration. */
+  /** In configuration order. */
   readonly asked: readonly Backend[];
-  /** Returns one backend's list within the deadline. Rejects if the list cannot be fetched. */
+  /** Ends within the deadline. Rejects if the list cannot be fetched. */
   readonly fetch: (backend: Backend) => BackendList | Promise<BackendList>;
-  /** Reports that the list of this backend could not be fetched. */
   readonly missed: (backend: Backend, error: unknown) => void;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
@@ -20,12 +19,10 @@ interface GatheringOptions {
 
 /** Collects the lists of several backends and decides names before the last list arrives. */
 export class Gathering {
-  /** Settles when every list has arrived or failed. */
   readonly done: Promise<void>;
   readonly #options: GatheringOptions;
   /** Undefined: the list could not be fetched. */
   readonly #lists = new Map<Backend, BackendList | undefined>();
-  /** Composed entries by the set of backends, shared by all waiting calls. */
   readonly #composed = new Map<string, ReadonlyMap<string, CatalogueEntry>>();
   readonly #waiting = new Set<() => void>();
 
@@ -34,7 +31,6 @@ export class Gathering {
     this.done = Promise.all(options.asked.map((backend) => this.#take(backend))).then(() => undefined);
   }
 
-  /** Returns the lists that arrived, in the order of the configuration. */
   get lists(): { backend: Backend; list: BackendList }[] {
     return this.#options.asked.flatMap((backend) => {
       const list = this.#lists.get(backend);
@@ -42,7 +38,7 @@ export class Gathering {
     });
   }
 
-  /** Returns the entry of a name as soon as it is decided. Undefined: all lists must be composed first. */
+  /** Returns as soon as the name is decided. Undefined: all lists must be composed first. */
   async decide(name: string): Promise<DecidedName | undefined> {
     while (this.#lists.size < this.#options.asked.length) {
       const decided = this.#decideNow(name);

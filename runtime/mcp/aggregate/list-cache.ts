@@ -5,45 +5,36 @@ import { fetchList, type BackendList } from './fetch-list.ts';
 import type { Asker } from './asker.ts';
 import type { ListKind } from './list-kinds.ts';
 
-/** Default milliseconds for which lists are fresh, if the backend declares nothing. */
+/** Milliseconds, if the backend declares nothing. */
 const DEFAULT_TTL = 60_000;
 const MAX_TTL = 3_600_000;
 const MAX_SLOTS = 5_000;
-/** Milliseconds before a failed list is requested again. */
+/** Milliseconds. */
 const RETRY_AFTER = 1_000;
 
 interface Slot {
-  /** The last list that the backend returned. */
   list: BackendList | undefined;
-  /** Whether the last list may be served while the backend does not answer: its credential is still valid. */
+  /** Whether the last list may replace a missing answer: its credential is still valid. */
   standsIn: boolean;
   expiresAt: number;
   pending: Promise<BackendList> | undefined;
   retryAt: number;
-  /** The reason of the last failure. */
   failure: unknown;
   /** Increases with each invalidation, so that a pending answer is not treated as fresh. */
   generation: number;
-  /** Increases if the backend or its credential changes. Answers to earlier requests are dropped. */
+  /** Increases if the backend or its credential changes: answers to earlier requests are dropped. */
   epoch: number;
 }
 
-/** Called with each fetched list; `before` is the list that it replaces. */
+/** `before`: the list that it replaces. */
 type Arrived = (backend: Backend, kind: ListKind, list: BackendList, before: BackendList | undefined) => void;
 
-/**
- * Caches the lists of all backends, with one fetch at a time for each. Callers share a list only if the backend sees
- * the same credential for all of them. The key contains the client's capabilities, because a backend's list may depend
- * on them.
- */
+/** One fetch at a time for each list. Lists are shared per credential and client capabilities, because they may depend on both. */
 export class ListCache {
   readonly #slots = new Map<string, Slot>();
   readonly #now: () => number;
   readonly #arrived: Arrived;
-  /**
-   * Backends that exceeded a wait and have listed nothing since, with the time when the first such wait began. Kept per
-   * user if each user has separate lists.
-   */
+  /** When a backend first exceeded a wait; removed when it lists. Per user if each user has separate lists. */
   readonly #slow = new Map<string, number>();
 
   constructor(now: () => number, arrived: Arrived) {
@@ -51,7 +42,7 @@ export class ListCache {
     this.#arrived = arrived;
   }
 
-  /** Returns the list, synchronously if it is fresh. @throws NoAnswer, Error */
+  /** Synchronous if the list is fresh. @throws NoAnswer, Error */
   get(backend: Backend, kind: ListKind, asker: Asker): BackendList | Promise<BackendList> {
     const slot = this.#slot(keyOf(backend, kind, asker));
     const now = this.#now();
@@ -62,10 +53,7 @@ export class ListCache {
     return slot.pending;
   }
 
-  /**
-   * Returns the list that is fetched for another caller. If the session of that caller ends, fetches the list for this
-   * caller.
-   */
+  /** If the session of the other caller ends, fetches the list for this caller. */
   async #ofOther(pending: Promise<BackendList>, backend: Backend, kind: ListKind, asker: Asker): Promise<BackendList> {
     try {
       return await pending;
@@ -75,9 +63,7 @@ export class ListCache {
     }
   }
 
-  /**
-   * Waits for a pending fetch. Returns whether the list came within `wait` milliseconds; false if no fetch is pending.
-   */
+  /** Returns false if no fetch is pending, or if it takes longer than `wait` milliseconds. */
   async arrivesWithin(backend: Backend, kind: ListKind, asker: Asker, wait: number): Promise<boolean> {
     const pending = this.#slots.get(keyOf(backend, kind, asker))?.pending;
     if (!pending || wait <= 0) return false;
@@ -98,14 +84,12 @@ export class ListCache {
     return slot?.list && slot.standsIn ? { list: slot.list, isFresh: slot.expiresAt > this.#now() } : undefined;
   }
 
-  /** Returns all cached lists of a backend, of all kinds of clients. */
   listsOf(backend: string, kind: ListKind): BackendList[] {
     return [...this.#slots].flatMap(([key, { list }]) =>
       list && key.startsWith(`${backend}\n${kind}\n`) ? [list] : [],
     );
   }
 
-  /** Records a wait of this many milliseconds after which no list came. */
   noteSlow(backend: Backend, asker: Asker, waited: number): void {
     const key = slowKey(backend, asker);
     if (this.#slow.has(key)) return;
@@ -114,16 +98,12 @@ export class ListCache {
     this.#slow.set(key, this.#now() - waited);
   }
 
-  /**
-   * Returns the remaining wait in milliseconds. After one wait without a list, no time remains until the backend lists
-   * something.
-   */
+  /** Milliseconds. After one wait without a list, no time remains until the backend lists something. */
   waitLeft(backend: Backend, asker: Asker, wait: number): number {
     const since = this.#slow.get(slowKey(backend, asker));
     return since === undefined ? wait : Math.max(0, wait - (this.#now() - since));
   }
 
-  /** Drops all lists of a backend whose settings or credential changed. */
   drop(backend: string): void {
     for (const key of this.#slow.keys()) if (key.startsWith(`${backend}\n`)) this.#slow.delete(key);
     for (const [key, slot] of this.#slots) {
@@ -142,9 +122,7 @@ export class ListCache {
     }
   }
 
-  /**
-   * Invalidates the lists of backends that see this principal's own credential. Undefined: the lists of all principals.
-   */
+  /** Invalidates the lists that depend on this principal's own credential. Undefined: those of all principals. */
   invalidateFor(principal: string | undefined): void {
     const wanted = principal === undefined ? undefined : JSON.stringify(principal);
     for (const [key, slot] of this.#slots) {
@@ -156,7 +134,6 @@ export class ListCache {
     }
   }
 
-  /** Returns the most recent list, whatever its age. */
   lastOf(backend: Backend, kind: ListKind, asker: Asker): BackendList | undefined {
     return this.#slots.get(keyOf(backend, kind, asker))?.list;
   }
@@ -186,10 +163,7 @@ export class ListCache {
     }
   }
 
-  /**
-   * Returns an equal list that is cached for other clients. Otherwise a caller with ever new capabilities would fill
-   * the memory.
-   */
+  /** Shares an equal list of other clients. Otherwise a caller with ever new capabilities would fill the memory. */
   #sameAs(fetched: BackendList, backend: Backend, kind: ListKind, asker: Asker): BackendList | undefined {
     const start = `${backend.name}\n${kind}\n${asker.era}\n`;
     for (const [key, { list }] of this.#slots)
@@ -236,12 +210,11 @@ function doubt(slot: Slot): void {
 /** HTTP 403 is `protocol`. */
 const REFUSED: ReadonlySet<FailureReason> = new Set(['unauthorized', 'credential', 'protocol', 'too_large']);
 
-/** Returns whether the backend gave no answer at all. A refusal may mean that the credential is no longer valid. */
+/** A refusal is no silence: it may mean that the credential is no longer valid. */
 export function isSilence(error: unknown): boolean {
   return error instanceof NoAnswer && !REFUSED.has(error.failure.reason);
 }
 
-/** Returns whether the failure concerns only the session of the caller that asked. */
 function isOfOneSession(error: unknown): boolean {
   return error instanceof NoAnswer && error.failure.reason === 'session_lost';
 }
@@ -263,15 +236,13 @@ function keyOf(backend: Backend, kind: ListKind, asker: Asker): string {
   return `${backend.name}\n${kind}\n${asker.era}\n${ownerOf(backend, asker)}\n${asker.capabilities}`;
 }
 
-/** Returns the key of a slow backend, per user if the credential is the user's own: only that credential may hang. */
+/** Per user if the credential is the user's own: only that credential may hang. */
 function slowKey(backend: Backend, asker: Asker): string {
   return `${backend.name}\n${ownerOf(backend, asker)}`;
 }
 
-/** The owner of a list that all callers share. */
 const OF_ALL = '""';
 
-/** Returns the JSON text of the principal that owns these lists. */
 function ownerOf({ credential }: Backend, { identity }: Asker): string {
   return credential.perUser ? JSON.stringify(identity.key) : OF_ALL;
 }

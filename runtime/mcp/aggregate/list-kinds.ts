@@ -1,14 +1,10 @@
-/** The four lists of an MCP server. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 
 interface ListSpec {
   readonly method: string;
-  /** The member of the result that holds the entries. */
   readonly member: string;
-  /** The member of an entry that identifies it. */
   readonly key: 'name' | 'uri' | 'uriTemplate';
   readonly capability: 'tools' | 'prompts' | 'resources';
-  /** The notification that announces a change of the list. */
   readonly changed: string;
 }
 
@@ -45,7 +41,6 @@ export const LIST_SPECS: Record<ListKind, ListSpec> = {
 
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 
-/** Returns the lists that a notification invalidates. */
 export function kindsOfNotification(method: string): readonly ListKind[] {
   return LIST_KINDS.filter((kind) => LIST_SPECS[kind].changed === method);
 }

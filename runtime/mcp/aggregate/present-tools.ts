@@ -3,14 +3,12 @@ import type { Backend } from '#crds/run-config/backend';
 import type { ListedEntry } from './fetch-list.ts';
 import type { EntryChanges } from './rewrite-entry.ts';
 
-/** The settings of a backend that affect its tools. */
 export type ToolSettings = Pick<Backend, 'name' | 'tools_filter' | 'tools_override' | 'authz'>;
 
-/** An entry before its advertised name is composed. */
 export interface Presented {
   readonly backend: string;
   readonly listed: ListedEntry;
-  /** Its name after overrides, without prefix. */
+  /** Name after overrides, without prefix. */
   readonly name: string;
   /** Its name at the backend's own endpoint. Undefined: the backend has no policies of its own. */
   readonly ownName: string | undefined;
@@ -23,14 +21,13 @@ interface Texts {
   readonly annotations?: EntryChanges['annotations'] | undefined;
 }
 
-/** The aggregation's settings for the tools or the prompts of one workload. */
 interface WorkloadSettings {
   readonly filter?: readonly string[] | undefined;
   readonly overrides: Readonly<Record<string, Texts | undefined>>;
   readonly exclude_all: boolean;
 }
 
-/** Applies the workload's own settings, which refer to the names that the backend returns. */
+/** The workload's own settings refer to the names that the backend returns. */
 export function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented | undefined {
   if (backend.tools_filter && !backend.tools_filter.includes(listed.name)) return undefined;
   const override = Object.hasOwn(backend.tools_override, listed.name) ? backend.tools_override[listed.name] : undefined;
@@ -44,7 +41,7 @@ export function presentByItself(backend: ToolSettings, listed: ListedEntry): Pre
   };
 }
 
-/** Applies the aggregation's settings for that workload, which refer to the names after the workload's own settings. */
+/** These settings refer to the names after the workload's own settings. */
 function presentInAggregate(tool: Presented, settings: readonly WorkloadSettings[]): Presented | undefined {
   let { name, changes } = tool;
   for (const { filter, overrides, exclude_all: excludesAll } of settings) {
@@ -57,10 +54,7 @@ function presentInAggregate(tool: Presented, settings: readonly WorkloadSettings
   return { ...tool, name, changes };
 }
 
-/**
- * Returns the advertised tools of one backend with their overrides. A filter lists the allowed tools, so an empty
- * filter allows none.
- */
+/** A filter lists the allowed tools, so an empty filter allows none. */
 export function presentTools(
   backend: ToolSettings,
   entries: readonly ListedEntry[],
@@ -75,7 +69,7 @@ export function presentTools(
   });
 }
 
-/** Returns the advertised prompts. A workload has no own settings for prompts. */
+/** A workload has no own settings for prompts. */
 export function presentPrompts(
   { name: backend, authz }: ToolSettings,
   entries: readonly ListedEntry[],

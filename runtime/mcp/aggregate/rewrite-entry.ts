@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-requ
 import { decodeKey, isPlainKey, MALFORMED, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
 import { spliceText, type Edit } from '#runtime/mcp/envelope/splice';
 
-/** Changed members of an advertised entry. Absent members stay as the backend wrote them. */
+/** Absent members stay as the backend wrote them. */
 export interface EntryChanges {
   readonly name?: string;
   readonly description?: string;
@@ -11,7 +11,7 @@ export interface EntryChanges {
   readonly meta?: JsonObject;
 }
 
-/** The decoder already checked the depth of the message that held the entry. */
+/** The decoder already checked the depth. */
 const NO_DEPTH = 0;
 
 interface Member {
@@ -19,10 +19,7 @@ interface Member {
   readonly end: number;
 }
 
-/**
- * Returns the positions of the entry's own members. Undefined if a key is duplicated, because parsers may interpret it
- * differently.
- */
+/** Undefined if a key is duplicated, because parsers may interpret it differently. */
 function findMembers(text: string): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
   const end = walkObject(text, skipSpace(text, 0), members, (found, keyStart, keyEnd, start) => {
@@ -41,10 +38,7 @@ function mergeAnnotations(text: string, hints: Readonly<Record<string, unknown>>
   return { ...(isJsonObject(before) ? before : {}), ...hints };
 }
 
-/**
- * Returns the entry's JSON text with only these members changed. Schemas, `_meta`, order and spelling of numbers stay
- * as the backend wrote them.
- */
+/** Schemas, `_meta`, order and spelling of numbers stay as the backend wrote them. */
 export function rewriteEntry(text: string, changes: EntryChanges): string {
   const members = findMembers(text);
   // Parsing and serialising leaves each key once.

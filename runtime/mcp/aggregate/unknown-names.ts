@@ -6,16 +6,13 @@ import { presentByItself, type ToolSettings } from './present-tools.ts';
 
 interface Listed {
   readonly settings: ToolSettings;
-  /** Returns all lists of this kind that the backend has returned. With a list per user, there are thousands. */
+  /** All that the backend has returned. With a list per user, there are thousands. */
   readonly lists: (kind: 'tools' | 'prompts') => readonly BackendList[];
 }
 
 type Names = ReadonlySet<string>;
 
-/**
- * Describes names in filters and overrides that no list of their backend has. A misspelt name has no effect or hides
- * the tool that it should allow. Backends that have not listed yet are skipped.
- */
+/** A misspelt name has no effect or hides the tool that it should allow. Skips backends without a list yet. */
 export function describeUnknownNames(backends: readonly Listed[], aggregation: Aggregation): string[] {
   return backends.flatMap((listed) => [...unknownTools(listed, aggregation), ...unknownPrompts(listed, aggregation)]);
 }

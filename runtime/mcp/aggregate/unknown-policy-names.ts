@@ -8,10 +8,7 @@ import type { BackendList } from './fetch-list.ts';
 import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 import { presentByItself } from './present-tools.ts';
 
-/**
- * Returns the names of one kind: the advertised ones, or with `isOriginal` those of the backends. Undefined while a
- * list is unknown.
- */
+/** `isOriginal`: names of the backends, not the advertised ones. Undefined while a list is unknown. */
 export type NamesOf = (kind: ListKind, isOriginal: boolean) => Iterable<string> | undefined;
 
 interface Noun {
@@ -32,11 +29,10 @@ const NOUNS: readonly Noun[] = [
   { type: undefined, noun: 'tool, prompt or resource', kinds: KINDS },
   { type: undefined, noun: 'original name of a tool, prompt or resource', kinds: KINDS, isOriginal: true },
 ];
-/** Maximum number of unknown names that get a suggestion, and of listed names that each is compared with. */
+/** Unknown names that get a suggestion, and listed names that each is compared with. */
 const EXPLAINED = 5;
 const COMPARED = 2_000;
 
-/** Describes tools, prompts and resources that policies name and no list has. `place` names the policy set. */
 export function describeUnknownPolicyNames(place: string, named: readonly NamedResource[], namesOf: NamesOf): string[] {
   return NOUNS.flatMap(({ type, noun, kinds, isOriginal = false }) => {
     const ofType = named.filter((one) => one.type === type && (one.isOriginal ?? false) === isOriginal);
@@ -49,7 +45,6 @@ export function describeUnknownPolicyNames(place: string, named: readonly NamedR
   });
 }
 
-/** Describes backends that policies name and the endpoint lacks. `place` names the policy set. */
 export function describeUnknownBackends(
   place: string,
   named: readonly NamedResource[],
@@ -71,10 +66,7 @@ function sayUnknown(unknown: readonly NamedResource[], listed: readonly string[]
   });
 }
 
-/**
- * Finds the same name with or without prefix. Server policies often omit a tool's prefix, and backend policies often
- * include it.
- */
+/** Server policies often omit a tool's prefix, and backend policies often include it. */
 function sameWithoutPrefix(id: string, listed: readonly string[]): string | undefined {
   return listed.find((name) => hasPrefix(name, id) || hasPrefix(id, name));
 }
@@ -85,10 +77,7 @@ function hasPrefix(whole: string, name: string): boolean {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/**
- * Returns the ids that no list has, or none while a list is unknown. A URI that starts like a template counts as
- * listed.
- */
+/** Empty while a list is unknown. A URI that starts like a template counts as listed. */
 function findUnlisted(ids: Set<string>, kinds: readonly ListKind[], namesOf: NamesOfKind): ReadonlySet<string> {
   for (const kind of kinds) {
     if (ids.size === 0) break;
@@ -120,7 +109,6 @@ function firstNames(kinds: readonly ListKind[], namesOf: NamesOfKind): readonly 
   return [...first];
 }
 
-/** Describes unknown names in the policies of a backend, which name entries of the backend's own endpoint. */
 export function describeUnknownOwnNames(
   backend: Pick<Backend, 'name' | 'config' | 'authorizer' | 'health'>,
   listsOf: (kind: ListKind) => readonly BackendList[],

@@ -5,23 +5,21 @@ import type { AnswerSink, Backend } from './backend.ts';
 import type { CallFailure } from './failures.ts';
 import { ownRequest } from './own-request.ts';
 
-/** A request that the gateway itself sends to a backend. */
 export interface Question {
   readonly identity: Identity;
   readonly era: Era;
   readonly method: string;
-  /** JSON text of `params`. */
+  /** JSON text. */
   readonly paramsText: string;
   readonly headers: string[];
   /** Milliseconds. */
   readonly deadline: number;
   readonly isProbe?: boolean;
-  /** The pod that receives the request. Undefined: any pod. */
+  /** The receiving pod. Undefined: any. */
   readonly address?: string | undefined;
 }
 
 export interface Answer {
-  /** The JSON-RPC message as the backend wrote it. */
   readonly text: string;
   readonly result: JsonObject | undefined;
   readonly error: { readonly code: number; readonly data: unknown } | undefined;
@@ -29,7 +27,7 @@ export interface Answer {
   readonly status: number;
 }
 
-/** Rejection of `ask`: the backend sent no JSON-RPC response. */
+/** The backend sent no JSON-RPC response. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   readonly failure: CallFailure;
@@ -39,10 +37,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/**
- * Sends one idempotent request of the gateway itself and returns the answer, which may be a JSON-RPC error. @throws
- * NoAnswer if no answer came
- */
+/** The answer may be a JSON-RPC error. @throws NoAnswer */
 export function ask(backend: Backend, question: Question): Promise<Answer> {
   const { identity, era, method, headers, deadline } = question;
   return new Promise((resolve, reject) => {

@@ -3,19 +3,18 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { BoundedMap } from '#runtime/bounded-map';
 import { isPodAddress } from './pod-address.ts';
 
-/** Returns every current address of a name. @throws Error if it has none */
+/** @throws Error if the name has no address */
 export type LookUp = (host: string) => Promise<readonly string[]>;
 
 interface BackendPodsOptions {
-  /** The name that resolves to the address of each pod. */
+  /** Resolves to the address of each pod. */
   readonly host: string;
-  /** URL of the backend. All pods share its scheme and port. */
   readonly url: URL;
   readonly lookUp: LookUp;
   /** `connections` null: unlimited. */
   readonly createPool: (origin: string, connections: number | null) => Dispatcher;
   readonly connections: number;
-  /** Returns milliseconds of the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
 }
 
@@ -25,12 +24,12 @@ interface PodPools {
 }
 
 const LOOK_EVERY = 4_000;
-/** Milliseconds for which an address that refused a connection is avoided. */
+/** Milliseconds. */
 const AVOIDED_FOR = 5_000;
-/** Maximum addresses of one name, which is more than a Service has. */
+/** More than a Service has. */
 const MAX_PODS = 1_000;
 
-/** Tracks the pods of a backend with several. Only the pod that opened a session knows it. */
+/** Only the pod that opened a session knows it. */
 export class BackendPods {
   readonly #options: BackendPodsOptions;
   readonly #pools = new Map<string, PodPools>();
@@ -47,14 +46,13 @@ export class BackendPods {
     void this.look();
   }
 
-  /** Refreshes the list of pods. */
   look(): Promise<void> {
     return (this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
     }));
   }
 
-  /** Returns the pod for the next session, in round-robin order. Undefined: no address is known. */
+  /** Selects in round-robin order. Undefined: no address is known. */
   async pick(): Promise<string | undefined> {
     if (this.#addresses.length === 0) await this.look();
     const now = this.#options.now();
@@ -63,12 +61,12 @@ export class BackendPods {
     return from.length === 0 ? undefined : from[this.#next++ % from.length];
   }
 
-  /** Returns whether the pod exists. True as long as no address is known. */
+  /** True as long as no address is known. */
   has(address: string): boolean {
     return this.#addresses.length === 0 || this.#addresses.includes(address);
   }
 
-  /** Avoids a pod that refused a connection. @returns whether there is another pod */
+  /** @returns whether there is another pod */
   avoid(address: string): boolean {
     this.#avoided.set(address, this.#options.now() + AVOIDED_FOR);
     void this.look();
@@ -90,12 +88,10 @@ export class BackendPods {
     return pools[kind];
   }
 
-  /** Creates a pool with one unused connection to the pod. */
   freshPool(address: string): Dispatcher {
     return this.#options.createPool(this.originOf(address), 1);
   }
 
-  /** Ends streams that only listen. */
   async retire(): Promise<void> {
     await Promise.all([...this.#pools.values()].map(({ streams }) => streams.destroy()));
   }
@@ -129,10 +125,7 @@ export class BackendPods {
     }
   }
 
-  /**
-   * Filters unsafe addresses, because pods receive the callers' credentials. Only a loopback backend may have loopback
-   * pods.
-   */
+  /** Pods receive the callers' credentials. Only a loopback backend may have loopback pods. */
   #podsAmong(found: readonly string[]): readonly string[] {
     const isHere = isLoopbackHost(this.#options.url.hostname);
     const pods = found.filter((address) => isHere || isPodAddress(address));

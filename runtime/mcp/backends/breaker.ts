@@ -2,31 +2,24 @@ import type { CallFailure, FailureReason } from './failures.ts';
 
 interface BreakerSettings {
   readonly enabled: boolean;
-  /** Consecutive failures that open the circuit. */
   readonly failureThreshold: number;
-  /** Milliseconds before one trial call is admitted. */
+  /** Milliseconds before one trial call. */
   readonly timeout: number;
 }
 
-/** Connection failures. An answered probe outweighs them. */
+/** An answered probe outweighs them. */
 const CONNECTION = ['unavailable', 'refused', 'connect_timeout', 'reset', 'http_error'] as const;
 
-/**
- * Failures that count against the backend. The gateway's own refusals, aborts by clients and restarts of processes do
- * not count.
- */
+/** The gateway's own refusals, aborts by clients and restarts of processes do not count. */
 const COUNTED: ReadonlySet<FailureReason> = new Set([...CONNECTION, 'timeout', 'protocol'] as const);
 const PROBED: ReadonlySet<FailureReason> = new Set(CONNECTION);
 
 type BreakerState = 'closed' | 'open' | 'half-open';
 
-/**
- * Circuit breaker for a failing backend. It opens after consecutive failures and admits one trial call after `timeout`.
- */
 export interface Breaker {
   admits(): boolean;
   record(failure: CallFailure | undefined): void;
-  /** Records an answered probe. If the last failure was a connection failure, one call may try at once. */
+  /** If the last failure was a connection failure, one call may try at once. */
   noteProbe(): void;
   readonly state: BreakerState;
 }

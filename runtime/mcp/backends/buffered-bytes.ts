@@ -1,29 +1,24 @@
 /** Bytes up to which a keeper is not counted, because most answers are small. */
 const FREE = 1_048_576;
 
-/**
- * Milliseconds between two checks of blocking keepers. A keeper that blocks others at two consecutive checks is ended.
- */
+/** Milliseconds between two checks. A keeper that blocks others at two consecutive checks is ended. */
 const PATIENCE = 30_000;
 
-/** A reader or writer that buffers parts of an answer. */
 export interface Keeper {
-  /** Name of the backend, or id of the client, that the bytes come from. */
+  /** Name of the backend, or id of the client. */
   readonly source: string;
-  /** Bytes up to which it is not counted. Absent: 1 MiB. */
+  /** Uncounted bytes. Absent: 1 MiB. */
   readonly free?: number | undefined;
   kept: number;
-  /** Pauses reading until `goOn`. A keeper without these two methods only releases its bytes. */
+  /** Pauses reading until `goOn`. Without both, a keeper only releases its bytes. */
   wait?(): void;
   goOn?(): void;
-  /** Releases its bytes, because other keepers have waited too long. */
   giveUp(): void;
 }
 
 /**
- * Limits the buffered bytes of answers that cannot be passed on at once. Readers pause at the limit, and no answer is
- * refused. One reader at a time may exceed the limit, because readers that wait for each other's memory would deadlock.
- * A reader that blocks others for longer than `PATIENCE` is ended, and so are clients that do not read.
+ * Readers pause at the limit, and no answer is refused. One reader may exceed the limit: readers that wait for each other would deadlock.
+ * Readers that block others for longer than `PATIENCE` are ended, and so are clients that do not read.
  */
 export class BufferedBytes {
   #limit: number;
@@ -32,10 +27,8 @@ export class BufferedBytes {
   #given = 0;
   readonly #untaken = new Set<Keeper>();
   #beyond: Keeper | undefined;
-  /** In order of arrival. */
   readonly #waiting = new Set<Keeper>();
   #isScheduled = false;
-  /** The keepers that blocked readers at the last check. */
   #awaited = new Set<Keeper>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -57,12 +50,11 @@ export class BufferedBytes {
     return this.#used;
   }
 
-  /** Number of waiting readers. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Records that the keeper now buffers this many bytes. May call `wait` before it returns. */
+  /** May call `wait` before it returns. */
   tell(keeper: Keeper, bytes: number): void {
     const counted = bytes > (keeper.free ?? FREE) ? bytes : 0;
     const grown = counted - keeper.kept;
@@ -97,13 +89,12 @@ export class BufferedBytes {
     this.#timer = undefined;
   }
 
-  /** Returns the keepers that must end before a waiting reader continues. */
   #blockers(): Keeper[] {
     const given = this.#given > this.limit ? [...this.#untaken] : [];
     return this.#beyond === undefined ? given : [this.#beyond, ...given];
   }
 
-  /** Ends a keeper. Readers of the same source move to the end of the queue, because they are likely to be as slow. */
+  /** Readers of the same source move to the end of the queue, because they are likely to be as slow. */
   #giveUp(keeper: Keeper): void {
     for (const one of [...this.#waiting]) {
       if (one.source !== keeper.source) continue;
@@ -113,10 +104,7 @@ export class BufferedBytes {
     keeper.giveUp();
   }
 
-  /**
-   * Selects one reader that may exceed the limit. Not needed while bytes for clients exceed it, because clients read
-   * them or are ended.
-   */
+  /** Only one reader may exceed the limit, and none while clients' bytes do: clients read them or are ended. */
   #mayGoBeyond(keeper: Keeper): boolean {
     if (this.#beyond === undefined && this.#given <= this.limit) this.#beyond = keeper;
     return this.#beyond === keeper;
@@ -131,7 +119,7 @@ export class BufferedBytes {
     this.#schedule();
   }
 
-  /** Resumes readers in a microtask, because an HTTP parser accepts no call while another parser runs. */
+  /** Runs in a microtask, because an HTTP parser accepts no call while another parser runs. */
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.size === 0) return;
     this.#isScheduled = true;

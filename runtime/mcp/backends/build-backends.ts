@@ -14,34 +14,27 @@ import type { BackendSet } from './backend-set.ts';
 import { createOutOfService, NO_WATCH } from './out-of-service.ts';
 import { watchBackend, type BackendWatch } from './watch-backend.ts';
 
-/** An active backend and the text of its settings. */
 interface ActiveBackend {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
-  /** The result of `checksText`. A backend keeps its former settings only if this is unchanged. */
   readonly checks: string;
-  /** The reason why it keeps its former settings. */
   readonly keepsFormer?: string;
 }
 
 export interface ActiveBackends extends BackendSet {
-  /** Settles after the first probe of each backend. */
   readonly first: Promise<void>;
-  /** Names of the backends that were recreated or removed, compared with the set before. */
   readonly replaced: readonly string[];
-  /** Stops watching backends that the next set does not reuse. @returns those backends; the caller closes them */
+  /** Stops watching backends that `next` does not reuse. @returns those backends; the caller closes them */
   leave(next: ActiveBackends): Backend[];
-  /** Closes all backends. */
   close(): Promise<void>;
-  /** Whether backends must be recreated when files change: they are out of service or keep their former settings. */
+  /** Backends that are out of service or keep former settings must be recreated when files change. */
   readonly isIncomplete: boolean;
   readonly live: ReadonlyMap<string, ActiveBackend>;
 }
 
 export interface BuildDeps extends Omit<BackendDeps, 'config'> {
   readonly changed: (backend: Backend) => void;
-  /** Reports that the credential of the backend changed. */
   readonly credentialChanged: (backend: string) => void;
 }
 
@@ -96,7 +89,6 @@ export async function buildBackends(
   };
 }
 
-/** The initial set, without any backend. */
 export const NO_BACKENDS: ActiveBackends = {
   all: [],
   live: new Map(),
@@ -110,13 +102,13 @@ export const NO_BACKENDS: ActiveBackends = {
   close: () => Promise.resolve(),
 };
 
-/** Returns the settings of a backend without file contents, which are read again after each change. */
+/** Omits file contents, which are read again after each change. */
 function settingsText(backend: BackendConfig, config: RunConfig): string {
   const { operational, limits, embedded_auth_server_config: authServer } = config;
   return JSON.stringify([
     // Rate limits are applied before a call reaches the backend.
     { ...backend, rate_limiting: undefined },
-    // The stored tokens of users come from that server. A backend without stored tokens does not depend on it.
+    // Stored tokens of users come from that server. Other backends do not depend on it.
     takesStoredTokens(backend) ? authServer?.issuer : undefined,
     backend.authz && namesUsers(authServer),
     operational.failure_handling,
@@ -126,14 +118,13 @@ function settingsText(backend: BackendConfig, config: RunConfig): string {
   ]);
 }
 
-/** Returns the backend without its note that it keeps former settings. */
 function asWritten({ backend, watch, made, checks }: ActiveBackend): ActiveBackend {
   return { backend, watch, made, checks };
 }
 
 type SettingsTexts = Pick<ActiveBackend, 'made' | 'checks'>;
 
-/** Returns the settings that decide which calls are allowed, and with which credential. Names of files do not count. */
+/** Names of files do not count: they decide neither which calls are allowed, nor the credential. */
 function checksText(backend: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): string {
   const { auth, authz, webhooks, tools_filter: filter, tools_override: overrides } = backend;
   return JSON.stringify([
@@ -152,10 +143,7 @@ function takesStoredTokens({ auth }: BackendConfig): boolean {
 /** Messages of other errors may contain secrets from files. */
 const UNKNOWN = 'it cannot be opened; the log has the reason';
 
-/**
- * Returns the backend with new settings, or the reason why they are invalid. `former`: it still serves with other
- * settings.
- */
+/** `former`: the backend still serves with other settings. */
 async function renewBackend(
   settings: BackendConfig,
   texts: SettingsTexts,
@@ -180,7 +168,7 @@ async function renewBackend(
   }
 }
 
-/** Validates the settings of one backend. An error takes the backend out of service. @throws ConfigError */
+/** An error takes the backend out of service. @throws ConfigError */
 function checkBackend(settings: BackendConfig, { embedded_auth_server_config: authServer }: RunConfig): void {
   const problems = findBackendProblems(
     settings,

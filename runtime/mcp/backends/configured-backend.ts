@@ -8,7 +8,7 @@ import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
 import type { BufferedBytes } from './buffered-bytes.ts';
 
-/** Returns whether sessions end with this process: event streams and per-session processes do. */
+/** Sessions on event streams and per-session processes end with this process. */
 function losesState(config: BackendConfig): boolean {
   return config.transport === 'sse' || (config.transport === 'stdio' && config.stdio_process === 'perSession');
 }
@@ -42,7 +42,6 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.places = options.concurrency;
   }
 
-  /** Closes the credential and the webhooks, which this backend owns. */
   protected async closeParts(): Promise<void> {
     this.credential.close();
     await this.webhooks?.close();

@@ -43,24 +43,22 @@ export interface BackendDeps {
   readonly exchanged: ExchangedTokens;
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
-  /** Returns milliseconds of the monotonic clock. */
+  /** Monotonic clock. */
   readonly now: () => number;
-  /** Returns milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
-  /** Resolves a name to addresses. Absent: the resolver of this machine. */
+  /** Absent: the resolver of this machine. */
   readonly lookUp?: LookUp | undefined;
-  /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  /** Reports that a backend announced a change of its lists. */
   readonly listChanged: (backend: string, method: string) => void;
   readonly record: (event: AuditEvent) => void;
   readonly countExchange: (backend: string, outcome: ExchangeOutcome) => void;
   readonly countWebhook: (webhook: string, outcome: WebhookOutcome) => void;
   readonly policyMetrics: Partial<PolicyMetrics>;
-  /** Stored tokens of the callers. Undefined: there is no embedded authorization server. */
+  /** Undefined: there is no embedded authorization server. */
   readonly userTokens?: UserTokens | undefined;
 }
 
@@ -77,7 +75,7 @@ const makers: Makers = {
   stdio: createStdio,
 };
 
-/** Creates one backend from its configuration. @throws ConfigError */
+/** @throws ConfigError */
 export function createBackend(settings: BackendConfig, deps: BackendDeps): Backend | Promise<Backend> {
   const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
   return make(settings, deps);
@@ -100,7 +98,6 @@ async function createSse(settings: SseConfig, deps: BackendDeps): Promise<Backen
   });
 }
 
-/** Returns the options of all backends over HTTP. */
 async function httpOptions(
   settings: HttpBackendConfig,
   deps: BackendDeps,
@@ -146,14 +143,13 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
   });
 }
 
-/** Reads an environment variable from a file. @throws ConfigError if the value cannot be in an environment */
+/** @throws ConfigError if the value cannot be in an environment */
 function readVariable(file: string, files: SecretFiles): string {
   const value = files.read(file);
   if (value.includes('\0')) throw new ConfigError(`${file} has a NUL character, which no process gets; remove it`);
   return value;
 }
 
-/** Creates the components that backends of all transports need. */
 async function makeParts(settings: BackendConfig, deps: BackendDeps): Promise<BackendParts> {
   const credential = await makeCredential(settings, deps);
   try {
@@ -215,9 +211,9 @@ async function makeOtherParts(
   };
 }
 
-/** Creates the webhooks. The module is loaded on first use, because most backends have none. */
 async function makeWebhooks({ webhooks }: BackendConfig, deps: BackendDeps): Promise<WebhookGate | undefined> {
   if (webhooks.length === 0) return undefined;
+  // Loaded on first use, because most backends have none.
   const { createWebhookGate } = await import('#runtime/webhooks/create-webhook-gate');
   return createWebhookGate(webhooks, {
     server: deps.config.server,

@@ -2,28 +2,25 @@ import { type Entry, InFlight } from '#runtime/in-flight';
 
 const TICK = 100;
 
-/** An entry that must end after `deadline` milliseconds without progress. */
+/** `deadline`: milliseconds without progress. */
 export interface Expiring extends Entry {
   readonly deadline: number;
-  /** Milliseconds after which it ends despite progress. */
+  /** Milliseconds after which the entry ends despite progress. */
   readonly maximum: number;
   /** Set on each sign of progress; cleared by `Deadlines`. */
   showedLife: boolean;
-  /** Whether the gateway paused reading. The deadline pauses meanwhile. */
+  /** The deadline pauses meanwhile. */
   readonly isHeld: boolean;
-  /** Returns whether the call waits for its client. The deadline pauses meanwhile. */
+  /** The deadline pauses meanwhile. */
   awaitsClient(): boolean;
-  /** Milliseconds of the clock; set by `Deadlines`. */
+  /** Set by `Deadlines`. */
   expiresAt: number;
-  /** Milliseconds of the clock, set at the first tick after the entry was added; 0 before. */
+  /** Set at the first tick; 0 before. */
   beganAt: number;
   expire(): void;
 }
 
-/**
- * Runs one timer for all calls. A timer per call would cost more than the relay itself, and so would reading the clock
- * at each sign of progress. A call ends at most 200 ms late, and never early.
- */
+/** Uses one timer: a timer per call, or a clock read per sign of progress, costs more than the relay. Ends calls up to 200 ms late. */
 export class Deadlines {
   readonly #running = new InFlight<Expiring>();
   readonly #now: () => number;
@@ -43,7 +40,7 @@ export class Deadlines {
     this.#running.delete(entry);
   }
 
-  /** Returns the milliseconds since the first entry began for which `counts` returns true; 0 without one. */
+  /** Milliseconds since the first entry began for which `counts` is true; 0 without one. */
   oldest(counts: (entry: Expiring) => boolean): number {
     const found = this.#running.all().find(counts);
     return found && found.beganAt > 0 ? this.#now() - found.beganAt : 0;

@@ -18,15 +18,13 @@ export class EventAnswer implements AnswerReader {
     });
   }
 
-  /** Whether the response was among the events. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
 
   push(chunk: Buffer): void {
     const exchange = this.#exchange;
-    // A complete event may still wait for its reader, so its bytes count until more data arrives. This excludes session
-    // streams, where more data may never arrive.
+    // A complete event may wait for its reader. Session streams are excluded: more data may never arrive there.
     const before = this.#parser.isLarge || exchange.isStream ? 0 : this.#parser.pending;
     const arrived = this.#parser.arrived;
     try {
@@ -68,9 +66,7 @@ export class EventAnswer implements AnswerReader {
     call.sink.event({ id: event.id, retry: event.retry, data, message });
   }
 
-  /**
-   * Accepts one response per request, with the id of the request. Another id would answer another backend's request.
-   */
+  /** One response per request. Another id would answer another backend's request. */
   #takeAnswer({ idText }: BackendMessage): boolean {
     const { call } = this.#exchange;
     if (this.#isAnswered || (call.idText !== undefined && idText !== call.idText)) return false;

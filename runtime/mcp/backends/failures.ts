@@ -1,9 +1,6 @@
 import { RequestError } from '#runtime/errors';
 
-/**
- * The reason of a failed call: the label of metrics, `data.reason` for the client, and `backend_<reason>` in audit
- * lines.
- */
+/** The label of metrics, `data.reason` for the client, and `backend_<reason>` in audit lines. */
 export type FailureReason =
   | 'unavailable'
   | 'refused'
@@ -24,22 +21,21 @@ export type FailureReason =
   | 'too_large'
   | 'aborted';
 
-/** Describes why a backend did not answer a call. */
 export interface CallFailure {
   readonly reason: FailureReason;
-  /** Whether the backend may have begun to act on the request. */
+  /** The backend may have begun to act on the request. */
   readonly sent: boolean;
   readonly error: RequestError;
 }
 
 const INTERNAL_ERROR = -32603;
 
-/** Thrown if a process does not serve. The message is in the gateway's own words, so the status may show it. */
+/** The message is in the gateway's own words, so the status may show it. */
 export class NotStarted extends Error {
   override readonly name = 'NotStarted';
 }
 
-/** Thrown if the process was started and has sent nothing yet. For example, npx may still download a program. */
+/** The process may still prepare itself, such as npx that downloads a program. */
 export class StillStarting extends NotStarted {
   constructor() {
     super('is starting');
@@ -53,19 +49,17 @@ export class Restarting extends NotStarted {
   }
 }
 
-/**
- * Thrown if a stream of events does not serve. The message is in the gateway's own words, so the status may show it.
- */
+/** The message is in the gateway's own words, so the status may show it. */
 export class NotOpened extends Error {
   override readonly name = 'NotOpened';
 }
 
-/** Thrown if the backend has not listed yet. The gateway sent nothing. */
+/** The backend has not listed yet. The gateway sent nothing. */
 export class NotListed extends Error {
   override readonly name = 'NotListed';
 }
 
-/** Messages for the client, after the name of the backend. They are fixed, so no text of a backend passes through. */
+/** Texts follow the name of the backend, and are fixed so that no text of a backend passes through. */
 const texts: Record<FailureReason, string> = {
   unavailable: 'cannot be reached; try again later',
   refused: 'cannot be reached: it takes no connection; try again later',
@@ -95,10 +89,7 @@ function textOf(reason: FailureReason, cause: unknown): string {
   return cause instanceof NotListed ? NOT_LISTED : texts[reason];
 }
 
-/**
- * Builds the failure that clients see: a JSON-RPC error at HTTP 200, because some clients hang on an HTTP error to a
- * POST. `sent`: the backend may have begun to act on the request.
- */
+/** HTTP 200, because some clients hang on an HTTP error to a POST. `sent`: the backend may have begun to act. */
 export function callFailure(backend: string, reason: FailureReason, sent: boolean, cause?: unknown): CallFailure {
   const error = new RequestError(
     {
@@ -121,7 +112,6 @@ function connectionReason(sent: boolean, cause: unknown): FailureReason {
   return sent && !isConnect ? 'reset' : 'refused';
 }
 
-/** Builds the failure of a connection that could not be opened or that broke. */
 export function connectionFailure(backend: string, sent: boolean, cause: unknown): CallFailure {
   return callFailure(backend, connectionReason(sent, cause), sent, cause);
 }
@@ -130,7 +120,7 @@ const NO_CONNECTION: ReadonlySet<FailureReason> = new Set([
   ...(['unavailable', 'refused', 'connect_timeout', 'reset', 'http_error', 'restarting', 'ended'] as const),
 ]);
 
-/** Returns whether the backend may be unreachable or soon reachable again, so that a probe is worthwhile. */
+/** A probe is worthwhile: the backend may be unreachable or soon reachable again. */
 export function mayBeAway({ reason }: CallFailure): boolean {
   return NO_CONNECTION.has(reason);
 }

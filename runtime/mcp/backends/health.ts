@@ -3,19 +3,17 @@ import type { Era } from '../era.ts';
 
 export type BackendPhase = 'ready' | 'degraded' | 'unavailable' | 'unknown';
 
-/** The current health of a backend. The prober and the lists write it; all other components only read it. */
+/** Only the prober and the lists write to it. */
 export interface BackendHealth {
   phase: BackendPhase;
-  /** The problem and its remedy; empty if the backend is healthy. */
+  /** The problem and its remedy; empty if healthy. */
   message: string;
-  /** Eras that the backend supports. Undefined until a conclusive probe. */
+  /** Undefined until a conclusive probe. */
   eras: ReadonlySet<Era> | undefined;
   revisions: readonly string[];
-  /** The capabilities that the backend declared last. */
   capabilities: ServerCapabilities | undefined;
-  /** Number of tools in its last list; null before the first list. */
+  /** Number of tools in the last list; null before the first one. */
   tools: number | null;
-  /** Number of prompts in its last list; null before the first list. */
   prompts: number | null;
   resources: number | null;
   /** Milliseconds since the epoch. */
@@ -38,12 +36,11 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
   };
 }
 
-/** Returns whether the backend serves a client of this era. If the eras are unknown, the gateway tries. */
+/** If the eras are unknown, the gateway tries. */
 export function serves(health: BackendHealth, era: Era): boolean {
   return health.phase !== 'unavailable' && (health.eras === undefined || health.eras.has(era));
 }
 
-/** Returns whether the backend is unavailable and would otherwise serve a client of this era. */
 export function isAway(health: BackendHealth, era: Era): boolean {
   return health.phase === 'unavailable' && (health.eras?.has(era) ?? true);
 }

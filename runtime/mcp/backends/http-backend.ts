@@ -15,30 +15,26 @@ import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 export interface HttpBackendOptions extends BackendParts {
   readonly config: HttpBackendConfig;
   readonly connectTimeout: number;
-  /** Maximum number of concurrent streams. */
   readonly maxStreams: number;
-  /** PEM of certificate authorities that are trusted in addition to the default ones. */
+  /** PEM, in addition to the default authorities. */
   readonly ca: string | undefined;
-  /** Returns the headers of `header_forward` as a flat list, with values from their files. */
+  /** Flat list of the `header_forward` headers, with values from their files. */
   readonly fixedHeaders: () => readonly string[];
   readonly createPool?: (origin: string, options: Pool.Options) => Dispatcher;
-  /** Resolves a name to addresses. Absent: the resolver of this machine. */
+  /** Absent: the resolver of this machine. */
   readonly lookUp?: LookUp | undefined;
 }
 
 const lookUpHere: LookUp = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
-/**
- * Returns the limit that a call counts against. Streams stay open as long as their readers, so they neither use the
- * limit of calls nor serve as the breaker's trial. One-way messages have separate connections and use neither limit.
- */
+/** Streams stay open as long as their readers, so they and one-way messages use neither the limit of calls nor the breaker's trial. */
 function loadOf({ deadline, isProbe, isOneWay }: BackendCall): Load {
   if (isProbe) return 'probe';
   if (isOneWay) return 'message';
   return deadline > 0 ? 'call' : 'stream';
 }
 
-/** Returns whether the status may be temporary. Servers without POST answer 501 Not Implemented. */
+/** Servers without POST answer 501 Not Implemented, which is permanent. */
 function isPassing(status: number): boolean {
   return (status >= 300 && status < 400) || (status >= 500 && status !== 501);
 }
@@ -47,20 +43,19 @@ const POST = ['content-type', 'application/json', 'accept', 'application/json, t
 const GET = ['accept', 'text/event-stream'];
 const BARE: CredentialHeaders = [];
 
-/** Joins lists without `concat`, which is slow if lists differ in kind, such as frozen or empty ones. */
+/** `concat` is slow if lists differ in kind, such as frozen or empty ones. */
 function joined(lists: readonly (readonly string[])[]): string[] {
   const all: string[] = [];
   for (const list of lists) if (list.length > 0) all.push(...list);
   return all;
 }
 
-/** A backend over HTTP. It has two pools, because open streams must not use up the connections of calls. */
+/** Uses two pools, because open streams must not use up the connections of calls. */
 export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements Backend, ExchangeHost {
   readonly maxResponseBytes: number;
   readonly #origin: string;
   readonly #path: string;
   readonly #createPool: (connections: number | null) => Dispatcher;
-  /** One pool for each repeated request. */
   readonly #fresh = new Set<Dispatcher>();
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
@@ -108,7 +103,6 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return this.#pods?.pick();
   }
 
-  /** Number of running calls. */
   get running(): number {
     return this.#running.call;
   }
@@ -133,7 +127,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return exchange;
   }
 
-  /** Releases the exchange. If the gateway refused it, the breaker does not count it. */
+  /** The breaker does not count an exchange that the gateway refused. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void {
     const { load } = exchange;
     if (load === undefined) return;
@@ -170,8 +164,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   resend(exchange: HttpExchange, sent: boolean): boolean {
     // A pod that refuses connections is gone, so another pod is tried.
     if (!sent && exchange.call.address !== undefined) return false;
-    // The backend may close an idle connection just as the request is sent (keep-alive race). Other idle connections
-    // may be closed too.
+    // The backend may close idle connections just as the request is sent (keep-alive race).
     if (exchange.attempts > 1 || !exchange.call.idempotent) return false;
     exchange.reset();
     exchange.needsFresh = true;
@@ -197,7 +190,6 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return error ? { reason: 'unauthorized', sent: false, error } : callFailure(this.name, 'unauthorized', false);
   }
 
-  /** Returns whether the request is a probe without credential, because the backend uses callers' credentials. */
   #isBare({ load }: HttpExchange): boolean {
     return load === 'probe' && this.credential.perUser;
   }
@@ -254,10 +246,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     void pool.close().finally(() => this.#fresh.delete(pool));
   }
 
-  /**
-   * Sends a session's request only to its own pod. Other pods do not know the session, and a new owner of the address
-   * must not receive it.
-   */
+  /** Other pods do not know the session, and a new owner of the address must not receive the request. */
   #dispatchToPod(address: string, pods: BackendPods, exchange: HttpExchange, headers: string[]): void {
     const dispatch = () => {
       if (!pods.has(address)) exchange.fail(callFailure(this.name, 'session_lost', false));
@@ -277,7 +266,6 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
       if (pods) return pods.poolOf(address, kind);
       return kind === 'calls' ? this.#calls : this.#streams;
     }
-    // Uses one new connection.
     const pool = pods?.freshPool(address) ?? this.#createPool(1);
     this.#fresh.add(pool);
     return pool;

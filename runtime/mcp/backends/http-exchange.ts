@@ -9,35 +9,25 @@ import { JsonAnswer } from './json-answer.ts';
 import type { Keeper, BufferedBytes } from './buffered-bytes.ts';
 import type { AnswerReader, BodyFault, ReadExchange } from './read-answer.ts';
 
-/** The functions of the backend that one exchange calls. */
 export interface ExchangeHost {
   readonly name: string;
   readonly maxResponseBytes: number;
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
-  /** Called once when the exchange ends. `failure` is undefined if the backend answered. */
+  /** Called once. `failure` is undefined if the backend answered. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
-  /** Called for a 401. Returns true if the exchange will be sent again with a new credential. */
+  /** Returns true if the exchange will be sent again. */
   renewCredential(exchange: HttpExchange): boolean;
-  /** Returns the failure for an HTTP status that carries no answer. */
   refusal(exchange: HttpExchange, status: number): CallFailure;
-  /**
-   * Returns the failure for a connection that could not be opened or that broke. `sent`: the backend may have begun to
-   * act on the request.
-   */
+  /** `sent`: the backend may have begun to act on the request. */
   broken(exchange: HttpExchange, sent: boolean, cause: unknown): CallFailure;
-  /**
-   * Called if the connection broke before any answer. Returns true if the exchange is sent again on a new connection.
-   */
+  /** Returns true if the exchange is sent again. */
   resend(exchange: HttpExchange, sent: boolean): boolean;
 }
 
-/**
- * Uncounted bytes of an event on a session's stream. The value is small because there are as many streams as sessions.
- */
+/** Bytes. Small, because there are as many streams as sessions. */
 const FREE_OF_STREAM = 65_536;
 
-/** The limit that a running exchange counts against. */
 export type Load = 'call' | 'stream' | 'message' | 'probe';
 
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
@@ -48,14 +38,11 @@ type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
  */
 export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keeper, RunningCall, ReadExchange {
   readonly call: BackendCall;
-  /** Number of times that the request was sent. */
   attempts = 0;
   renewed = false;
-  /** Whether the request requires a new connection. */
   needsFresh = false;
   /** Undefined: the request was refused before it began. */
   load: Load | undefined;
-  /** The credential of the last attempt. */
   credential: CredentialHeaders = [];
   readonly deadline: number;
   readonly maximum: number;
@@ -74,7 +61,6 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   #discarded = 0;
   /** Undefined: no body has begun that could be an answer. */
   #reader: AnswerReader | undefined;
-  /** Paused by the reader. */
   #isPaused = false;
   #over = false;
   #sent = false;
@@ -86,7 +72,6 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.maximum = call.maximum ?? Infinity;
   }
 
-  /** Starts an attempt and its deadline. */
   arm(): void {
     this.attempts++;
     this.#mode = 'waiting';
@@ -242,7 +227,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.call.sink.open(this, this.sessionId);
   }
 
-  /** Ends a broken stream. The client may resume it if its events have ids. */
+  /** The client may resume a broken stream if its events have ids. */
   #endBrokenStream(error: Error): void {
     const isAnswered = this.#reader instanceof EventAnswer && this.#reader.isAnswered;
     const isBroken = !isAnswered && this.call.idText !== undefined;
@@ -265,7 +250,6 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     if (failure && this.#controller && !this.#controller.aborted) this.#controller.abort(failure.error);
   }
 
-  /** Discards the body of a 401 before the exchange is sent again. */
   reset(): void {
     this.keep(0);
     this.#mode = 'waiting';

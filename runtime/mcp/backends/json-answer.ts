@@ -2,7 +2,6 @@ import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-messa
 import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
 import type { AnswerReader, ReadExchange } from './read-answer.ts';
 
-/** Bytes above which an answer is passed on in parts. */
 const KEPT_BYTES = 1_048_576;
 
 /** Reads an answer that is one JSON document. Passes a large one in parts if the sink accepts parts. */

@@ -2,7 +2,7 @@ import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/dec
 import { idTextOf } from '#runtime/mcp/envelope/message-id';
 import { MAX_DEPTH } from '#runtime/mcp/envelope/scan-json';
 
-/** Thrown if the bytes are not the answer to the request, or not the only one. */
+/** The bytes are not the answer to the request, or not the only one. */
 export class NotTheAnswer extends Error {
   override readonly name = 'NotTheAnswer';
 }
@@ -17,26 +17,20 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** Maximum bytes of the outer levels: keys, ids, `_meta`. */
+/** Bytes. */
 const MAX_OUTLINE = 262_144;
-/** Marks the position of the id in the output. */
 export const ID_PLACE = Buffer.alloc(0);
 const META_HEAD = '{"jsonrpc":"2.0","id":0,"result":{"_meta":';
 
-/**
- * Reads one large JSON-RPC response in pieces. It keeps only an outline: the members of the envelope and the result,
- * without large values, and the whole `_meta`. It removes reserved keys of `_meta`. Memory does not grow with the
- * response.
- */
+/** Removes reserved `_meta` keys. The outline of the message has no large values, so memory does not grow. */
 export class LargeAnswer {
-  /** The expected id. Undefined: any id, which is removed from the output. */
+  /** Undefined: any id, which is removed from the output. */
   readonly #wanted: string | undefined;
   #idText: string | undefined;
   #outline = Buffer.allocUnsafe(1024);
   #length = 0;
-  /** Number of open objects and arrays. */
   #depth = 0;
-  /** How many of them, from the outside, are in the outline: the envelope, then the result. */
+  /** How many of them are in the outline: the envelope, then the result. */
   #inside = 0;
   #inString = false;
   #escaped = false;
@@ -44,30 +38,27 @@ export class LargeAnswer {
   #isKey = false;
   #keyStart = 0;
   #key = '';
-  /** Start of the current `_meta` in the outline; -1: outside `_meta`. */
+  /** -1: outside `_meta`. */
   #metaStart = -1;
-  /** Whether the bytes belong to the id, which is held back. */
   #isInId = false;
   #hasOutcome = false;
 
-  /**
-   * `idText` is the id of the request. Without it, any id is accepted and `ID_PLACE` replaces its bytes in the output.
-   */
+  /** Without `idText`, any id is accepted and `ID_PLACE` replaces its bytes. */
   constructor(idText?: string) {
     this.#wanted = idText;
   }
 
-  /** Whether a result or an error was read. Only then is the message known to be a response. */
+  /** Only a result or an error proves that the message is a response. */
   get hasOutcome(): boolean {
     return this.#hasOutcome;
   }
 
-  /** JSON text of the id, available once `end` has returned. */
+  /** JSON text, available once `end` has returned. */
   get idText(): string {
     return this.#idText ?? '';
   }
 
-  /** Returns the bytes that may be passed on, including bytes that were held back before. @throws NotTheAnswer */
+  /** Returns bytes that may be passed on, including some held back before. @throws NotTheAnswer */
   push(chunk: Buffer): Buffer[] {
     const out: Buffer[] = [];
     let from = 0;
@@ -89,7 +80,7 @@ export class LargeAnswer {
     return out;
   }
 
-  /** Returns the next relevant position. Inside a large string, only escapes and the closing quote matter. */
+  /** Inside a large string, only escapes and the closing quote matter. */
   #skip(chunk: Buffer, from: number): number {
     if (!this.#inString || this.#escaped || this.#isNoted()) return from;
     let at = from;
@@ -97,7 +88,7 @@ export class LargeAnswer {
     return at;
   }
 
-  /** Finishes the response. @throws NotTheAnswer */
+  /** @throws NotTheAnswer */
   end(): AnswerKind {
     const message = this.#depth === 0 ? decodeBackendMessage(this.#outline.subarray(0, this.#length)) : undefined;
     if (message?.kind !== 'response' || message.idText !== (this.#wanted ?? this.#idText))
@@ -114,7 +105,6 @@ export class LargeAnswer {
     else this.#takeBetween(c);
   }
 
-  /** Returns whether the current byte is part of the outline. */
   #isNoted(): boolean {
     if (this.#metaStart >= 0) return true;
     // Strings of the result may be large; those of the envelope are ids.
@@ -159,7 +149,6 @@ export class LargeAnswer {
     }
   }
 
-  /** Returns whether the object is the envelope or the result in it. */
   #isOuter(): boolean {
     return this.#depth === 1 || (this.#depth === 2 && this.#key === 'result');
   }
@@ -193,7 +182,7 @@ export class LargeAnswer {
     }
   }
 
-  /** Ends a value. If the id comes first, a wrong one is detected before the rest is passed on. */
+  /** If the id comes first, a wrong one is detected before the rest is passed on. */
   #endValue(): void {
     if (this.#depth !== 1 || this.#key !== 'id') return;
     const written = this.#outline.toString('latin1', this.#keyStart, this.#length).trim();
@@ -226,7 +215,6 @@ export class LargeAnswer {
     }
   }
 
-  /** Returns `_meta` without reserved keys. */
   #endMeta(): Buffer {
     const held = this.#outline.toString('utf8', this.#metaStart, this.#length);
     this.#metaStart = -1;

@@ -6,21 +6,15 @@ type Fields = Pick<SseEvent, 'id' | 'retry'>;
 
 interface LargeEventSettings {
   readonly exchange: ReadExchange;
-  /** Returns whether the stream already had its response. A second one is dropped. */
+  /** A second response is dropped. */
   readonly isAnswered: () => boolean;
-  /** Reports that the response was passed on. */
   readonly answered: () => void;
-  /** Receives a buffered event as a whole. */
   readonly onEvent: (fields: Fields, data: string) => void;
 }
 
-/**
- * Reads the data of one large event in pieces. The response to the call goes to a sink that accepts parts. Other events
- * are buffered, by the sink if it supports this.
- */
+/** The response goes to a sink that accepts parts. Other events are buffered, by the sink if it supports this. */
 export class LargeEvent implements LargeData {
   readonly #settings: LargeEventSettings;
-  /** The receiver of the bytes. Undefined until the first bytes are classified. */
   #reader: LargeData | undefined;
 
   constructor(settings: LargeEventSettings) {
@@ -57,7 +51,7 @@ export class LargeEvent implements LargeData {
       }
     } catch (error) {
       if (!(error instanceof NotTheAnswer)) throw error;
-      // The event answers another request or is no message. The stream continues without it.
+      // The event answers another request or is no message.
       this.#reader = DROPPED;
     }
   }
@@ -71,7 +65,6 @@ export class LargeEvent implements LargeData {
 
 const DROPPED: LargeData = { push: () => undefined, end: () => undefined };
 
-/** Passes on the bytes of the response as they arrive. */
 class PassedAnswer implements LargeData {
   readonly #exchange: ReadExchange;
   readonly #answer: LargeAnswer;
@@ -107,7 +100,6 @@ class PassedAnswer implements LargeData {
   }
 }
 
-/** Buffers any other event, which is needed as a whole. */
 class BufferedEvent implements LargeData {
   readonly #exchange: ReadExchange;
   readonly #onEvent: LargeEventSettings['onEvent'];

@@ -7,7 +7,7 @@ import { callFailure } from './failures.ts';
 import { unknownHealth } from './health.ts';
 import type { BackendWatch } from './watch-backend.ts';
 
-/** Returns a backend that sends nothing: each call fails, and its health gives the reason. */
+/** Sends nothing: each call fails, and its health gives the reason. */
 export function createOutOfService(settings: BackendConfig, reason: ConfigError, wallClock: () => number): Backend {
   const { name } = settings;
   return {
@@ -37,7 +37,7 @@ export function createOutOfService(settings: BackendConfig, reason: ConfigError,
   };
 }
 
-/** Never probes, because the backend is recreated when its configuration or one of its files changes. */
+/** The backend is recreated when its configuration or one of its files changes. */
 export const NO_WATCH: BackendWatch = {
   first: Promise.resolve(),
   nudge: () => undefined,

@@ -1,9 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/**
- * Loopback, link-local and multicast ranges (RFC 6890). No pod has such an address, and services there may trust any
- * connection.
- */
+/** Loopback, link-local and multicast (RFC 6890). No pod has such an address, and services there may trust any connection. */
 const NO_PODS: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['127.0.0.0', 8, 'ipv4'],
@@ -17,7 +14,7 @@ const NO_PODS: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
 const refused = new BlockList();
 for (const [net, prefix, family] of NO_PODS) refused.addSubnet(net, prefix, family);
 
-/** Returns whether a pod may have this address. The check is required because name servers may return any address. */
+/** Name servers may return any address. */
 export function isPodAddress(address: string): boolean {
   const family = isIP(address);
   return family !== 0 && !refused.check(address, family === 6 ? 'ipv6' : 'ipv4');

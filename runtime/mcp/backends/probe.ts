@@ -8,17 +8,14 @@ import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend } from './backend.ts';
 import { mayBeAway, NotOpened, NotStarted, type CallFailure } from './failures.ts';
 
-/** The result of a probe. `eras` is undefined if the answer does not reveal them (a 401 without a credential). */
+/** `eras` is undefined if the answer does not reveal them (a 401 without a credential). */
 export interface Finding {
   readonly reachable: boolean;
   readonly eras: ReadonlySet<Era> | undefined;
   readonly revisions: readonly string[];
   readonly capabilities: ServerCapabilities | undefined;
   readonly message: string;
-  /**
-   * Whether the backend runs but refuses calls: its shared credential is rejected, or no process is available for a
-   * probe.
-   */
+  /** The backend runs, but rejects its shared credential or has no process for a probe. */
   readonly isRefused?: boolean;
 }
 
@@ -31,12 +28,11 @@ export interface ProbeSettings {
 
 const UNSUPPORTED_VERSION = -32022;
 
-/** Returns `_meta` of the gateway's own requests in revision 2026-07-28. */
 export function ownMeta(version: string, capabilities = '{}'): string {
   return `{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}","io.modelcontextprotocol/clientInfo":{"name":"vmcp","version":"${version}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
 }
 
-/** Returns the headers that revision 2026-07-28 requires for each request. */
+/** Revision 2026-07-28 requires them for each request. */
 export function modernHeaders(method: string): string[] {
   return ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
 }
@@ -61,11 +57,7 @@ function whyAway({ reason, error }: CallFailure): string {
   return reason === 'timeout' ? `${what}; it is asked again` : message;
 }
 
-/**
- * Detects the revisions of a backend. It sends `server/discover` first and uses only the listed versions. If no older
- * version is listed, it also sends `initialize`, because servers of both eras often list only the newer. It ends a
- * session that the probe opened.
- */
+/** Also sends `initialize` if `server/discover` lists no older version: servers of both eras often list only the newer. */
 export async function probe(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   try {
     return await askBoth(backend, settings, last);
@@ -141,7 +133,7 @@ async function discover(
   };
 }
 
-/** Sends a request. Returns `NoAnswer` if the request arrived, because the backend may speak only the other era. */
+/** Returns `NoAnswer` if the request arrived, because the backend may speak only the other era. */
 async function tryAsk(backend: Backend, question: Question): Promise<Answer | NoAnswer> {
   try {
     return await ask(backend, question);
@@ -163,7 +155,6 @@ function supportedVersions(answer: Answer): string[] | undefined {
   return Array.isArray(listed) ? listed.filter((one): one is string => typeof one === 'string') : undefined;
 }
 
-/** Returns the initialize params of the gateway itself. */
 export function ownInitialize(version: string): string {
   return `{"protocolVersion":"${LATEST_LEGACY_REVISION}","capabilities":{},"clientInfo":{"name":"vmcp","version":"${version}"}}`;
 }
@@ -194,13 +185,11 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
   };
 }
 
-/** Returns the revision in a backend's initialize result. */
 export function revisionOf(result: JsonObject): string {
   const revision = result.protocolVersion;
   return typeof revision === 'string' && LEGACY_REVISIONS.includes(revision) ? revision : LATEST_LEGACY_REVISION;
 }
 
-/** Tells a backend that its session, if any, is over. Ignores the answer. */
 export function endSession(
   backend: Backend,
   identity: Identity,

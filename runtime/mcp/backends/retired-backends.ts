@@ -1,23 +1,22 @@
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
 
-/** Maximum milliseconds for running calls. A call with progress may last longer. */
+/** Milliseconds. A call with progress may last longer. */
 const CALLS_END_WITHIN = 600_000;
 const LOOK_EVERY = 20;
 
-/** A backend, or a counter of requests to backends. */
 export interface Retiring extends Pick<Backend, 'name' | 'running' | 'retire'> {
   close(): void | Promise<void>;
 }
 
-/** Backends that are no longer active. Each is closed once its running calls are over. */
+/** Each backend is closed once its running calls are over. */
 export class RetiredBackends {
   readonly #log: Log;
   readonly #now: () => number;
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
-  /** `now` returns milliseconds of the monotonic clock. */
+  /** Monotonic clock. */
   constructor(log: Log, now: () => number) {
     this.#log = log;
     this.#now = now;
@@ -33,7 +32,6 @@ export class RetiredBackends {
     }
   }
 
-  /** Aborts the remaining calls. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#closing);

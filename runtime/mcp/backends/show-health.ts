@@ -4,10 +4,6 @@ import type { BackendPhase } from './health.ts';
 
 type Shown = Pick<Backend, 'health' | 'breaker' | 'running' | 'places'>;
 
-/**
- * Returns phase and message for status and metrics. They combine the results of probes with full queues and open
- * breakers.
- */
 export function showHealth(backend: Shown): {
   phase: BackendPhase;
   message: string;
@@ -19,30 +15,25 @@ export function showHealth(backend: Shown): {
   return { phase: holdsBack && phase === 'ready' ? 'degraded' : phase, message: said.join('; ') };
 }
 
-/** Omits the age of calls, because a message that always differs would be written to the status each time. */
+/** Omits the age of calls: a message that always differs would be written to the status each time. */
 function describePlaces({ running, places: { perBackend, queue } }: Shown): string {
   if (running < perBackend + queue) return '';
   const counts = `${perBackend} calls at a time and ${queue} that wait`;
   return `all its places are taken (${counts}), and more calls are refused: see why its calls last, or raise operational.concurrency`;
 }
 
-/** Omits times for the same reason. */
 function describeBreaker({ state }: Backend['breaker']): string {
   if (state === 'closed') return '';
   const next = state === 'open' ? 'one call tries again after the timeout of the breaker' : 'the next call tries again';
   return `its circuit breaker is ${state}, as calls failed in a row; ${next}`;
 }
 
-/**
- * Returns the number of running calls, how many of them wait for a connection, and the age of the oldest in
- * milliseconds.
- */
+/** `queued` wait for a connection. `oldest`: milliseconds. */
 export function countCalls(backend: Backend): { inFlight: number; queued: number; oldest: number } {
   const { running, places } = backend;
   return { inFlight: running, queued: Math.max(0, running - places.perBackend), oldest: backend.oldestCall() };
 }
 
-/** Returns the metrics of a backend. */
 export function gaugesOf(backend: Backend): BackendGauges {
   const { name, health, breaker } = backend;
   return {

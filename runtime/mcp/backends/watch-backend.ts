@@ -5,36 +5,32 @@ import type { BackendHealth, BackendPhase } from './health.ts';
 import { probe, type Finding, type ProbeSettings } from './probe.ts';
 
 interface WatchSettings extends ProbeSettings {
-  /** Milliseconds between probes of a healthy backend. */
+  /** Milliseconds, while the backend is healthy. */
   readonly interval: number;
-  /** Consecutive failed probes after which a backend that answered before is unavailable. */
+  /** Consecutive failed probes. */
   readonly unhealthyThreshold: number;
 }
 
 interface WatchDeps {
   readonly log: Log;
-  /** Returns milliseconds since the epoch. */
+  /** Milliseconds since the epoch. */
   readonly wallClock: () => number;
-  /** Reports that the health of the backend changed. */
   readonly changed: (backend: Backend) => void;
 }
 
 export interface BackendWatch {
-  /** Settles after the first probe, whatever its result. */
   readonly first: Promise<void>;
-  /** Requests an early probe after a failed call. */
   nudge(): void;
-  /** Records how the backend's process ended, in the gateway's own words. Undefined: the next process serves. */
+  /** `end`: a text of this program. Undefined: the next process serves. */
   noteProcess(end: string | undefined): void;
   close(): void;
 }
 
 const FIRST_RETRY = 500;
-/** An unreachable backend is probed each second for the first minute, because most recover soon. */
+/** Each second for the first minute, because most backends recover soon. */
 const SOON = { failures: 60, retry: 1_000 };
 const NUDGED = 100;
 
-/** Probes one active backend repeatedly and reports changes of its health. */
 export function watchBackend(backend: Backend, settings: WatchSettings, deps: WatchDeps): BackendWatch {
   return new Watch(backend, settings, deps);
 }
@@ -48,7 +44,6 @@ class Watch implements BackendWatch {
   #isClosed = false;
   #isLooking = false;
   #isNudged = false;
-  /** Whether the result of the running probe is outdated, so that another probe must follow. */
   #isOld = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,8 +55,7 @@ class Watch implements BackendWatch {
   }
 
   nudge(): void {
-    // Only the first nudge counts, because many failing calls must not delay the probe repeatedly. Unavailable backends
-    // are probed anyway.
+    // Only the first nudge counts: many failing calls must not delay the probe. Unavailable backends are probed anyway.
     if (this.#isLooking || this.#isNudged || this.#backend.health.phase === 'unavailable') return;
     this.#isNudged = true;
     this.#lookIn(NUDGED);
@@ -152,10 +146,7 @@ class Watch implements BackendWatch {
   }
 }
 
-/**
- * Describes the eras. The gateway has no bridge between them, so clients of the other era do not see a backend of one
- * era.
- */
+/** The gateway has no bridge between eras, so clients of the other era do not see the backend. */
 function describeEras({ eras, revisions }: BackendHealth): string {
   if (eras?.size !== 1) return '';
   const unseen = eras.has('legacy') ? MODERN_REVISION : `${LATEST_LEGACY_REVISION} and before`;

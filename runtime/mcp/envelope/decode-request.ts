@@ -3,19 +3,16 @@ import { RequestError } from '#runtime/errors';
 import { idTextOf, type MessageId } from './message-id.ts';
 import { scanEnvelope, type Envelope, type EnvelopeProblem, type MetaMember, type Spans } from './scan-envelope.ts';
 
-/** A JSON object. */
 export type JsonObject = Record<string, unknown>;
 
 interface Decoded {
-  /** Byte ranges of the values in the body, for `splice`. */
   readonly spans: Spans;
-  /** Members of `params._meta`, in order. */
   readonly meta: readonly MetaMember[];
 }
 export interface DecodedRequest extends Decoded {
   readonly kind: 'request';
   readonly id: MessageId;
-  /** The canonical JSON text of the id: equal ids have equal texts. */
+  /** Canonical JSON text: equal ids have equal texts. */
   readonly idText: string;
   readonly method: string;
   readonly params: JsonObject | undefined;
@@ -25,7 +22,6 @@ export interface DecodedNotification extends Decoded {
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
-/** A client's answer to a request of a backend. */
 export interface DecodedResponse extends Decoded {
   readonly kind: 'response';
   readonly id: MessageId;
@@ -96,17 +92,13 @@ function classify(message: JsonObject, envelope: Envelope): DecodedMessage {
   return { kind: 'response', id, idText, outcome: spans.result ? 'result' : 'error', spans, meta };
 }
 
-/**
- * Decodes exactly one JSON-RPC message of a client. It rejects keys that two parsers could interpret differently. The
- * cost is one walk over the outer levels, and one native parse that validates the levels that the walk skipped. @throws
- * RequestError 400 with -32700 (no UTF-8 or no JSON) or -32600 (JSON, but no message)
- */
+/** Rejects keys that two parsers could read differently. @throws RequestError 400: -32700 (no UTF-8, no JSON), -32600 (no message) */
 export function decodeRequest(body: Buffer): DecodedMessage {
   const ascii = isAscii(body);
   if (!ascii && !isUtf8(body)) throw parseError('the body is not valid UTF-8');
   const bytes = body.toString('latin1');
   const envelope = scanEnvelope(bytes, true, true);
-  // This check precedes the native parse, to save its time and memory for valid messages.
+  // Before the native parse, to save its time and memory.
   if (envelope.problem === 'too_deep') throw invalid(texts.too_deep);
   const message = parse(ascii ? bytes : body.toString('utf8'));
   if (envelope.problem) throw invalid(texts[envelope.problem]);

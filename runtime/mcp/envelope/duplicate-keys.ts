@@ -6,10 +6,7 @@ const COLON = 0x3a;
 const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 
-/**
- * Returns whether an object in this part of a body has a duplicate key. `decodeRequest` must have accepted the body. If
- * a policy reads the value, its parser and the backend's could use different duplicates.
- */
+/** `decodeRequest` must have accepted the body. A policy's parser and the backend's could use different duplicates. */
 export function duplicateKeysIn(body: Buffer, span: Span): boolean {
   const text = body.toString('latin1', span.start, span.end);
   const open: (Set<string> | undefined)[] = [];

@@ -5,13 +5,13 @@ import { idTextOf } from './message-id.ts';
 
 export const PROGRESS = 'notifications/progress';
 
-/** Returns the canonical JSON text of a request's progress token. Returns undefined if the request has none. */
+/** Canonical JSON text. */
 export function progressTokenOf({ spans }: Pick<DecodedRequest, 'spans'>, body: Buffer): string | undefined {
   const span = spans['params._meta.progressToken'];
   return span && readToken(body.toString('utf8', span.start, span.end));
 }
 
-/** Returns the canonical JSON text of a token. Unlike an id, a token may be a fraction or a long string, as clients only compare it. */
+/** Unlike an id, a token may be a fraction or a long string, as clients only compare it. */
 function readToken(written: string): string | undefined {
   let value: unknown;
   try {
@@ -23,13 +23,12 @@ function readToken(written: string): string | undefined {
   return idTextOf(value, written) ?? (Number.isFinite(value) ? String(value) : undefined);
 }
 
-/** Returns the canonical JSON text of the token in a progress notification. Returns undefined if the notification has none. */
+/** Canonical JSON text. */
 export function reportedToken({ spans }: Pick<BackendMessage, 'spans'>, data: string): string | undefined {
   const span = spans['params.progressToken'];
   return span && readToken(data.slice(span.start, span.end));
 }
 
-/** Logs that a progress notification is dropped. */
 export function noteForeignProgress(log: Log, backend: string): void {
   log.debug('dropped a progress notification with the token of another call', { backend });
 }

@@ -10,23 +10,19 @@ import {
   type VisitMember,
 } from './scan-json.ts';
 
-/** A range of the message: [start, end). Byte offsets for bytes, character offsets for a string. */
+/** [start, end). Byte offsets for bytes, character offsets for a string. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A member of a `_meta` object whose key is reserved for the protocol. */
 export interface MetaMember extends Span {
-  /** The decoded key. `start` is the key's opening quote, `end` the position after the value. */
+  /** Decoded. `start` is the key's opening quote, `end` the position after the value. */
   readonly key: string;
   readonly reserved: boolean;
 }
 
-/**
- * Values that a gateway reads or replaces, by path. Every walk starts with all paths, so that all messages share one
- * object shape.
- */
+/** Every walk starts with all paths, so that all messages share one object shape. */
 const nothingFound = () => ({
   jsonrpc: undefined,
   id: undefined,
@@ -71,7 +67,6 @@ type SpanPath = keyof ReturnType<typeof nothingFound>;
 
 export type Spans = Readonly<Record<SpanPath, Span | undefined>>;
 
-/** The reason why a message is refused. */
 export type EnvelopeProblem =
   | 'malformed'
   | 'too_deep'
@@ -82,11 +77,10 @@ export type EnvelopeProblem =
   | 'params_not_an_object'
   | 'meta_not_an_object';
 
-/** The result of one walk over the outer levels. */
 export interface Envelope {
   readonly text: string;
   readonly spans: Spans;
-  /** Members of `_meta` in params or result, in order; empty without `_meta`. */
+  /** In order; empty without `_meta`. */
   readonly meta: readonly MetaMember[];
   readonly problem: EnvelopeProblem | undefined;
 }
@@ -98,23 +92,19 @@ interface KnownKey {
   readonly path: SpanPath;
   readonly object?: Level;
 }
-/** One object of the message whose keys are checked. */
 interface Level {
   readonly depth: number;
   readonly isMeta: boolean;
-  /** Exact spellings, indexed by length. */
   readonly exact: readonly (readonly KnownKey[])[];
-  /** By lower-case spelling. */
   readonly folded: ReadonlyMap<string, KnownKey>;
 }
 
-/** Builds a level. A case-insensitive parser behind the gateway could confuse case variants of these keys. */
+/** A case-insensitive parser behind the gateway could confuse case variants of these keys. */
 function level(depth: number, keys: readonly KnownKey[], isMeta = false): Level {
   const longest = Math.max(0, ...keys.map(({ key }) => key.length));
   const exact = Array.from({ length: longest + 1 }, (_, length) => keys.filter(({ key }) => key.length === length));
   return { depth, isMeta, exact, folded: new Map(keys.map((entry) => [entry.key.toLowerCase(), entry])) };
 }
-/** Maps each path to its last segment, which is the key. */
 const known = (...paths: SpanPath[]): KnownKey[] =>
   paths.map((path) => ({ key: path.slice(path.lastIndexOf('.') + 1), path }));
 
@@ -149,7 +139,7 @@ interface Walk {
   problem: EnvelopeProblem | undefined;
 }
 
-/** Keys seen in one object. A short list is faster than a set, and most objects are small. */
+/** A short list is faster than a set, and most objects are small. */
 interface LevelWalk {
   readonly walk: Walk;
   readonly level: Level;
@@ -171,9 +161,7 @@ function isRepeated(state: LevelWalk, key: string): boolean {
   return false;
 }
 
-/**
- * Upper case comes first, because it also maps the long s and the dotless i to the letters that lenient parsers use.
- */
+/** Upper case first: it maps the long s and the dotless i to the letters that lenient parsers use. */
 const fold = (key: string, isPlain: boolean): string => (isPlain ? key.toLowerCase() : key.toUpperCase().toLowerCase());
 
 function refuse(walk: Walk, problem: EnvelopeProblem): number {
@@ -228,11 +216,7 @@ function walkLevel(walk: Walk, open: number, inside: Level): number {
   return walkObject(walk.text, open, { walk, level: inside, seen: [], many: undefined }, visit);
 }
 
-/**
- * Walks the outer levels of one JSON-RPC message: envelope, params, `_meta`, `ref`, result. Deeper values are skipped.
- * `isLatin1`: the text is a byte sequence read as latin1, so positions are byte offsets. `foldsAllKeys`: unknown keys
- * that differ only by case count as duplicates too.
- */
+/** `isLatin1`: positions are byte offsets. `foldsAllKeys`: unknown keys that differ only by case are duplicates. */
 export function scanEnvelope(text: string, isLatin1: boolean, foldsAllKeys: boolean): Envelope {
   const walk: Walk = { text, isLatin1, foldsAllKeys, spans: nothingFound(), meta: [], problem: undefined };
   const open = skipSpace(text, 0);

@@ -1,13 +1,10 @@
-// Finds positions in JSON text without building values. The text is a string whose indexes are byte offsets (a body
-// read as latin1), or a regular string. On invalid JSON the results have no meaning, but every step ends. The caller
-// must therefore parse the text natively too, or rely only on the levels that it walked.
+// Invalid JSON gives meaningless results: also parse the text natively, or rely only on the levels that were walked.
 
-/** Maximum nesting. Deeper text breaks recursive parsers behind the gateway. */
+/** Deeper text breaks recursive parsers behind the gateway. */
 export const MAX_DEPTH = 256;
 
-/** Returned instead of a position: the text is not JSON. */
+/** Returned instead of a position. */
 export const MALFORMED = -1;
-/** Returned instead of a position: nested deeper than MAX_DEPTH. */
 export const TOO_DEEP = -2;
 
 const QUOTE = 0x22;
@@ -20,10 +17,7 @@ const CLOSE_BRACE = 0x7d;
 const CLOSE_BRACKET = 0x5d;
 const LOOK_AHEAD = 8;
 
-/**
- * Returns the first position at or after `at` that is not JSON white space. It never reads beyond the end, because V8
- * would then compile slower code for it permanently.
- */
+/** Never reads beyond the end, because V8 would then compile slower code permanently. */
 export function skipSpace(text: string, at: number): number {
   for (; at < text.length; at++) {
     const c = text.charCodeAt(at);
@@ -32,7 +26,7 @@ export function skipSpace(text: string, at: number): number {
   return at;
 }
 
-/** Returns the position of the quote that closes the string whose first character is at `from`, or MALFORMED. */
+/** `from`: the string's first character. MALFORMED: it is not closed. */
 export function stringEnd(text: string, from: number): number {
   let at = from;
   for (;;) {
@@ -62,10 +56,7 @@ function scalarEnd(text: string, at: number): number {
   }
 }
 
-/**
- * Returns the position after the value that starts at `at`, MALFORMED or TOO_DEEP. `depth` is the nesting around the
- * value.
- */
+/** Returns the position after the value, MALFORMED or TOO_DEEP. `depth`: the nesting around the value. */
 export function valueEnd(text: string, at: number, depth: number): number {
   const first = text.charCodeAt(at);
   if (first === QUOTE) {
@@ -88,9 +79,7 @@ export function valueEnd(text: string, at: number, depth: number): number {
   return MALFORMED;
 }
 
-/**
- * One member of an object. [keyStart, keyEnd) is the key as written, and `start` is the first position of the value.
- */
+/** [keyStart, keyEnd) is the key as written, `start` the first position of the value. */
 export type VisitMember<Context> = (
   context: Context,
   keyStart: number,
@@ -98,7 +87,7 @@ export type VisitMember<Context> = (
   start: number,
 ) => number; /* position after the value, MALFORMED or TOO_DEEP */
 
-/** Walks the object whose brace is at `open`. Returns the position after it, or the code with which a visit stopped. */
+/** Returns the position after the object, or the code with which a visit stopped. */
 export function walkObject<Context>(text: string, open: number, context: Context, visit: VisitMember<Context>): number {
   let at = skipSpace(text, open + 1);
   if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
@@ -118,7 +107,6 @@ export function walkObject<Context>(text: string, open: number, context: Context
   }
 }
 
-/** Returns whether a key is ASCII without escapes. */
 export function isPlainKey(key: string): boolean {
   for (let i = 0; i < key.length; i++) {
     const c = key.charCodeAt(i);
@@ -127,7 +115,7 @@ export function isPlainKey(key: string): boolean {
   return true;
 }
 
-/** Returns the decoded key, with escapes resolved and bytes decoded. Undefined if it is not a JSON string. */
+/** Undefined if it is not a JSON string. */
 export function decodeKey(key: string, isLatin1: boolean): string | undefined {
   const text = isLatin1 ? Buffer.from(key, 'latin1').toString('utf8') : key;
   try {

@@ -1,16 +1,13 @@
 import { Buffer } from 'node:buffer';
 
-/** Replaces the bytes [start, end) with `text`. */
+/** Bytes [start, end). */
 export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-/**
- * Returns the body with some ranges replaced; all other bytes stay. Edits may come in any order and must not overlap.
- * Without edits, returns the same buffer.
- */
+/** Edits may come in any order and must not overlap. Without edits, returns the same buffer. */
 export function splice(body: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return body;
   const ordered = inOrder(edits, body.length);
@@ -28,7 +25,7 @@ export function splice(body: Buffer, edits: readonly Edit[]): Buffer {
   return spliced;
 }
 
-/** Returns the same for a string, with character offsets. */
+/** Offsets are characters. */
 export function spliceText(text: string, edits: readonly Edit[]): string {
   if (edits.length === 0) return text;
   let result = '';
@@ -40,7 +37,7 @@ export function spliceText(text: string, edits: readonly Edit[]): string {
   return result + text.slice(at);
 }
 
-/** Sorts the edits. @throws RangeError if they overlap or exceed the text */
+/** @throws RangeError if the edits overlap or exceed the text */
 function inOrder(edits: readonly Edit[], length: number): readonly Edit[] {
   const ordered = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
   let at = 0;

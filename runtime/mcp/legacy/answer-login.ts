@@ -11,10 +11,7 @@ import type { LegacyRequest } from './legacy-request.ts';
 
 const MAX_ELICITATIONS = 20;
 
-/**
- * Answers a request whose backend needs a login of the caller first. Sends the link in the form that the client supports.
- * @throws RequestError if there is no link
- */
+/** Sends the login link in the form that the client supports. @throws RequestError if there is no link */
 export async function answerLogin(request: LegacyRequest, { credential }: Backend, error: LoginNeeded): Promise<void> {
   const { res, message, identity, requestRecord } = request;
   const { login } = credential;
@@ -29,7 +26,7 @@ export async function answerLogin(request: LegacyRequest, { credential }: Backen
   answerJson(res, 200, text);
 }
 
-/** Answers the request of a login; see `answerConnect` of both revisions. @throws RequestError */
+/** See `answerConnect` of both revisions. @throws RequestError */
 export function answerConnect(request: LegacyRequest, target: Target): Promise<boolean> {
   return answerConnectTool(target, {
     request,
@@ -51,7 +48,6 @@ async function elicit(request: LegacyRequest, asked: LoginRequest, provider: str
   return renderElicitation(asked, { provider, url, elicitationId });
 }
 
-/** Records the elicitation, so that the client is told when the login is complete. */
 async function rememberElicitation({ session, services }: LegacyRequest, id: string, provider: string): Promise<void> {
   const asked = (session.elicitations ??= new Map<string, string>());
   const [oldest] = asked.keys();

@@ -6,7 +6,7 @@ import { cancelInFlight, expectCancelled } from '../sessions/in-flight.ts';
 import { notify } from '../sessions/open-backend-session.ts';
 import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
 
-/** Ends the request that a client's notifications/cancelled names. Informs the backend, but does not wait for it. */
+/** Informs the backend, but does not wait for it. */
 export function cancelCall(
   message: DecodedNotification,
   body: Buffer,
@@ -22,7 +22,7 @@ export function cancelCall(
   const call = session.inFlight?.get(idText);
   if (call) {
     const backendSession = backendSessionOf(session, call.backend);
-    // Sent before the stream is closed: otherwise a server may take the closed stream for a lost connection.
+    // A server may take a stream that closes first for a lost connection.
     if (backendSession) tell(backendSession);
     cancelInFlight(session, idText);
     // Another replica may have resumed its stream.
@@ -37,7 +37,6 @@ export function cancelCall(
   services.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
 }
 
-/** Tells the backend that the gateway has given up a request. */
 export function tellGivenUp(
   backendSession: BackendSession,
   { identity, services, message }: { identity: Identity; services: Services; message: { readonly idText: string } },
@@ -47,7 +46,6 @@ export function tellGivenUp(
   void notify(backendSession, backendSession.at, identity, services.config.limits.list_deadline, body);
 }
 
-/** Cancels a request that has not been sent to its backend yet. */
 function stopBefore(session: Session, idText: string, services: Services): boolean {
   for (const requestRecord of services.running.all()) {
     if (requestRecord.session !== session.logId || requestRecord.rpcId !== idText) continue;

@@ -6,13 +6,13 @@ import type { LegacyRequest } from './legacy-request.ts';
 
 interface ProgressSource {
   readonly backend: { readonly name: string };
-  /** The request whose stream it is. Undefined: it is the backend's own. */
+  /** Undefined: the stream is the backend's own. */
   readonly call: SentCall | undefined;
   readonly session: Session;
   readonly services: Pick<LegacyRequest['services'], 'log'>;
 }
 
-/** Returns whether a backend reports the progress of its own call. HTTP backends receive the client's own tokens, so they can guess others. */
+/** HTTP backends receive the client's own tokens, so they can guess others. */
 export function isExpectedProgress(data: string, message: BackendMessage, source: ProgressSource): boolean {
   const token = reportedToken(message, data);
   if (token !== undefined && isTokenOf(token, source)) return true;
@@ -25,11 +25,11 @@ function isTokenOf(token: string, { backend, call, session }: ProgressSource): b
   const isOwn = (sent: SentCall) => sent.backend === backend.name;
   const owners = ownersOf(session, token);
   if (owners.length > 0) return owners.some(isOwn);
-  // After a restart, only the client knows the token of the request whose stream it resumes.
+  // After a restart, only the client knows the token.
   return sentCalls(session).some((sent) => sent.progressToken === null && isOwn(sent));
 }
 
-/** Publishes a request's progress token. The session's own stream may be at another replica, which checks tokens. */
+/** The session's own stream may be at another replica, which checks tokens. */
 export function tellProgressToken({ session, message, body, services }: LegacyRequest, backend: string): void {
   const progressToken = progressTokenOf(message, body);
   if (progressToken === undefined || progressToken.length > LONGEST_KEPT) return;

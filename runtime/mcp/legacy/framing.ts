@@ -12,7 +12,6 @@ import { rememberSubscription } from './subscriptions.ts';
 
 const NONE: readonly Edit[] = [];
 
-/** Revisions with sessions, 2024-11-05 to 2025-11-25. */
 export const legacyFraming: Framing<LegacyRequest> = {
   era: 'legacy',
   handlers: new Map<string, Handler<LegacyRequest>>([
@@ -36,7 +35,6 @@ export const legacyFraming: Framing<LegacyRequest> = {
   relay: (request, call) => relayCall(request, call, passthroughHeaders(request.requestRecord.req, request.services)),
 };
 
-/** Records a subscription in the session before the backend receives it. */
 const subscribing: Framing<LegacyRequest> = {
   ...legacyFraming,
   async relay(request, call) {

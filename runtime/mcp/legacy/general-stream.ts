@@ -18,11 +18,10 @@ const FIRST_RETRY = 1_000;
 const LEAST_RETRY = 500;
 const LAST_RETRY = 30_000;
 const KEEP_ALIVE = 25_000;
-/** Milliseconds for which progress waits for its token, and the maximum number of such reports of a session. */
+/** Milliseconds for which progress waits for its token, and reports of a session. */
 const HELD = 500;
 const MAX_HELD = 100;
 
-/** One backend's own stream. It is opened again when it breaks. */
 interface Upstream {
   readonly backendSession: BackendSession;
   running: RunningCall | undefined;
@@ -32,7 +31,7 @@ interface Upstream {
   failures: number;
 }
 
-/** The stream that a client holds open (GET). It merges the streams of all backend sessions and the gateway's own announcements. */
+/** The client's GET. Merges the streams of all backend sessions and the gateway's own announcements. */
 export class GeneralStream implements SessionStream {
   readonly id = randomUUID();
   isTold = false;
@@ -41,7 +40,6 @@ export class GeneralStream implements SessionStream {
   readonly #latest: () => Services;
   readonly #client: ClientStream;
   readonly #upstreams = new Map<string, Upstream>();
-  /** Backends whose sessions were opened again, until their streams open. */
   readonly #reopened = new Set<string>();
   readonly #keepAlive: NodeJS.Timeout;
 
@@ -53,7 +51,7 @@ export class GeneralStream implements SessionStream {
     this.#keepAlive = setInterval(() => this.#client.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
   }
 
-  /** Opens the streams of all backend sessions, and the missing backend sessions. `lastIds`: the last events that the client received. */
+  /** Also opens missing backend sessions. `lastIds`: the last events that the client received. */
   open(lastIds: ReadonlyMap<string, string>): void {
     this.#client.open();
     for (const backendSession of this.#session.backendSessions)
@@ -99,7 +97,7 @@ export class GeneralStream implements SessionStream {
       this.#client.write(writeSse({ event: 'message', data: JSON.stringify({ jsonrpc: '2.0', method }) }));
     }
     this.#reach();
-    // The backend session may have opened after a login that the client was asked to open.
+    // This backend session may exist thanks to a login that the client was asked to open.
     this.#endElicitations();
   }
 
@@ -117,10 +115,7 @@ export class GeneralStream implements SessionStream {
     if (this.#session.stream === this) this.#session.stream = undefined;
   }
 
-  /**
-   * Opens the missing backend sessions, since backends send their own messages only there. This includes backends that were added, came
-   * back, or waited for a login.
-   */
+  /** Backends send their own messages only in a session. Includes those that were added, came back, or waited for a login. */
   #reach(): void {
     const services = this.#latest();
     for (const backend of services.backends.all) {
@@ -129,7 +124,6 @@ export class GeneralStream implements SessionStream {
     }
   }
 
-  /** Tells the client which of its logins are complete. */
   #endElicitations(): void {
     const asked = this.#session.elicitations;
     for (const [elicitationId, provider] of asked ?? []) {
@@ -200,7 +194,7 @@ export class GeneralStream implements SessionStream {
     };
   }
 
-  /** Holds progress of a call that another replica sent, until its token arrives from there. */
+  /** Another replica sent the call, and its token has not arrived from there. */
   #hold(event: StreamEvent, source: EventSource, flow: Flow | undefined): void {
     const held = (this.#session.earlyReports ??= new Set());
     if (held.size >= MAX_HELD) return;
@@ -213,10 +207,7 @@ export class GeneralStream implements SessionStream {
     setTimeout(() => held.delete(look), HELD).unref();
   }
 
-  /**
-   * Opens a new backend session after a restart of the backend. This happens once only: some backends answer 404 if they have no
-   * streams.
-   */
+  /** Reopens once only after a restart: some backends answer 404 if they have no streams. */
   #reopen(upstream: Upstream, backend: Backend): void {
     if (this.#upstreams.get(backend.name) !== upstream || this.#reopened.has(backend.name)) return;
     this.#reopened.add(backend.name);

@@ -12,7 +12,6 @@ import { INITIALIZED } from '../sessions/session-record.ts';
 import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
 import { cancelCall } from './cancel-call.ts';
 
-/** Passes a client's notification to the backends that need it. */
 export async function handleNotification(
   message: DecodedNotification,
   body: Buffer,
@@ -50,7 +49,7 @@ export async function handleNotification(
   });
 }
 
-/** Returns a client's progress with the token of the backend whose request it serves. Undefined: the token is of no backend. */
+/** Restores the token of the backend whose request the report serves. Undefined: the token is of no backend. */
 function readReport(
   { params, spans }: DecodedNotification,
   body: Buffer,
@@ -61,7 +60,7 @@ function readReport(
   return minted && span && { backend: minted.backend, body: splice(body, [{ ...span, text: minted.idText }]) };
 }
 
-/** Passes a client's answer to the backend that sent the request. @throws RequestError 400 for an answer without a request */
+/** @throws RequestError 400 for an answer without a request */
 export async function handleResponse(
   message: DecodedResponse,
   body: Buffer,
@@ -86,7 +85,7 @@ export async function handleResponse(
   services.sessions.tellOfCall(session, { type: 'answered', id, ...passed });
 }
 
-/** Returns whether another replica may hold the request. The channel of a process or an event stream belongs to one replica. */
+/** The channel of a process or an event stream belongs to one replica. */
 function mayAskElsewhere({ config }: Backend, { sessions }: Services): boolean {
   return sessions.isShared && config.transport !== 'streamable-http';
 }

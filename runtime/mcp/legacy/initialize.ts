@@ -16,10 +16,7 @@ import type { ClientProfile } from '../sessions/session.ts';
 
 const MAX_PARAMS_BYTES = 65_536;
 
-/**
- * Opens a client session without requests to backends: the answer contains what the gateway knows of them. A backend session opens
- * at its first use, or when the client opens its stream.
- */
+/** Sends nothing to backends. Their sessions open at the first use, or when the client opens its stream. */
 export async function initialize(
   res: ServerResponse,
   body: Buffer,
@@ -45,7 +42,7 @@ export async function initialize(
   const known = services.backends.all.filter(({ health }) => health.eras?.has('legacy') ?? true);
   const result = {
     protocolVersion: profile.revision,
-    // A backend that has not answered yet is assumed to have all capabilities, since the client cannot be told later.
+    // All capabilities are assumed of a silent backend, since the client cannot be told later.
     capabilities: mergeCapabilities(known.map(({ health }) => health.capabilities ?? ASSUMED)),
     serverInfo: { name: services.config.server.name, version: services.version },
     instructions: mergeInstructions(known.map(instructionsOf)),
@@ -76,14 +73,13 @@ function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
   };
 }
 
-/** Returns the bytes up to the end of the params, with the negotiated revision. */
 function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): Buffer {
   const upToParams = body.subarray(0, spans.params?.end);
   const version = spans['params.protocolVersion'];
   return version ? splice(upToParams, [{ ...version, text: JSON.stringify(revision) }]) : upToParams;
 }
 
-/** Rejects the session if the configuration demands complete lists. @throws RequestError while a backend is down or has never answered */
+/** Applies if complete lists are configured. @throws RequestError while a backend is down or has never answered */
 function checkWhole({ config, backends }: Services): void {
   if (config.operational.failure_handling.partial_failure_mode !== 'fail') return;
   const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'legacy'));

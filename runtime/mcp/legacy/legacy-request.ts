@@ -14,12 +14,11 @@ import {
 } from '../sessions/open-backend-session.ts';
 import { backendSessionOf, type BackendSession, type Session } from '../sessions/session.ts';
 
-/** A request of a client session. */
 export interface LegacyRequest extends ClientRequest {
   readonly session: Session;
 }
 
-/** Fetches lists in the client's own backend sessions, as a stateful backend may list other items to other sessions. */
+/** Lists in the client's own backend sessions: a stateful backend may list other items to other sessions. */
 class SessionAsker implements Asker {
   readonly era = 'legacy';
   readonly identity: Identity;
@@ -36,7 +35,7 @@ class SessionAsker implements Asker {
     return this.#session.profile.capabilities;
   }
 
-  /** Returns whether a list may be refreshed. A refresh alone starts no process for the session. */
+  /** A refresh alone starts no process for the session. */
   mayRefresh(backend: Backend): boolean {
     return !opensAtUse(backend) || backendSessionOf(this.#session, backend.name) !== undefined;
   }
@@ -46,7 +45,7 @@ class SessionAsker implements Asker {
     try {
       return await this.#askOn(backendSession, backend, kind, cursor);
     } catch (error) {
-      // The pages of a list belong together: only a list from its first page can be read in another session.
+      // Only a list from its first page can be read in another session.
       if (!(error instanceof NoAnswer) || error.failure.reason !== 'session_lost' || cursor !== undefined) throw error;
       dropBackendSession(this.#session, backendSession);
       const again = await ensureBackendSession(this.#session, backend, this.identity, this.#services);
@@ -76,7 +75,7 @@ export function sessionAsker(session: Session, identity: Identity, services: Ser
   return new SessionAsker(session, identity, services);
 }
 
-/** Returns the catalogue of this session. It is cached until a reload. */
+/** Caches the catalogue until a reload. */
 export function sessionCatalogue(session: Session, asker: Asker, services: Services): Catalogue {
   if (session.catalogue && !session.catalogue.retired) return session.catalogue;
   session.catalogue = services.catalogues.of(asker);

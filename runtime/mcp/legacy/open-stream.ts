@@ -26,10 +26,7 @@ import { tellGivenUp } from './cancel-call.ts';
 import { GeneralStream } from './general-stream.ts';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 
-/**
- * Answers a GET: opens the client's general stream, or with Last-Event-ID resumes a broken stream. Settles when the stream
- * is over.
- */
+/** Opens the client's general stream, or resumes one with Last-Event-ID. Settles when it is over. */
 export function openStream(
   res: ServerResponse,
   session: Session,
@@ -38,7 +35,7 @@ export function openStream(
   services: Services,
 ): Promise<void> {
   const position = lastEventId === undefined ? undefined : readPosition(lastEventId);
-  // The client may have left during authentication. Its response then emits no further close event.
+  // The client may have left during authentication; no further close event follows.
   if (res.destroyed) return Promise.resolve();
   if (position && position.stream !== GENERAL)
     return whileInUse(session, () => resumeCall(res, session, identity, position, services));
@@ -59,17 +56,14 @@ export function openStream(
   });
 }
 
-/**
- * Decodes Last-Event-ID. The client may have invented it, and the stream's name goes into messages for the backend. @throws
- * RequestError
- */
+/** The client may have invented it, and the stream's name goes into messages for the backend. @throws RequestError */
 function readPosition(lastEventId: string): EventPosition {
   const position = decodeEventId(lastEventId);
   if (position && (position.stream === GENERAL || isIdText(position.stream))) return position;
   throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
 }
 
-/** Resumes the stream of one call at the backend that keeps it. @throws RequestError */
+/** @throws RequestError */
 function resumeCall(
   res: ServerResponse,
   session: Session,
@@ -121,7 +115,7 @@ function resumeCall(
   });
 }
 
-/** Returns a 405. SDK clients resume a stream that ended early even for requests that they cancelled, and accept a 405 to a GET. */
+/** 405: SDK clients resume even the streams of requests that they cancelled, and accept a 405 to a GET. */
 function notResumed(): RequestError {
   return new RequestError({
     status: 405,
@@ -131,12 +125,11 @@ function notResumed(): RequestError {
   });
 }
 
-/** Returns an error without HTTP 200. Clients take any 200 for the requested stream and would resume it again without limit at its end. */
+/** Clients take any 200 for the requested stream and would resume it without limit at its end. */
 function notReached({ answer }: RequestError): RequestError {
   return new RequestError({ ...answer, status: answer.status === 200 ? 502 : answer.status });
 }
 
-/** A call whose stream is resumed. */
 interface ResumedCall extends EventSource {
   readonly call: InFlightCall;
   readonly backendSession: BackendSession;
@@ -161,7 +154,7 @@ function resumedSink(
     },
     event: (event) => {
       const { message } = event;
-      // Only an answer to the request of this stream passes. This or another replica sent the request to this backend.
+      // Only an answer to this stream's request passes.
       if (message?.kind === 'response' && message.idText !== stream) return;
       if (message?.kind === 'response') endCall(source);
       const text = relayedEvent(event, source);

@@ -19,10 +19,7 @@ import { tellGivenUp } from './cancel-call.ts';
 import { tellProgressToken } from './expected-progress.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 
-/**
- * Sends a client's request to one backend, and streams the answer to the client. `passthrough`: headers of the client to forward.
- * Settles when the answer is sent.
- */
+/** Settles when the answer is sent. */
 export function relayCall(request: LegacyRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => new LegacyRelay(request, call, passthrough, resolve, reject).start());
 }
@@ -141,8 +138,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
   }
 
   close(complete: boolean, isBroken = false): void {
-    // After an early end of the backend's stream, the client resumes from the last event with an id, and the request stays in flight.
-    // Without such an id no answer can follow.
+    // The client resumes from the last event with an id. Without such an id no answer can follow.
     if (!complete && !this.#resumable) {
       this.fail(callFailure(this.#call.backend.name, isBroken ? 'reset' : 'protocol', true));
       return;
@@ -171,7 +167,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     else this.#refused(failure.error);
   }
 
-  /** Clears the loss of a process that the client was told of now. The next call opens another process. */
+  /** The client was told of the loss. The next call opens another process. */
   #forgetProcess(): void {
     const { session, services } = this.#request;
     if (this.#backendSession) dropBackendSession(session, this.#backendSession);
@@ -225,7 +221,7 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     return step ? tracedHeaders(headers, step) : headers;
   }
 
-  /** Opens a new session after the backend forgot the old one, and sends the call again. A 404 means that nothing was executed. */
+  /** The backend forgot the session. A 404 means that nothing was executed, so the call is sent again. */
   #reopen(): void {
     this.#reopened = true;
     // Another call may have opened a new session meanwhile.
@@ -254,11 +250,9 @@ class LegacyRelay implements AnswerSink, InFlightCall {
     this.#resolve();
   }
 
-  /** Handles the close of the connection, before or after the answer. */
   #clientLeft(): void {
     if (this.#isOver) return;
-    // The 2025-11-25 transports do not treat this as a cancellation. The client resumes to receive the answer, if the backend supports
-    // that.
+    // The 2025-11-25 transports do not treat this as a cancellation: the client may resume to receive the answer.
     this.#running?.abort();
     this.#over(!this.#resumable);
     this.#resolve();

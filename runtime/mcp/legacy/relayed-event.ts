@@ -21,17 +21,14 @@ export interface EventSource {
   readonly backend: Backend;
   /** `GENERAL`, or the JSON text of the id of the stream's request. */
   readonly stream: string;
-  /** The request whose stream it is. Undefined: it is the backend's own. */
+  /** Undefined: the stream is the backend's own. */
   readonly call: SentCall | undefined;
   readonly session: Session;
   readonly identity: Identity;
   readonly services: Services;
 }
 
-/**
- * Returns a backend's event for the client: event id and request id name the backend, and reserved `_meta` is removed.
- * undefined: the event is not for the client.
- */
+/** Event id and request id name the backend; reserved `_meta` is removed. Undefined: not for the client. */
 export function relayedEvent(event: StreamEvent, source: EventSource): string | undefined {
   const data = event.message === undefined ? '' : relayedData(event.data, event.message, source);
   if (data === undefined) return undefined;
@@ -39,7 +36,6 @@ export function relayedEvent(event: StreamEvent, source: EventSource): string | 
   return writeSse({ id, event: data === '' ? undefined : 'message', retry: event.retry, data });
 }
 
-/** Returns the event id for the client. */
 export function relayedEventId(original: string | undefined, { backend, stream }: EventSource): string | undefined {
   return original === undefined ? undefined : encodeEventId({ backend: backend.name, stream, original });
 }
@@ -64,13 +60,13 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
   const token = message.spans['params._meta.progressToken'];
   const tokenText = token && readIdText(data.slice(token.start, token.end));
   const edits = [{ ...span, text: `"${id}"` }];
-  // SDKs of several backends count their tokens from 0, and the client's reports must reach the right one.
+  // SDKs of several backends count their tokens from 0.
   if (token && tokenText !== undefined)
     edits.push({ ...token, text: `"${mintRequestId(source.backend.name, tokenText)}"` });
   return spliceText(data, edits);
 }
 
-/** Records a request of a backend. A request on the streams of a channel names no call. */
+/** A request on the streams of a channel names no call. */
 function noteAsked(id: string, { backend, session, stream, identity, services }: EventSource): void {
   const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
   const answer = (body: Buffer) => {
@@ -86,7 +82,7 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   const { backend, services, session, stream } = source;
   const kinds = kindsOfNotification(message.method ?? '');
   if (kinds.length > 0) {
-    // The list changes for all clients. This client is told on the call's stream, all others on their own streams.
+    // This client is told on the call's stream, all others on their own.
     services.listChangedNotifier.noteChange(backend.name, kinds, stream === GENERAL ? undefined : session);
     return stream === GENERAL ? undefined : data;
   }
@@ -109,7 +105,7 @@ function uriOf(data: string, { spans }: BackendMessage): unknown {
   return span && parse(data.slice(span.start, span.end));
 }
 
-/** Returns whether this session subscribed to the resource, or to a parent of it, at this backend. */
+/** A subscription to a parent counts. */
 function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean {
   const { subscriptions } = session;
   if (typeof uri !== 'string' || !subscriptions) return false;
@@ -119,7 +115,6 @@ function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean 
   return false;
 }
 
-/** Parses JSON; undefined if it is invalid. */
 function parse(written: string): unknown {
   try {
     return JSON.parse(written);

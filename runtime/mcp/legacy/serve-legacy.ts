@@ -14,10 +14,7 @@ import { legacyFraming } from './framing.ts';
 import { initialize } from './initialize.ts';
 import { openStream } from './open-stream.ts';
 
-/**
- * Serves a POST of a revision with sessions. Returns no promise of its own, as most requests need none before the call. @throws
- * RequestError
- */
+/** Returns no promise of its own, as most requests need none before the call. @throws RequestError */
 export function serveLegacy(
   res: ServerResponse,
   body: Buffer,
@@ -37,7 +34,6 @@ export function serveLegacy(
   return found instanceof Promise ? found.then(serveIn) : serveIn(found);
 }
 
-/** Handles a notification, or the answer to a request of a backend. */
 async function takeMessage(
   res: ServerResponse,
   body: Buffer,
@@ -53,7 +49,7 @@ async function takeMessage(
   res.writeHead(202, { 'content-length': 0 }).end();
 }
 
-/** Serves a GET: the client's stream. @throws RequestError */
+/** @throws RequestError */
 export async function serveGet(
   res: ServerResponse,
   identity: Identity,
@@ -71,7 +67,7 @@ export async function serveGet(
   await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, services);
 }
 
-/** Serves a DELETE: the client ends its session. @throws RequestError */
+/** @throws RequestError */
 export async function serveDelete(
   res: ServerResponse,
   identity: Identity,
@@ -97,7 +93,7 @@ function noStreams(): RequestError {
   });
 }
 
-/** Finds the caller's session. Sessions of other principals count as unknown. @throws RequestError 400, 404, 503 */
+/** Sessions of other principals count as unknown. @throws RequestError 400, 404, 503 */
 function findSession(
   identity: Identity,
   services: Services,

@@ -8,10 +8,7 @@ import type { LegacyRequest } from './legacy-request.ts';
 /** RFC 5424 §6.2.1, as MCP spells them. */
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
-/**
- * Sets the log level at every backend that supports logging. Backend sessions that open later receive the level then.
- * @throws RequestError
- */
+/** Sets the level at every backend with logging. Backend sessions that open later receive it then. @throws RequestError */
 export async function setLevel(request: LegacyRequest, answer: () => void): Promise<void> {
   const { session, services, message } = request;
   const level = message.params?.level;

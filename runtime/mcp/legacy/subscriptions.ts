@@ -4,10 +4,10 @@ import { subscriptionField } from '../sessions/session-record.ts';
 import type { LegacyRequest } from './legacy-request.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
-/** Maximum characters of all URIs of one session, which may live long. */
+/** Characters of all URIs of one session, which may live long. */
 const MAX_SUBSCRIBED = 131_072;
 
-/** Records the start or end of a subscription, to renew it at a backend that loses the session. @throws RequestError */
+/** Allows a renewal at a backend that loses the session. @throws RequestError */
 export async function rememberSubscription(
   { session, message, services }: LegacyRequest,
   { backend, originalName: uri }: PreparedCall,

@@ -22,14 +22,13 @@ const NONE: readonly Edit[] = [];
 /** Milliseconds. Clients wait much longer for an answer. */
 const WAIT = { longest: 25_000, every: 500 };
 
-/** Returns the user's response to an earlier link; undefined if there was none. */
 function answerTo({ params }: DecodedRequest, provider: string): string | undefined {
   const responses = params?.inputResponses;
   const response = isJsonObject(responses) ? responses[elicitationKey(provider)] : undefined;
   return isJsonObject(response) && typeof response.action === 'string' ? response.action : undefined;
 }
 
-/** Removes the responses to the gateway's own requests for input, which backends must not see. */
+/** Backends must not see responses to the gateway's own requests for input. */
 export function withoutOwnResponses({ params, spans }: DecodedRequest): readonly Edit[] {
   const span = spans['params.inputResponses'];
   if (!span) return NONE;
@@ -39,7 +38,7 @@ export function withoutOwnResponses({ params, spans }: DecodedRequest): readonly
   return [{ ...span, text: JSON.stringify(Object.fromEntries(others)) }];
 }
 
-/** Waits for a login whose link the user has opened. Returns false if the link was not opened or the wait is too long for the client. */
+/** Returns false if the user did not open the link, or the wait is too long for the client. */
 export async function awaitLogin(
   { message, identity, res }: ModernRequest,
   login: ProviderLogin,
@@ -54,10 +53,7 @@ export async function awaitLogin(
   return false;
 }
 
-/**
- * Answers a request whose backend needs a login of the caller first. Sends the link in the form that the client supports.
- * @throws RequestError if there is no link
- */
+/** Sends the login link in the form that the client supports. @throws RequestError if there is no link */
 export async function answerLogin(request: ModernRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
   const { res, message, identity, requestRecord } = request;
   const { provider } = login;
@@ -71,7 +67,7 @@ export async function answerLogin(request: ModernRequest, login: ProviderLogin, 
   }
   const url = await login.linkUrl(identity);
   noteAnswer(requestRecord, error.answer, error);
-  // A user who opened the link without finishing in time gets a text. Otherwise the client would open the next link at once.
+  // After an unfinished login, a text: otherwise the client would open the next link at once.
   const text =
     said === undefined && opensUrls(asked)
       ? renderElicitation(asked, { provider, url, elicitationId: '' })
@@ -79,10 +75,7 @@ export async function answerLogin(request: ModernRequest, login: ProviderLogin, 
   answerJson(res, 200, text);
 }
 
-/**
- * Answers the request of a login; see `answerConnect` of both revisions. The client's retry may wait for the login. @throws
- * RequestError
- */
+/** See `answerConnect` of both revisions. The client's retry may wait for the login. @throws RequestError */
 export function answerConnect(request: ModernRequest, target: Target): Promise<boolean> {
   return answerConnectTool(target, {
     request,

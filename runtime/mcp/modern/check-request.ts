@@ -13,14 +13,14 @@ const META_INFO = 'io.modelcontextprotocol/clientInfo';
 
 const MAX_META_BYTES = 65_536;
 
-/** Requests whose target must be repeated in a header. */
+/** A header must repeat the target of these requests. */
 const NAMED: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ]);
 
-/** The client's description of itself in each request. Texts are JSON, as the client wrote them. */
+/** Texts are JSON, as the client wrote them. */
 export interface RequestMeta {
   readonly capabilities: string;
   readonly clientInfo: string | undefined;
@@ -32,7 +32,7 @@ function mismatch(text: string): RequestError {
   return new RequestError({ status: 400, code: 'header_mismatch', text, rpc: { code: HEADER_MISMATCH } });
 }
 
-/** Verifies that the requested revision is supported. @throws RequestError 400 -32022 */
+/** @throws RequestError 400 -32022 */
 function checkVersion(requested: string): void {
   if (requested === MODERN_REVISION) return;
   throw new RequestError({
@@ -43,10 +43,7 @@ function checkVersion(requested: string): void {
   });
 }
 
-/**
- * Verifies the requirements of revision 2026-07-28: `_meta`, and headers that agree with the body. Afterwards only the body is used.
- * @throws RequestError 400 with -32602, -32020 or -32022
- */
+/** Revision 2026-07-28: `_meta`, and headers that agree with the body. @throws RequestError 400 with -32602, -32020 or -32022 */
 export function checkRequest(headers: IncomingHttpHeaders, message: DecodedRequest, body: Buffer): RequestMeta {
   const meta = message.params?._meta;
   const version = isJsonObject(meta) ? meta[META_VERSION] : undefined;

@@ -9,7 +9,6 @@ import { listen } from './listen.ts';
 import { relayCall } from './relay-call.ts';
 import { modernAsker, type ModernRequest } from './modern-request.ts';
 
-/** Revision 2026-07-28. */
 export const modernFraming: Framing<ModernRequest> = {
   era: 'modern',
   handlers: new Map<string, Handler<ModernRequest>>([
@@ -26,7 +25,7 @@ export const modernFraming: Framing<ModernRequest> = {
   relay: (request, call) => relayCall(request, call, headersFor(request, call.originalName)),
 };
 
-/** Returns whether caches may share a list. A list that depends on policies or credentials of a caller is private. */
+/** A list that depends on policies or credentials of a caller is private. */
 function isShared({ services }: ModernRequest, list: KindCatalogue): boolean {
   return (
     list.isPublic &&
@@ -35,7 +34,6 @@ function isShared({ services }: ModernRequest, list: KindCatalogue): boolean {
   );
 }
 
-/** Returns headers that repeat the body with the backend's own name, and the client's Mcp-Param headers. */
 function headersFor({ message, requestRecord, services }: ModernRequest, name: string | undefined): string[] {
   const headers = modernHeaders(message.method);
   if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));

@@ -7,7 +7,7 @@ function isWrapped(value: string): boolean {
   return value.startsWith(PREFIX) && value.endsWith(SUFFIX);
 }
 
-/** Decodes the value of an Mcp-Name or Mcp-Param header from Base64, if encoded; undefined if that encoding is invalid. */
+/** Value of an Mcp-Name or Mcp-Param header; undefined if its Base64 is invalid. */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!isWrapped(value)) return value;
   const inside = value.slice(PREFIX.length, -SUFFIX.length);
@@ -17,7 +17,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   return Buffer.from(text, 'utf8').equals(bytes) ? text : undefined;
 }
 
-/** Encodes a value for a header: visible ASCII stays plain, anything else becomes Base64. */
+/** Visible ASCII stays plain, anything else becomes Base64. */
 export function encodeHeaderValue(value: string): string {
   return PLAIN.test(value) && !isWrapped(value)
     ? value

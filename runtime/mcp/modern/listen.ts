@@ -15,17 +15,17 @@ import type { ModernRequest } from './modern-request.ts';
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const UPDATED = 'notifications/resources/updated';
-/** Maximum notifications that arrive before all backends have acknowledged. */
+/** Notifications that arrive before all backends have acknowledged. */
 const MAX_HELD = 1_000;
 const KEEP_ALIVE = 25_000;
 const RETRY = 2_000;
-/** Maximum wait of the acknowledgement for backends that only announce lists. */
+/** Milliseconds that the acknowledgement waits for backends that only announce lists. */
 const SOON = 250;
 
-/** Answers subscriptions/listen: one stream, which merges the streams of all backends and the gateway's own announcements. */
+/** Answers subscriptions/listen: merges the streams of all backends and the gateway's own announcements. */
 export async function listen(request: ModernRequest): Promise<void> {
   const filter = readFilter(request);
-  // The client may have left during authentication. Its response then emits no further close event.
+  // The client may have left during authentication; no further close event follows.
   if (hasLeft(request)) return;
   const { identity, services, requestRecord } = request;
   const leave = services.streams.take(countedFor(identity, requestRecord.req, services));
@@ -39,7 +39,6 @@ function hasLeft({ res }: ModernRequest): boolean {
   return res.destroyed;
 }
 
-/** One backend's subscription, or the wait for the next attempt. */
 interface Connection {
   readonly backend: Backend;
   call: RunningCall | undefined;
@@ -56,7 +55,6 @@ class Subscription {
   readonly #timers = new Set<NodeJS.Timeout>();
   #held: string[] = [];
   #byBackend: ReadonlyMap<string, readonly string[]>;
-  /** The policies that `#byBackend` was computed with. */
   #policies: string;
   #isOpen = false;
   #isOver = false;
@@ -103,7 +101,6 @@ class Subscription {
     else void this.#assignAgain();
   }
 
-  /** Subscribes to backends that are new, back or replaced. Stops for removed backends. */
   #follow(): void {
     const { backends } = this.#request.services.latest();
     for (const name of this.#running.keys()) if (!backends.get(name)) this.#drop(name);
@@ -114,7 +111,7 @@ class Subscription {
     }
   }
 
-  /** Assigns the URIs again. Changed policies may hide a subscribed resource, or show a hidden one. */
+  /** Changed policies may hide a subscribed resource, or show a hidden one. */
   async #assignAgain(): Promise<void> {
     const services = this.#request.services.latest();
     this.#policies = services.authorizer.id;
@@ -194,7 +191,7 @@ class Subscription {
       this.#send(UPDATED, { ...params, _meta: undefined }, flow);
   }
 
-  /** Returns whether the client subscribed to this resource, or to a parent of it, at this backend. */
+  /** A subscription to a parent counts. */
   #isAsked(backend: string, uri: string): boolean {
     const own = this.#byBackend.get(backend) ?? [];
     if (own.includes(uri)) return true;
@@ -202,13 +199,11 @@ class Subscription {
     return !isOthers && own.some((whole) => isSubResource(uri, whole));
   }
 
-  /** Records that a backend has acknowledged or failed. */
   #answered(backend: string): void {
     this.#waiting.delete(backend);
     if (this.#waiting.size === 0) this.#acknowledge();
   }
 
-  /** Sends the first message of the stream: the notifications that the backends and the gateway support. */
   #acknowledge(): void {
     if (this.#isOpen || this.#isOver) return;
     this.#isOpen = true;
@@ -256,7 +251,7 @@ class Subscription {
     this.#timers.add(timer);
   }
 
-  /** Sends the result, which ends a subscription. */
+  /** The result ends a subscription. */
   #finish(): void {
     if (this.#isOver) return;
     this.#acknowledge();

@@ -6,16 +6,11 @@ import { MODERN_REVISION } from '../era.ts';
 import type { ClientRequest } from '../client-request.ts';
 import type { RequestMeta } from './check-request.ts';
 
-/** A request of revision 2026-07-28. */
 export interface ModernRequest extends ClientRequest {
   readonly meta: RequestMeta;
 }
 
-/**
- * Returns `_meta` for the gateway's requests on behalf of this client. It includes the client's capabilities, as backends may hide
- * items
- * that need them.
- */
+/** Includes the client's capabilities, as backends may hide items that need them. */
 function metaText({ capabilities, clientInfo }: RequestMeta): string {
   const info = clientInfo === undefined ? '' : `"io.modelcontextprotocol/clientInfo":${clientInfo},`;
   return `{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}",${info}"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;

@@ -16,7 +16,7 @@ import type { ModernRequest } from './modern-request.ts';
 
 const CANCELLED = 'notifications/cancelled';
 
-/** Sends a request to one backend, and streams its answer to the client. `headers`: a flat list. Settles when the answer is sent. */
+/** Settles when the answer is sent. */
 export function relayCall(request: ModernRequest, call: PreparedCall, headers: string[]): Promise<void> {
   return new Promise((resolve, reject) => new ModernRelay(request, call, headers, resolve, reject).start());
 }
@@ -56,7 +56,7 @@ class ModernRelay implements AnswerSink {
 
   #send(): void {
     const { res, message, identity, services, requestRecord } = this.#request;
-    // The client left, and so cancelled the call, while the call waited for a list or a login.
+    // The client left, and so cancelled the call, before it was sent.
     if (res.destroyed) {
       this.#over();
       return;
@@ -127,7 +127,7 @@ class ModernRelay implements AnswerSink {
     return false;
   }
 
-  /** A backend has no requests of its own in this revision, so it can name only the request that it answers. */
+  /** In this revision a backend can name only the request that it answers. */
   #isOwnRequest({ spans }: BackendMessage, data: string): boolean {
     const span = spans['params.requestId'];
     return span !== undefined && readIdText(data.slice(span.start, span.end)) === this.#request.message.idText;
@@ -149,7 +149,6 @@ class ModernRelay implements AnswerSink {
     else this.#refused(failure.error);
   }
 
-  /** Waits once for a login in progress, and then sends the call. */
   #refused(error: unknown): void {
     const { login } = this.#call.backend.credential;
     if (!(error instanceof LoginNeeded) || !login) {
@@ -163,7 +162,7 @@ class ModernRelay implements AnswerSink {
       .catch(this.#reject);
   }
 
-  /** Cancels the call: this revision cancels a request by closing the stream. */
+  /** This revision cancels a request by closing the stream. */
   #clientLeft(): void {
     if (this.#isOver) return;
     this.#running?.abort();

@@ -9,7 +9,7 @@ import { checkRequest } from './check-request.ts';
 import { serveRequest } from '../serve-call.ts';
 import { modernFraming } from './framing.ts';
 
-/** Serves a POST of revision 2026-07-28. @throws RequestError */
+/** @throws RequestError */
 export async function serveModern(
   res: ServerResponse,
   body: Buffer,

@@ -6,9 +6,9 @@ import { TemplateSearch } from '../route/template-search.ts';
 import { modernAsker, type ModernRequest } from './modern-request.ts';
 
 const MAX_URIS = 1_000;
-/** Maximum bytes of the request, which is kept while its stream is open. */
+/** The request is kept while its stream is open. */
 const MAX_BYTES = 262_144;
-/** Maximum characters of templates and URIs examined for all URIs of one request. */
+/** Characters of templates and URIs examined for all URIs of one request. */
 const MOST_FOR_ALL = 20_000_000;
 
 export const FLAGS: Partial<Record<ListKind, string>> = {
@@ -17,13 +17,12 @@ export const FLAGS: Partial<Record<ListKind, string>> = {
   resources: 'resourcesListChanged',
 };
 
-/** The notifications that a client subscribes to. */
 export interface Filter {
   readonly kinds: ReadonlySet<ListKind>;
   readonly uris: readonly string[];
 }
 
-/** Reads the filter of a subscriptions/listen request. @throws RequestError 400 */
+/** @throws RequestError 400 */
 export function readFilter({ message, body }: Pick<ModernRequest, 'message' | 'body'>): Filter {
   if (body.length > MAX_BYTES) throw invalidParams(`subscriptions/listen has at most ${MAX_BYTES} bytes`, 400);
   const notifications = message.params?.notifications;
@@ -36,10 +35,7 @@ export function readFilter({ message, body }: Pick<ModernRequest, 'message' | 'b
   return { kinds: new Set(kinds), uris };
 }
 
-/**
- * Assigns each URI to its backend. Omits URIs that this caller may not see, at no cost: they may become visible with other policies.
- * Also omits the remaining URIs if the client leaves or the limit of examined templates is reached.
- */
+/** Omits URIs that the caller may not see, and the rest if the client leaves or the limit is reached. */
 export async function assignUris(uris: readonly string[], request: ModernRequest): Promise<Map<string, string[]>> {
   const services = { ...request.services, rateLimits: undefined };
   const asker = modernAsker(request);
@@ -51,7 +47,7 @@ export async function assignUris(uris: readonly string[], request: ModernRequest
       const { backend } = await resolveUri(uri, services.catalogues.of(asker), asker, services, search);
       assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
     } catch {
-      // Unknown or hidden. The client only sees that it is missing from the acknowledgement.
+      // The client only sees that it is missing from the acknowledgement.
     }
   }
   return assigned;

@@ -1,6 +1,5 @@
 import type { Services } from '#runtime/services';
 
-/** The required part of the configuration. */
 interface Deadlines {
   readonly config: {
     readonly operational: {
@@ -9,7 +8,7 @@ interface Deadlines {
   };
 }
 
-/** Returns the milliseconds that a call to this backend may pass without progress. */
+/** Milliseconds without progress. */
 export function callDeadline({ config }: Deadlines, backend: string): number {
   const { timeouts } = config.operational;
   const { per_workload: own, default: usual } = timeouts;

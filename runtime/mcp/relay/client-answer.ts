@@ -24,7 +24,6 @@ export class ClientAnswer {
     this.#request = request;
   }
 
-  /** Forwards a whole document. */
   json(status: number, body: Buffer, kind: AnswerKind): void {
     const { res, requestRecord } = this.#request;
     if (this.#isKept()) requestRecord.answer = body.toString('utf8');
@@ -33,7 +32,6 @@ export class ClientAnswer {
     answerJson(res, status, body);
   }
 
-  /** Forwards bytes of an answer that is too large to buffer: of a document, or of one event of the stream. */
   part(bytes: readonly Buffer[], flow: Flow): void {
     const { res, requestRecord } = this.#request;
     // The empty text makes the audit log mark the answer as truncated.
@@ -46,7 +44,6 @@ export class ClientAnswer {
     this.#document.write(bytes, flow);
   }
 
-  /** Ends the parts. `event`: the fields of the event that the client receives. */
   ended(kind: AnswerKind, event: EventFields = {}): void {
     noteAnswered(this.#request.requestRecord, kind);
     if (this.#stream && this.#flow) this.#stream.endEvent(event, this.#flow);
@@ -59,7 +56,6 @@ export class ClientAnswer {
     this.#stream.open();
   }
 
-  /** Records the response among the events of a stream. */
   noteEvent(message: BackendMessage, data: string): void {
     if (message.kind !== 'response') return;
     const { requestRecord } = this.#request;
@@ -67,7 +63,6 @@ export class ClientAnswer {
     if (this.#isKept()) requestRecord.answer = data;
   }
 
-  /** Sends text in the wire form of events. */
   write(text: string): void {
     this.#stream?.write(text, this.#flow);
   }
@@ -76,10 +71,7 @@ export class ClientAnswer {
     this.#stream?.end();
   }
 
-  /**
-   * Fails the answer. @returns whether the client was notified or cut off here; false: its request still needs an
-   * answer
-   */
+  /** @returns whether the client was notified or cut off here; false: its request still needs an answer */
   fail({ error }: CallFailure): boolean {
     this.#document?.cut();
     if (!this.#stream) return false;
@@ -92,9 +84,7 @@ export class ClientAnswer {
     return true;
   }
 
-  /**
-   * Ends the answer after the client's cancellation. SDK clients accept an ended stream, or a 202 instead, as the end.
-   */
+  /** SDK clients that cancelled accept an ended stream, or a 202, as the end. */
   cancelled(): void {
     const { res, requestRecord } = this.#request;
     noteCancelled(requestRecord);

@@ -9,7 +9,7 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
-/** Maximum unread bytes of the gateway's own text, which it cannot pause. */
+/** Bytes of the gateway's own text, which it cannot pause. */
 const MAX_UNREAD = 1_048_576;
 
 /** Sends one large JSON document to a client in parts. */
@@ -21,7 +21,7 @@ export class ClientDocument {
     res.writeHead(200, { 'content-type': 'application/json' });
   }
 
-  /** Sends parts. `source` pauses until the client has caught up. */
+  /** `source` pauses until the client has caught up. */
   write(parts: readonly Buffer[], source: Flow): void {
     if (this.#res.destroyed) return;
     let isFull = false;
@@ -35,38 +35,35 @@ export class ClientDocument {
     this.#res.end();
   }
 
-  /** Breaks the connection, so that the client does not treat the parts as a complete document. */
+  /** The client must not treat the parts as a complete document. */
   cut(): void {
     this.#res.destroy();
   }
 }
 
-/** Sends a stream of events to a client. Pauses the source while the client does not read. */
+/** Pauses the source while the client does not read. */
 export class ClientStream {
   readonly #res: ServerResponse;
   readonly #held = new Set<Flow>();
   #draining = false;
-  /** Whether an event is open and its data arrives in pieces. */
   #isInEvent = false;
 
   constructor(res: ServerResponse) {
     this.#res = res;
   }
 
-  /** Sends the headers, so that the client sees an open connection before the first event. */
+  /** The client sees an open connection before the first event. */
   open(): void {
     if (this.#res.headersSent) return;
     this.#res.writeHead(200, STREAM_HEADERS);
     this.#res.flushHeaders();
   }
 
-  /**
-   * Sends text or bytes in the wire form of events. Returns false if `source` pauses until the client has caught up.
-   */
+  /** Returns false if `source` pauses until the client has caught up. */
   write(text: string | Buffer, source?: Flow): boolean {
     if (this.#res.destroyed || this.#res.writableEnded || this.#res.write(text)) return true;
     if (source === undefined) {
-      // The gateway cannot pause its own text, so it disconnects a client that does not read.
+      // The gateway's own text cannot pause, so a client that does not read is disconnected.
       if (this.#res.writableLength > MAX_UNREAD) this.#res.destroy();
       return true;
     }
@@ -77,7 +74,7 @@ export class ClientStream {
     return false;
   }
 
-  /** Sends a part of an event's data, without line ends. Call `endEvent` before any other write. */
+  /** Takes data without line ends. Call `endEvent` before any other write. */
   writePart(parts: readonly Buffer[], source: Flow): void {
     if (!this.#isInEvent) this.write(EVENT_OPENING, source);
     this.#isInEvent = true;
@@ -89,7 +86,7 @@ export class ClientStream {
     this.write(eventEnding(fields), source);
   }
 
-  /** Breaks the connection inside an open event. False: no event is open. */
+  /** False: no event is open. */
   cutEvent(): boolean {
     if (this.#isInEvent) this.#res.destroy();
     return this.#isInEvent;

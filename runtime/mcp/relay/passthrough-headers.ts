@@ -2,10 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { TraceStep } from '#runtime/request-record';
 import type { Services } from '#runtime/services';
 
-/**
- * Never forwarded, in any configuration: the client's credential, hop-by-hop and forwarding headers, and headers that
- * the gateway sets.
- */
+/** Never forwarded: the client's credential, hop-by-hop and forwarding headers, and those that the gateway sets. */
 const NEVER = new Set([
   'authorization',
   'cookie',
@@ -34,7 +31,7 @@ const NEVER = new Set([
 
 const NONE: readonly string[] = [];
 
-/** Returns the client's headers that the configuration forwards, as a flat list. */
+/** Flat list. */
 export function passthroughHeaders(req: IncomingMessage, { config }: Services): readonly string[] {
   const { passthrough_headers: names } = config;
   if (names.length === 0) return NONE;
@@ -47,7 +44,7 @@ export function passthroughHeaders(req: IncomingMessage, { config }: Services): 
   return passed;
 }
 
-/** Returns these headers with the trace of this step, which replaces the client's trace headers. */
+/** The trace of this step replaces the client's. */
 export function tracedHeaders(headers: readonly string[], { headers: context }: TraceStep): string[] {
   const traced = [...context];
   for (let at = 0; at + 1 < headers.length; at += 2) {

@@ -5,23 +5,17 @@ import type { ClientRequest } from '../client-request.ts';
 import { loginTexts, opensUrls, renderToolText, type LoginRequest } from './render-login.ts';
 import type { Target } from './resolve-target.ts';
 
-/** Clients request completions while the user types, so the gateway does not ask for a login then. */
+/** Clients request completions while the user types, so the gateway asks for no login then. */
 export const SILENT = 'completion/complete';
 
-/** The parts of a connect call that differ between the eras. */
 interface Connecting {
   readonly request: ClientRequest;
   readonly asked: LoginRequest;
-  /** Returns whether the login completes while the client waits. */
   readonly comes: (login: ProviderLogin) => Promise<boolean>;
-  /** Answers with the login link in a form that the client supports. */
   readonly ask: (login: ProviderLogin, error: LoginNeeded) => Promise<void>;
 }
 
-/**
- * Answers a call of an entry that requires a login, with the login link or a note that the login is done. False:
- * nothing was answered, because the login is done and the name may now resolve. @throws RequestError
- */
+/** Answers with the login link or a note. False: the login is done, so the name may now resolve. @throws RequestError */
 export async function answerConnect(
   { entry, backend }: Target,
   { request, asked, comes, ask }: Connecting,

@@ -3,10 +3,7 @@ import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { ClientRequest } from '../client-request.ts';
 import type { Target } from './resolve-target.ts';
 
-/**
- * Sends a call that its policies allow, once the webhooks of its MCPServer allow it too and if its client still waits.
- * @throws WebhookRefusal
- */
+/** Sends nothing if the client no longer waits. @throws WebhookRefusal */
 export async function askWebhooks(
   gate: WebhookGate,
   { entry, backend }: Target,

@@ -5,10 +5,7 @@ import type { Edit } from '../envelope/splice.ts';
 import { invalidRequest } from './refusals.ts';
 import type { Target } from './resolve-target.ts';
 
-/**
- * Ensures that the backend reads the same arguments as policies and webhooks. It rejects a duplicate key and returns
- * edits that write the parsed arguments.
- */
+/** Backend, policies and webhooks must read the same arguments: rejects duplicate keys, and writes the parsed text. */
 export function checkArguments(message: DecodedRequest, body: Buffer, { backend }: Target, services: Services): Edit[] {
   const span = message.spans['params.arguments'];
   if (!span || !(services.authorizer.readsArguments || backend.authorizer?.readsArguments || backend.webhooks))

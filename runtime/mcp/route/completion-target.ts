@@ -5,7 +5,7 @@ import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts
 import { invalidParams } from './refusals.ts';
 import { isVisible, refuseName, resolveName, resolveUri, type Target } from './resolve-target.ts';
 
-/** Finds the prompt or resource template to complete. Hidden entries have no completions. */
+/** Hidden entries have no completions. */
 export async function completionTarget(
   message: DecodedRequest,
   catalogue: Catalogue,

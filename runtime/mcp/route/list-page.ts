@@ -10,10 +10,7 @@ import { invalidParams } from './refusals.ts';
 const INTERNAL_ERROR = -32603;
 const RETRY_AFTER = 1_000;
 
-/**
- * Returns the requested list on one page. @throws RequestError for a cursor, because the gateway issues none; if the
- * configuration requires complete lists; and if no backend answers, because an empty list would be wrong
- */
+/** @throws RequestError for a cursor (none is issued), if complete lists are required, and if no backend answers: empty would be wrong */
 export async function listPage(
   kind: ListKind,
   message: DecodedRequest,
@@ -37,7 +34,7 @@ export async function listPage(
   return list;
 }
 
-/** Returns whether an answering backend is known to lack such a list. Then an empty list is correct. */
+/** An empty list is correct if an answering backend is known to lack it. */
 function someHaveNone(kind: ListKind, { era }: Asker, { backends }: Services): boolean {
   const { capability } = LIST_SPECS[kind];
   return backends.all.some(({ health }) => serves(health, era) && health.capabilities?.[capability] === false);

@@ -1,17 +1,14 @@
-/** A part of a URI template: literal text, or a value of one or more characters other than these. */
+/** Literal text, or a value of one or more characters other than these. */
 type Piece = { readonly text: string } | { readonly valueWithout: string };
 /** Pieces in order, or query parameters that may each be missing. */
 type Part = { readonly pieces: readonly Piece[] } | { readonly names: readonly string[]; readonly first: '?' | '&' };
 
 const MAX_VARIABLES = 32;
 const MAX_LENGTH = 2_048;
-/** Characters that a value of each kind excludes: a path segment, a list of segments, a query parameter. */
+/** Characters that a path segment, a list of segments and a query parameter exclude. */
 const [SEGMENT, LIST, QUERY_VALUE] = ['/,', '/', '&#'];
 
-/**
- * The text before the first value of an expression, the separator of its values, and the characters that values exclude
- * (RFC 6570 §3.2).
- */
+/** RFC 6570 §3.2: text before the first value, separator, and characters that values exclude. */
 const OPERATORS: Record<string, { before: string; between: string; without: string }> = {
   '': { before: '', between: ',', without: SEGMENT },
   '+': { before: '', between: ',', without: '' },
@@ -21,17 +18,12 @@ const OPERATORS: Record<string, { before: string; between: string; without: stri
   ';': { before: ';', between: ';', without: LIST },
 };
 
-/** Whether a URI matches a template, and how many characters were examined. */
 export interface Match {
   readonly matches: boolean;
   readonly steps: number;
 }
 
-/**
- * Matches a URI with a URI template (RFC 6570). All combinations of values are tracked at once, so the time is always
- * bounded by the length of the URI times that of the template. An invalid template, or one with too many variables,
- * matches nothing.
- */
+/** RFC 6570. Tracks all combinations of values at once, so time is bounded by the lengths' product. Invalid templates match nothing. */
 export function matchTemplate(template: string, uri: string): Match {
   const prefix = template.slice(0, Math.max(template.indexOf('{'), 0));
   if (!uri.startsWith(prefix) || uri.length > MAX_LENGTH || template.length > MAX_LENGTH)
@@ -73,7 +65,7 @@ function readExpression(expression: string): Part | undefined {
   };
 }
 
-/** The positions of a URI that the previous parts can reach: 1 for each reachable position. */
+/** 1 for each position of the URI that the previous parts can reach. */
 type Reached = Uint8Array;
 
 class Places {
@@ -124,7 +116,7 @@ class Places {
     return to;
   }
 
-  /** Matches query parameters, which may be missing. The first one follows the operator, the others an ampersand. */
+  /** Parameters may be missing. The first one follows the operator, the others an ampersand. */
   #afterQuery(from: Reached, names: readonly string[], first: '?' | '&'): Reached {
     let some = this.#none();
     for (const name of names) {

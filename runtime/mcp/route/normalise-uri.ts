@@ -1,4 +1,4 @@
-/** Matches escapes of the characters that RFC 3986 §2.3 does not reserve, and escapes in lower case. */
+/** Escapes of unreserved characters (RFC 3986 §2.3), and escapes in lower case. */
 const ESCAPES = /%(?:2[DEde]|3\d|[46][1-9A-Fa-f]|[57][\dAa]|5[Ff]|7[Ee]|[\dA-F][a-f]|[a-f][\dA-Fa-f])/g;
 const UNRESERVED = new Map(
   Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
@@ -6,10 +6,7 @@ const UNRESERVED = new Map(
     .map((character) => [`%${character.charCodeAt(0).toString(16).toUpperCase()}`, character]),
 );
 
-/**
- * Returns the spellings in which servers may read a URI: as written, as a URL parser writes it (the SDKs parse it), and
- * with unreserved characters unescaped (RFC 3986 §6.2.2). A text that is no URL has one spelling.
- */
+/** Returns `uri` as written, as the SDKs' URL parser writes it, and unescaped where unreserved (RFC 3986 §6.2.2). */
 export function spellingsOf(uri: string): readonly string[] {
   const parsed = URL.parse(uri)?.href;
   if (parsed === undefined) return [uri];

@@ -1,7 +1,6 @@
 import type { Services } from '#runtime/services';
 import type { Backend } from '../backends/backend.ts';
 
-/** Services that decide who may see and call an entry. */
 export interface PolicyServices extends Pick<Services, 'authorizer'> {
   readonly config: Pick<Services['config'], 'authz'>;
   readonly backends: {

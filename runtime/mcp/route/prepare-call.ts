@@ -7,22 +7,17 @@ import { checkArguments } from './check-arguments.ts';
 import { completionTarget } from './completion-target.ts';
 import { authorizeCall, type Target } from './resolve-target.ts';
 
-/** A client's request in the form for one backend. */
 export interface PreparedCall {
   readonly backend: Backend;
-  /** The backend's own name of the entry. Undefined if the request carries no name. */
+  /** Undefined if the request carries no name. */
   readonly originalName: string | undefined;
-  /** The client's bytes, with the name replaced if necessary. */
   readonly body: Buffer;
   readonly idempotent: boolean;
 }
 
 const NONE: readonly Edit[] = [];
 
-/**
- * Authorizes a call of a tool or prompt and inserts the backend's own name. `more`: further edits of the body. @throws
- * RequestError
- */
+/** Inserts the backend's own name. `more`: further edits of the body. @throws RequestError */
 export function prepareNamed(
   kind: 'tools' | 'prompts',
   target: Target,
@@ -45,7 +40,7 @@ export function prepareNamed(
   };
 }
 
-/** Resolves the entry to complete and inserts the backend's own name. @throws RequestError */
+/** Inserts the backend's own name. @throws RequestError */
 export async function prepareCompletion(
   catalogue: Catalogue,
   asker: Asker,

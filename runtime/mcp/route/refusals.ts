@@ -16,10 +16,7 @@ const nouns: Record<ListKind, string> = {
   templates: 'resource',
 };
 
-/**
- * Returns the same error for a missing entry and for a hidden one, so that callers cannot distinguish them. The code is
- * that of the client's revision for unknown names.
- */
+/** Does not distinguish missing from hidden entries, for secrecy. The code depends on the revision. */
 export function unknownName(kind: ListKind, era: Era, name: string): RequestError {
   const isResource = kind === 'resources' || kind === 'templates';
   const code = isResource && era === 'legacy' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
@@ -31,10 +28,7 @@ export function unknownName(kind: ListKind, era: Era, name: string): RequestErro
   });
 }
 
-/**
- * Returns the reason as text, because many clients show only the message. The text comes from the administrator's
- * annotations.
- */
+/** Many clients show only the message. The text comes from the administrator's annotations. */
 function reasonOf(policy: Decision['policies'][number] | undefined): string {
   if (!policy) return 'Denied: no policy permits this call';
   return policy.advice === undefined
@@ -42,10 +36,7 @@ function reasonOf(policy: Decision['policies'][number] | undefined): string {
     : `Denied by policy ${policy.id}: ${policy.advice}`;
 }
 
-/**
- * Refuses a call of a visible entry. `data` holds the annotations of the deciding policies, with the first one
- * separate.
- */
+/** `data` holds the annotations of the deciding policies, with the first one separate. */
 export function deniedByPolicy(decision: Decision): RequestError {
   const [first] = decision.policies;
   return new RequestError({

@@ -6,28 +6,25 @@ import type { PolicyServices } from './policy-services.ts';
 import { actions, isVisible } from './resolve-target.ts';
 
 const MAX_RENDERED = 256;
-/** Limits the warm-up to this many groups. Each takes some 0.3 ms. */
+/** Each group takes some 0.3 ms. */
 const MAX_WARMED = 8;
 
 type Caller = Pick<Asker, 'identity'>;
 type List = Pick<KindCatalogue, 'entries' | 'rendered'>;
 
-/**
- * Returns the attributes of a caller that policies can read. They may differ between two tokens of one user. Without
- * policies all callers see the same list.
- */
+/** Attributes may differ between two tokens of one user. Without policies all callers see the same list. */
 function viewOf({ identity }: Caller, { config, backends }: PolicyServices, policies: string): string {
   if (config.authz === undefined && backends.all.every((backend) => backend.authorizer === undefined)) return '';
   const { key, groups, claims, clientId, scopes } = identity;
   return `${policies}\n${JSON.stringify([key, groups, claims, clientId, scopes])}`;
 }
 
-/** Identifies the active policy sets of the server and of each backend. A reload can change each of them alone. */
+/** A reload can change each policy set alone. */
 function policiesOf({ authorizer, backends }: PolicyServices): string {
   return [authorizer, ...backends.all.map((backend) => backend.authorizer)].map((each) => each?.id ?? '').join(' ');
 }
 
-/** Returns the member of a list result with the entries that this caller may see, as JSON text. Caches the text. */
+/** Returns JSON text, and caches it. */
 export function renderEntries(kind: ListKind, list: List, asker: Caller, services: PolicyServices): string {
   const { byCaller, byGroups } = list.rendered;
   const policies = policiesOf(services);
@@ -47,7 +44,6 @@ export function renderEntries(kind: ListKind, list: List, asker: Caller, service
   return text;
 }
 
-/** Groups the entries of a list and warms the policies up before the first caller. */
 export function prepareEntries(kind: ListKind, list: List, services: PolicyServices): void {
   const policies = policiesOf(services);
   if (list.rendered.groups?.policies === policies) return;
@@ -67,7 +63,6 @@ function groupsOf({ entries, rendered }: List, services: PolicyServices, policie
   return rendered.groups;
 }
 
-/** Groups the entries that have the same class in the policies of the server and of their backend. */
 function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends }: PolicyServices) {
   const samples: CatalogueEntry[] = [];
   const indices = new Map<string, number>();
@@ -82,7 +77,6 @@ function groupEntries(entries: readonly CatalogueEntry[], { authorizer, backends
   return { samples, groupOf };
 }
 
-/** The class of all entries of a backend without policies. */
 const OPEN = {};
 
 function known<K>(values: Map<K, number>, key: K, make: () => number): number {

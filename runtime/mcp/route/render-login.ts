@@ -1,44 +1,36 @@
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import type { Era } from '../era.ts';
 
-/** The parts of a request that determine how the gateway asks for a login. */
 export interface LoginRequest {
   readonly era: Era;
-  /** The negotiated revision. */
   readonly revision: string;
-  /** JSON text of the client's declared capabilities. */
+  /** JSON text of the client's capabilities. */
   readonly capabilities: string;
   readonly method: string;
   readonly idText: string;
   readonly params: JsonObject | undefined;
 }
 
-/** The link and identifiers of a login. */
 export interface LoginPlace {
   readonly provider: string;
   readonly url: string;
-  /** Identifies the elicitation for clients of revision 2025-11-25. */
+  /** Only clients of revision 2025-11-25 receive it. */
   readonly elicitationId: string;
 }
 
 const INTERNAL_ERROR = -32603;
 const URL_ELICITATION_REQUIRED = -32042;
-/** The revision that introduced URL mode elicitation. */
 const URL_MODE_SINCE = '2025-11-25';
-/** Methods that the server may answer with a request for input (revision 2026-07-28, multi round-trip requests). */
+/** Methods that the server may answer with a request for input (revision 2026-07-28). */
 const MAY_ASK = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** Returns whether the client opens URLs for its user. */
 export function opensUrls({ era, revision, capabilities, method }: LoginRequest): boolean {
   if (era === 'legacy' ? revision < URL_MODE_SINCE : !MAY_ASK.has(method)) return false;
   const declared = JSON.parse(capabilities) as JsonObject;
   return isJsonObject(declared.elicitation) && isJsonObject(declared.elicitation.url);
 }
 
-/**
- * Returns the response that asks the client to open the login link, as JSON text. `opensUrls` must be true for the
- * client.
- */
+/** Returns JSON text. `opensUrls` must be true for the client. */
 export function renderElicitation({ era, idText, params }: LoginRequest, place: LoginPlace): string {
   const { provider, url, elicitationId } = place;
   const message = `This needs your login at ${provider}.`;
@@ -59,7 +51,6 @@ export function renderElicitation({ era, idText, params }: LoginRequest, place: 
 
 const PREFIX = 'vmcp_connect_';
 
-/** Returns the key of the login request among the input requests of one answer. */
 export function elicitationKey(provider: string): string {
   return PREFIX + provider;
 }
@@ -68,17 +59,13 @@ export function isElicitationKey(key: string): boolean {
   return key.startsWith(PREFIX);
 }
 
-/**
- * Returns the response for a client that only shows text, as JSON text. The status is 200, because a 401 would make the
- * client refresh its own token.
- */
+/** Returns JSON text for a client that only shows text. Status 200: a 401 would make it refresh its own token. */
 export function renderLoginText(request: LoginRequest, text: string, data: JsonObject): string {
   const { era, method, idText } = request;
   if (method !== 'tools/call') return respond(idText, 'error', { code: INTERNAL_ERROR, message: text, data });
   return respond(idText, 'result', toolResult(era, text, true));
 }
 
-/** Returns the result of a tool of the gateway itself. */
 export function renderToolText({ era, idText }: LoginRequest, text: string): string {
   return respond(idText, 'result', toolResult(era, text, false));
 }
@@ -92,7 +79,6 @@ function respond(idText: string, member: 'result' | 'error', value: JsonObject):
   return `{"jsonrpc":"2.0","id":${idText},"${member}":${JSON.stringify(value)}}`;
 }
 
-/** Texts for users and models. */
 export const loginTexts = {
   needed: (provider: string, url: string) =>
     `This needs the user's login at ${provider}. Ask the user to open this link in a browser and to log in there, then try again: ${url} (works once, for 10 minutes)`,

@@ -14,18 +14,11 @@ import { spellingsOf } from './normalise-uri.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 import { TemplateSearch } from './template-search.ts';
 
-/**
- * Maximum characters of templates and URI that one request examines: about five milliseconds, and more than regular
- * templates need.
- */
+/** Characters per request: about five milliseconds, and more than regular templates need. */
 const MOST_FOR_ONE = 1_000_000;
-/**
- * Limits the characters of an unlisted URI, because policies decide about each spelling. RFC 9110 §4.1 recommends
- * 8,000.
- */
+/** Characters. Limited because policies decide about each spelling; RFC 9110 §4.1 recommends 8,000. */
 const MAX_UNLISTED = 8_192;
 
-/** The resolved backend and the entry's own name there. */
 export interface Target {
   readonly entry: CatalogueEntry;
   readonly backend: Backend;
@@ -40,7 +33,7 @@ export const actions: Record<ListKind, PolicyAction> = {
   templates: 'read_resource',
 };
 
-/** Resolves a tool or prompt by its advertised name. @throws RequestError if it is unknown */
+/** @throws RequestError if the name is unknown */
 export function resolveName(
   kind: 'tools' | 'prompts',
   name: string,
@@ -58,7 +51,7 @@ export function resolveName(
   });
 }
 
-/** Resolves a resource by its URI, then by a matching template, then to the only backend with resources. */
+/** Resolves by the URI, then by a matching template, then to the only backend with resources. */
 export async function resolveUri(
   uri: string,
   catalogue: Catalogue,
@@ -89,9 +82,7 @@ async function templatesOf(catalogue: Catalogue, asker: Asker, services: Service
   return (await services.catalogues.list(catalogue, 'templates', asker)).entries;
 }
 
-/**
- * Returns the only backend with resources. A server may serve unlisted URIs, and with one server the owner is certain.
- */
+/** A server may serve unlisted URIs, and with one server the owner is certain. */
 function onlyResourceBackend(asker: Asker, services: Services): string | undefined {
   const having = services.backends.all.filter(
     ({ health }) => serves(health, asker.era) && health.capabilities?.resources === true,
@@ -112,19 +103,13 @@ function targetOf(
   return { entry, backend };
 }
 
-/**
- * Counts the unknown name as a call against the limits, so that guessing names is limited too. @returns the error to
- * throw
- */
+/** Counts the name as a call against the limits, so that guessing names is limited too. */
 export function refuseName(kind: ListKind, name: string, { era, identity }: Asker, services: Services): RequestError {
   services.rateLimits?.charge(identity);
   return unknownName(kind, era, name);
 }
 
-/**
- * Returns whether this caller may see the entry. The server's policies decide about the advertised name, the backend's
- * own about the name at the backend's own endpoint.
- */
+/** The server's policies decide about the advertised name, the backend's about the name at its own endpoint. */
 export function isVisible(
   kind: ListKind,
   entry: CatalogueEntry,
@@ -139,10 +124,7 @@ export function isVisible(
   );
 }
 
-/**
- * Authorizes one call by the two policy sets of `isVisible`, for each spelling of a URI. @throws RequestError 403 if it
- * is denied
- */
+/** Applies both policy sets of `isVisible` to each spelling of a URI. @throws RequestError 403 */
 export function authorizeCall(
   kind: ListKind,
   target: Pick<Target, 'entry' | 'others'> & { readonly backend: Pick<Backend, 'name' | 'authorizer'> },

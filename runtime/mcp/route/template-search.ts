@@ -2,7 +2,7 @@ import { setImmediate as giveWay } from 'node:timers/promises';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import { matchTemplate } from './match-template.ts';
 
-/** Characters that are examined before the search yields to the event loop: about a millisecond. */
+/** Characters examined before the search yields to the event loop: about a millisecond. */
 const TURN = 200_000;
 
 /** Searches templates that match the URIs of one request. The search is bounded and yields to the event loop. */
@@ -11,12 +11,12 @@ export class TemplateSearch {
   readonly #used = new Map<string, number>();
   #turn = TURN;
 
-  /** `most`: characters that this request may examine at each backend, for all URIs and templates together. */
+  /** `most`: characters per request and backend, for all URIs and templates together. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** @returns the first entry whose template matches the URI, without entries of backends whose limit is used up */
+  /** @returns the first match, without entries of backends whose limit is used up */
   async first<T extends Pick<CatalogueEntry, 'originalName' | 'backend'>>(
     entries: readonly T[],
     uri: string,

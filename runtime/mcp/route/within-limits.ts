@@ -5,7 +5,6 @@ import type { ClientRequest } from '../client-request.ts';
 import type { CatalogueEntry } from '../aggregate/catalogue-entry.ts';
 import type { Backend } from '../backends/backend.ts';
 
-/** Methods of requests that reach backends, which the limits count. */
 const COUNTED: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
@@ -16,15 +15,12 @@ const COUNTED: ReadonlySet<string> = new Set([
   'logging/setLevel',
 ]);
 
-/** Rejects a request without remaining quota before anything is resolved. @throws RateLimited */
+/** Called before anything is resolved. @throws RateLimited */
 export function checkLimits(method: string, { rateLimits }: Services, identity: Identity): void {
   if (rateLimits && COUNTED.has(method)) rateLimits.check(identity);
 }
 
-/**
- * Sends an authorized request to this backend if its limits allow it and its client still waits. `tool`: the called
- * tool. @throws RateLimited
- */
+/** Sends nothing if the client no longer waits. @throws RateLimited */
 export function withinLimits(
   { name }: Pick<Backend, 'name'>,
   tool: CatalogueEntry | undefined,
@@ -34,7 +30,7 @@ export function withinLimits(
   return sendCounted(rateLimits?.take(identity, name, tool), res, send);
 }
 
-/** Sends one request to all of these backends if the limits of each allow it. @throws RateLimited */
+/** @throws RateLimited */
 export function withinLimitsOfAll(
   backends: readonly Pick<Backend, 'name'>[],
   { res, identity, services: { rateLimits } }: ClientRequest,

@@ -2,21 +2,17 @@ import { endQuestion, noteQuestion } from './client-questions.ts';
 import { cancelInFlight, expectCancelled, noteSentElsewhere } from './in-flight.ts';
 import type { Session } from './session.ts';
 
-/** An event about the calls of a session that other replicas need. */
 export type CallEvent =
-  /** The client cancelled a request; `id` is JSON text. The replica that received the cancellation forwards it to the backends. */
+  /** `id` is JSON text. The replica that received the cancellation forwards it to the backends. */
   | { readonly type: 'cancelled'; readonly id: string }
-  /** A replica sent a request with a progress token; `id` and `progressToken` are JSON texts. */
+  /** Only for a request with a progress token; both texts are JSON. */
   | { readonly type: 'sent'; readonly id: string; readonly backend: string; readonly progressToken: string }
-  /** A backend sent the client a request on the session's own stream. `id`: as the client knows it. */
+  /** On the session's own stream. `id`: as the client knows it. */
   | { readonly type: 'asked'; readonly id: string; readonly backend: string }
-  /**
-   * The client has answered, or the backend has cancelled its request. `body`: the JSON text of an answer that did not reach the
-   * backend, with the id that the channel knows.
-   */
+  /** The client answered, or the backend cancelled. `body`: JSON text that did not reach the backend, with the channel's id. */
   | { readonly type: 'answered'; readonly id: string; readonly body?: string };
 
-/** Applies an event of another replica to a session. `now`: milliseconds of the monotonic clock. */
+/** `now`: milliseconds of the monotonic clock. */
 export function takeCallEvent(session: Session | undefined, event: CallEvent, now: number): void {
   if (!session) return;
   if (event.type === 'answered') takeAnswer(session, event.id, event.body);

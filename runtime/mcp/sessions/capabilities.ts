@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 
-/** Capabilities that a backend declares. Backend sessions with equal capabilities share the object. */
+/** Backend sessions with equal capabilities share the object. */
 export interface ServerCapabilities {
   readonly text: string;
   readonly tools: boolean;
@@ -12,7 +12,7 @@ export interface ServerCapabilities {
   readonly instructions: string | undefined;
 }
 
-/** Reads the capabilities from an `initialize` or `server/discover` result. Returns `last` if they have not changed. */
+/** Returns `last` if the capabilities have not changed. */
 export function readCapabilities(result: JsonObject | undefined, last?: ServerCapabilities): ServerCapabilities {
   const capabilities = isJsonObject(result?.capabilities) ? result.capabilities : {};
   const instructions = typeof result?.instructions === 'string' ? result.instructions : undefined;
@@ -31,7 +31,7 @@ export function readCapabilities(result: JsonObject | undefined, last?: ServerCa
   };
 }
 
-/** Capabilities assumed of a backend that cannot be probed before a login, so that clients request its lists afterwards. */
+/** Assumed of a backend that cannot be probed before a login, so that clients request its lists afterwards. */
 export const ASSUMED: ServerCapabilities = {
   text: '',
   tools: true,
@@ -43,7 +43,7 @@ export const ASSUMED: ServerCapabilities = {
   instructions: undefined,
 };
 
-/** Merges the capabilities of all backends into those of one server. Lists can always change, as backends come and go. */
+/** Lists can always change, as backends come and go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObject {
   const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);
   return {

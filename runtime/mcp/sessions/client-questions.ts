@@ -1,9 +1,8 @@
 import type { Session, ClientQuestion } from './session.ts';
 
-/** Unanswered requests of one session. A newer request replaces the oldest. */
+/** Per session. A newer request replaces the oldest. */
 const MAX_QUESTIONS = 100;
 
-/** Records a request to the client. `id`: as the client knows it. */
 export function noteQuestion(session: Session, id: string, question: ClientQuestion): void {
   const questions = (session.questions ??= new Map());
   const [oldest] = questions.keys();
@@ -11,24 +10,21 @@ export function noteQuestion(session: Session, id: string, question: ClientQuest
   questions.set(id, question);
 }
 
-/** Removes a request that the client has answered or the backend has cancelled. */
 export function endQuestion(session: Session, id: string): void {
   session.questions?.delete(id);
   if (session.questions?.size === 0) session.questions = undefined;
 }
 
-/** Removes the requests that belong to a finished call. */
 export function endQuestionsOf(session: Session, backend: string, call: string): void {
   for (const [id, question] of session.questions ?? [])
     if (question.backend === backend && question.call === call) endQuestion(session, id);
 }
 
-/** Removes all requests of a backend that no longer knows the session. */
 export function endQuestionsAt(session: Session, backend: string): void {
   for (const [id, question] of session.questions ?? []) if (question.backend === backend) endQuestion(session, id);
 }
 
-/** Returns whether a call waits for its client. Its deadline does not run meanwhile. */
+/** The deadline does not run while the call waits for its client. */
 export function awaitsClient({ questions }: Session, backend: string, call: string): boolean {
   if (!questions) return false;
   for (const question of questions.values())

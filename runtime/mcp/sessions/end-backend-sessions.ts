@@ -7,15 +7,14 @@ import type { Eviction } from './evict-session.ts';
 import type { BackendSession, Session } from './session.ts';
 
 export interface SessionEnds {
-  /** The session is over: closes its backend sessions and its stream. */
   readonly ended: (session: Session) => void;
-  /** Other replicas may still know the session: closes its stream here. */
+  /** Other replicas may still know the session. */
   readonly forgotten: (session: Session) => void;
-  /** The session was evicted for another one. Called before `ended`. */
+  /** Called before `ended`. */
   readonly evicted: (eviction: Eviction) => void;
 }
 
-/** Ends a session's backend sessions, so that the backends need not keep them until they time out. */
+/** The backends need not keep the sessions until they time out. */
 export function endBackendSessions(session: Session, identity: Identity, backends: BackendSet): void {
   for (const backendSession of session.backendSessions) {
     const backend = backends.get(backendSession.backend);
@@ -24,10 +23,7 @@ export function endBackendSessions(session: Session, identity: Identity, backend
   session.backendSessions = [];
 }
 
-/**
- * Ends the backend sessions of a session that this replica need not know. For the anonymous identity, it skips backends with a
- * credential per user.
- */
+/** Skips backends with a credential per user for the anonymous identity. */
 export function endBackendSessionsOf(backendSessions: readonly BackendSession[], identity: Identity): void {
   for (const backendSession of backendSessions) {
     if (!backendSession.at.credential.perUser || identity !== ANONYMOUS)
@@ -35,7 +31,6 @@ export function endBackendSessionsOf(backendSessions: readonly BackendSession[],
   }
 }
 
-/** Drops backend sessions at backends that were removed or replaced. They open again when needed; their state is lost. */
 export function dropBackendSessionsAt(backends: readonly string[], sessions: Iterable<Session>): void {
   if (backends.length === 0) return;
   for (const session of sessions) {
@@ -50,7 +45,6 @@ export function dropBackendSessionsAt(backends: readonly string[], sessions: Ite
   }
 }
 
-/** Closes what a session holds when it ends or when this replica forgets it. */
 export const SESSION_ENDS: Omit<SessionEnds, 'evicted'> = {
   ended: ({ stream, backendSessions }) => {
     stream?.close();

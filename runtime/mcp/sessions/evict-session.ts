@@ -2,13 +2,10 @@ import { RequestError } from '#runtime/errors';
 import type { SessionLimits } from './session-limits.ts';
 import type { Session } from './session.ts';
 
-/** A session that was ended so that another could be opened. */
 export interface Eviction {
-  /** The quota that was exhausted. */
   readonly reason: 'principal' | 'replica';
   /** `Identity.key` of the owner; undefined if its record cannot be opened. */
   readonly principal: string | undefined;
-  /** The name of the session in logs. */
   readonly session: string;
   readonly revision: string | undefined;
   readonly clientName: string | undefined;
@@ -17,7 +14,7 @@ export interface Eviction {
   readonly idle: number;
 }
 
-/** Returns which quota caused an eviction. A principal without a quota of its own has that of the replica. */
+/** A principal without a quota of its own has that of the replica. */
 export function evictionReason({ perPrincipal, perReplica }: SessionLimits): Eviction['reason'] {
   return perPrincipal < perReplica ? 'principal' : 'replica';
 }
@@ -29,12 +26,7 @@ const LONGEST_RETRY = 60_000;
 /** The HTTP status as a JSON-RPC code, as the rate limits use it. */
 const TOO_MANY_REQUESTS = 429;
 
-/**
- * Returns the session that was idle for longest, with or without an open stream.
- *
- * @param clock `now` of the monotonic clock, and the age in milliseconds before which a session is safe
- * @throws RequestError if every session is too young or has a call in flight
- */
+/** `evictableAfter`: a younger session is safe. @throws RequestError if every session is too young or has a call in flight */
 export function pickIdlest(
   sessions: Iterable<Session>,
   { now, evictableAfter }: { readonly now: number; readonly evictableAfter: number },
@@ -51,7 +43,7 @@ export function pickIdlest(
   return idlest;
 }
 
-/** Builds the refusal of a new session. HTTP 200, as clients break on 429 and 503. `wait`: milliseconds until a session can be evicted. */
+/** HTTP 200, as clients break on 429 and 503. `wait`: milliseconds until a session can be evicted. */
 export function tooManySessions(wait: number): RequestError {
   const retryAfterMs = Math.min(Math.max(LEAST_RETRY, Math.ceil(wait)), LONGEST_RETRY);
   return new RequestError({

@@ -1,11 +1,10 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
 
-/** Returns a backend's instructions. Instructions that a backend sent to one user are not shown to another. */
+/** Instructions that a backend sent to one user are not shown to another. */
 export function instructionsOf({ name, credential, health }: Pick<Backend, 'name' | 'credential' | 'health'>) {
   return { backend: name, instructions: credential.perUser ? undefined : health.capabilities?.instructions };
 }
 
-/** Merges the instructions of all backends. If there are several, each gets its backend's name. */
 export function mergeInstructions(
   all: readonly { backend: string; instructions: string | undefined }[],
 ): string | undefined {

@@ -12,14 +12,12 @@ import { backendSessionOf, type BackendSession, type Session } from './session.t
 
 const PODS_TRIED = 3;
 
-/** Returns the headers of each request to this backend session. */
 export function backendSessionHeaders(backendSession: BackendSession): string[] {
   return backendSession.sessionId === undefined
     ? ['mcp-protocol-version', backendSession.revision]
     : ['mcp-session-id', backendSession.sessionId, 'mcp-protocol-version', backendSession.revision];
 }
 
-/** Returns whether each session is a process of its own. Such a process starts at the first use of the backend. */
 export function opensAtUse({ config }: Backend): boolean {
   return config.transport === 'stdio' && config.stdio_process === 'perSession';
 }
@@ -39,11 +37,7 @@ export function openSoon(
   return undefined;
 }
 
-/**
- * Returns the client's session at this backend. If there is none, opens it with the client's own initialize params.
- * Concurrent callers share one opening.
- * @throws NoAnswer
- */
+/** Opens the session with the client's own initialize params. Concurrent callers share one opening. @throws NoAnswer */
 export function ensureBackendSession(
   session: Session,
   backend: Backend,
@@ -81,7 +75,7 @@ async function openBackendSession(
     revision: revisionOf(answer.result),
     capabilities: health.capabilities,
     initialized: false,
-    // Omitted if undefined, to save memory: ten thousand idle sessions have ten thousand backend sessions.
+    // Omitted if undefined, to save memory: sessions are many.
     ...(address === undefined ? {} : { address }),
   };
   const kept = await keepBackendSession(session, backendSession, identity, services);
@@ -94,7 +88,7 @@ async function openBackendSession(
   return backendSession;
 }
 
-/** Initializes a session at one pod of the backend. Tries another pod if one refuses the connection. @throws NoAnswer */
+/** Tries another pod if one refuses the connection. @throws NoAnswer */
 async function initializeBackendSession(session: Session, backend: Backend, identity: Identity, deadline: number) {
   const { paramsText } = session.profile;
   for (let tries = 1; ; tries += 1) {
@@ -109,11 +103,7 @@ async function initializeBackendSession(session: Session, backend: Backend, iden
   }
 }
 
-/**
- * Keeps a backend session if the client session is alive and the backend is in the active configuration. A call that began before a
- * reload uses its backend session alone.
- * @returns the session to use; another replica may have opened one at the same time
- */
+/** After a reload, a call that began before uses its session alone. @returns the one to use: another replica may have been first */
 async function keepBackendSession(
   session: Session,
   backendSession: BackendSession,
@@ -122,7 +112,7 @@ async function keepBackendSession(
 ): Promise<BackendSession> {
   checkAlive(session, backendSession, identity);
   if (services.latest().backends.get(backendSession.backend) !== backendSession.at) return backendSession;
-  // Another replica reported this session during the opening. Replacing it would split the client's calls over two sessions.
+  // Another replica reported this session during the opening. Replacing it would split the client's calls.
   const onEvent = backendSessionOf(session, backendSession.backend);
   if (onEvent?.at === backendSession.at) {
     endBackendSession(backendSession, identity);
@@ -149,7 +139,6 @@ function endBackendSession(backendSession: BackendSession, identity: Identity): 
   endSession(backendSession.at, identity, backendSession);
 }
 
-/** Subscribes again to the resources that the client subscribed to on a lost backend session. */
 async function subscribeAgain(
   session: Session,
   backendSession: BackendSession,
@@ -177,7 +166,6 @@ async function tellLevel(
   await notifyRequest(backend, backendSession, { identity, method, ...request, deadline });
 }
 
-/** Sends notifications/initialized to a backend session, once. */
 export async function sendInitialized(
   backendSession: BackendSession,
   backend: Backend,
@@ -195,10 +183,10 @@ export async function sendInitialized(
   );
 }
 
-/** Unsent messages of one session at one backend. Further messages are dropped: a client may send faster than the backend reads. */
+/** Per session and backend. Drops further messages: a client may send faster than the backend reads. */
 const MAX_UNTAKEN = 100;
 
-/** Posts a notification or a response to a backend session. Settles when the backend took it or delivery failed. */
+/** Settles when the backend took the message or delivery failed. */
 export function notify(
   backendSession: BackendSession,
   backend: Backend,
@@ -243,10 +231,7 @@ export function notify(
 /** Milliseconds. */
 const SOON = 250;
 
-/**
- * Settles when all messages are delivered, after `SOON` at the latest. A hanging backend still gets its message, but the client does
- * not wait.
- */
+/** Settles after `SOON` at the latest. A hanging backend still gets its message, but the client does not wait. */
 export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<void> {
   if (telling.length === 0) return;
   let timer: NodeJS.Timeout | undefined;
@@ -257,7 +242,6 @@ export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<vo
   clearTimeout(timer);
 }
 
-/** Sends a request whose result does not matter. Settles when it is answered or has failed. */
 export async function notifyRequest(
   backend: Backend,
   backendSession: BackendSession,
@@ -273,12 +257,11 @@ export async function notifyRequest(
   });
 }
 
-/** Records that a process of this session ended and lost its state. The next call there reports this before a new process starts. */
+/** The next call there reports the lost state before a new process starts. */
 function noteLostProcess(session: Session, { at, backend }: BackendSession): void {
   if (opensAtUse(at) && session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
 
-/** Drops a backend session that the backend no longer knows. */
 export function dropBackendSession(session: Session, backendSession: BackendSession): void {
   // A session that is not in the list was reported before.
   if (session.backendSessions.includes(backendSession)) noteLostProcess(session, backendSession);

@@ -15,24 +15,17 @@ export interface SharingOptions extends Pick<
   readonly place: RecordPlace;
   readonly ring: SecretRing;
   readonly readSecret: ReadSecret;
-  /** Handles every event of another replica, also those that do not concern sessions. */
   readonly onEvent: (event: ReplicaEvent) => void;
-  /** Called when events may have been missed. */
   readonly missed: () => void;
 }
 
-/** Sessions that are shared through Redis until `close`. */
 export interface OpenSharing {
   readonly sessions: SharedSessions;
   tell(event: ReplicaEvent): void;
-  /** Writes the last uses of sessions to Redis, then disconnects. */
   close(): Promise<void>;
 }
 
-/**
- * Shares the sessions of a replica through Redis. Redis need not be reachable yet.
- * @throws ConfigError if an address is malformed or a file cannot be read
- */
+/** Redis need not be reachable yet. @throws ConfigError if an address is malformed or a file cannot be read */
 export async function openSharedSessions(options: SharingOptions): Promise<OpenSharing> {
   const { redis, place, ring, readSecret, table, log, now } = options;
   const connection = connectRedis(redis, readSecret);

@@ -14,10 +14,7 @@ interface KeepingOptions extends Pick<
   readonly ring: SecretRing;
 }
 
-/**
- * Keeps the sessions of this process in a file, so that they survive a restart.
- * @throws ConfigError if the file cannot be used or another process uses it
- */
+/** Sessions survive a restart. @throws ConfigError if the file cannot be used or another process uses it */
 export async function openStoredSessions(options: KeepingOptions): Promise<OpenSharing> {
   const { file, place, ring, table, log, now, wallClock } = options;
   // Sessions do not age while the machine sleeps: the monotonic clock stands still.

@@ -2,19 +2,17 @@ import { createHash } from 'node:crypto';
 import type { Opened, SecretRing } from '#runtime/keys/secret-ring';
 import type { RecordName } from './storage/session-records.ts';
 
-/** The server that the records belong to. */
 export interface RecordPlace {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** Seals the stored fields of sessions. The seal binds each field to its server, principal, session and name. */
+/** The seal binds each field to its server, principal, session and name. */
 export interface RecordSeal {
   seal(record: RecordName, field: string, plain: string): string;
   /** @throws UnknownSecret, SealBroken */
   open(record: RecordName, field: string, sealed: string): Opened;
-  /** Seals an event for the other replicas of the server. */
   sealEvent(plain: string): string;
   /** @throws UnknownSecret, SealBroken */
   openEvent(sealed: string): string;
@@ -31,7 +29,7 @@ export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: Rec
   };
 }
 
-/** Returns the key of a stored session. `principal`: `Identity.key` of its owner. */
+/** `principal`: `Identity.key` of the owner. */
 export function recordName(id: string, principal: string): RecordName {
   return { key: sha256(id), owner: sha256(principal) };
 }

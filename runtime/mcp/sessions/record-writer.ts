@@ -15,14 +15,12 @@ import { openFields, sealChanges, takeField, type SharedSession } from './shared
 import type { ClientProfile, Session, SessionOwner } from './session.ts';
 import type { EvictedRecord, NoRecord, SessionRecords, StoredFields, StoredRecord } from './storage/session-records.ts';
 
-/** The sessions that this replica knows. */
 export interface SessionTable {
   readonly limits: SessionLimits;
   get(id: string): Session | undefined;
-  /** @throws RequestError if the quota of this replica is exhausted and no session can be evicted */
+  /** @throws RequestError if no session can be evicted for it */
   adopt(id: string, owner: SessionOwner, profile: ClientProfile, openedAt: number): Session;
   forget(session: Session): void;
-  /** Returns the number of sessions that count for this caller, see `countedFor`. */
   countOf(countedFor: string): number;
 }
 
@@ -30,12 +28,11 @@ export interface RecordWriterDeps {
   readonly records: SessionRecords;
   readonly seal: RecordSeal;
   readonly table: SessionTable;
-  /** The backends of the active configuration. */
   readonly backends: () => BackendSet;
-  /** Publishes an event to the other replicas. Returns whether that succeeded. */
+  /** Returns whether that succeeded. */
   readonly tell: (event: ReplicaEvent) => Promise<boolean>;
   readonly evicted: (eviction: Eviction) => void;
-  /** Called for each record that this process ended. @returns its session, if this process knows it */
+  /** Called for each record that this process ended. @returns its session, if known here */
   readonly ended: (key: string) => Session | undefined;
   readonly log: Log;
 }
@@ -48,10 +45,7 @@ export class RecordWriter {
     this.#deps = deps;
   }
 
-  /**
-   * Writes changed fields. If the store is unreachable, they are written later.
-   * @returns the backend sessions that other replicas wrote first, which this replica takes over
-   */
+  /** If the store is unreachable, fields are written later. @returns the backend sessions that other replicas wrote first */
   async write(shared: SharedSession, fields: readonly SessionField[]): Promise<StoredFields> {
     const { records, tell, seal, backends, table } = this.#deps;
     const changes = sealChanges(shared, fields, seal);
@@ -79,7 +73,6 @@ export class RecordWriter {
     await this.write(shared, fieldsOfSession(shared.session, shared.openedAt));
   }
 
-  /** Restores a record that a failover has lost, and ends a session that ended at another replica. */
   async settle(shared: SharedSession, state: NoRecord | undefined): Promise<void> {
     if (state === undefined) return;
     if (state !== 'missing') {
@@ -95,15 +88,11 @@ export class RecordWriter {
     }
   }
 
-  /**
-   * Writes the record of a new session. `identity`: used to end the backend sessions of an evicted session.
-   * @throws StorageUnavailable, RequestError if no session can be evicted
-   */
+  /** `identity`: to end backend sessions of an evicted session. @throws StorageUnavailable, RequestError if none can be evicted */
   open(shared: SharedSession, identity: Identity): Promise<void> {
     return this.#open(shared, identity, this.#deps.table.limits.perPrincipal);
   }
 
-  /** Creates a record that does not exist yet. */
   async #open(shared: SharedSession, identity: Identity, most: number): Promise<void> {
     const { records, seal, table } = this.#deps;
     const { session, name } = shared;
@@ -113,7 +102,7 @@ export class RecordWriter {
     const record = { ...name, countedFor: sha256(session.countedFor), fields };
     const answer = await records.open(record, { idle, most, safe });
     if (answer.outcome === 'full') throw tooManySessions(answer.wait);
-    // Another replica stored the record first. This replica reads it at the next use of the session.
+    // This replica reads the other's record at the next use.
     if (answer.outcome === 'there') shared.subscribedIn = -1;
     else if (answer.outcome !== 'opened') table.forget(session);
     else {
@@ -122,7 +111,7 @@ export class RecordWriter {
     }
   }
 
-  /** Ends the backend sessions of ended records too. Without the caller's token, it reaches only some backends. */
+  /** Ends backend sessions too. Without the caller's token, it reaches only some backends. */
   endRecords(records: readonly StoredRecord[], identity: Identity): void {
     const { tell, ended } = this.#deps;
     if (records.length > 0) void tell({ type: 'ended', keys: records.map(({ key }) => key) });
@@ -155,7 +144,6 @@ export class RecordWriter {
     );
   }
 
-  /** Returns an empty list if the fields cannot be opened. */
   #fieldsOf(record: StoredRecord): readonly SessionField[] {
     const { seal, log } = this.#deps;
     try {
@@ -169,7 +157,6 @@ export class RecordWriter {
 
 const NO_PROFILE = { revision: undefined, clientName: undefined, clientVersion: undefined };
 
-/** Returns the refusal of a request that needs the store: for a new session, or for one that this replica does not know. */
 export function storeUnavailable(cause?: unknown): RequestError {
   return new RequestError(
     {

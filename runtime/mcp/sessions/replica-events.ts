@@ -7,25 +7,25 @@ import type { CallEvent } from './call-event.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
 
-/** Sealed message of a channel. The event's field is `news` for replicas of other versions. */
+/** `news`: the event's field for replicas of other versions. */
 type Message = { from: string } & Record<'news', ReplicaEvent>;
 
-/** An event between the replicas of one server. Events are not acknowledged; a replica that misses one reads the store later. */
+/** Events are not acknowledged; a replica that misses one reads the store later. */
 export type ReplicaEvent =
-  /** Changed fields of a session's record, as stored. An empty value means that the field was removed. */
+  /** An empty value means that the field was removed. */
   | { readonly type: 'changed'; readonly key: string; readonly fields: Readonly<Record<string, string>> }
   | { readonly type: 'ended'; readonly keys: readonly string[] }
-  /** The client opened this stream, so its other streams close. The replica of the stream receives the event, too. */
+  /** The client's other streams close. The replica of the stream receives the event, too. */
   | { readonly type: 'stream'; readonly key: string; readonly stream: string }
   | (CallEvent & { readonly key: string })
-  /** A backend announced changed lists. Without `backend`, all lists may have changed. */
+  /** Without `backend`, all lists may have changed. */
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
-  /** A user's links at providers have changed. `principal`: an `Identity.key`. */
+  /** `principal`: an `Identity.key`. */
   | { readonly type: 'links'; readonly principal: string };
 
 export interface ReplicaEventListener {
   readonly onEvent: (event: ReplicaEvent) => void;
-  /** Called when the subscription is complete. Earlier events may have been missed. */
+  /** The subscription is complete. Earlier events may have been missed. */
   readonly joined: () => void;
 }
 
@@ -36,7 +36,7 @@ interface ReplicaEventDeps {
   readonly log: Log;
 }
 
-/** One channel between the replicas of a server. Messages are sealed: only these replicas can read or write them. */
+/** Messages are sealed: only the replicas of one server can read or write them. */
 export class ReplicaEvents {
   readonly #name: string;
   readonly #from = randomUUID();
@@ -58,7 +58,6 @@ export class ReplicaEvents {
     });
   }
 
-  /** Whether this replica receives all events of the others. */
   get isSubscribed(): boolean {
     return this.#channel.isJoined;
   }
@@ -67,7 +66,6 @@ export class ReplicaEvents {
     return this.#channel.firstJoined(ms);
   }
 
-  /** Publishes an event. Returns whether that succeeded. */
   tell(event: ReplicaEvent): Promise<boolean> {
     const sealed = this.#deps.seal.sealEvent(JSON.stringify({ from: this.#from, news: event }));
     // Replicas that miss an event read the store when they are connected again.
@@ -92,7 +90,7 @@ export class ReplicaEvents {
     }
   }
 
-  /** Logs that Redis refuses the subscription. Every request then checks in Redis whether its session exists. */
+  /** Every request then checks in Redis whether its session exists. */
   #refused(reason: string): void {
     if (this.#isRefused) return;
     this.#isRefused = true;

@@ -11,13 +11,13 @@ export interface SessionLimits {
   readonly idle: number;
   readonly perPrincipal: number;
   readonly perReplica: number;
-  /** Milliseconds after its opening before which a session is not evicted. */
+  /** Milliseconds; a younger session is not evicted. */
   readonly evictableAfter: number;
 }
 
 export const EVICTABLE_AFTER = 60_000;
 
-/** Returns the session limits of a run configuration. Anonymous callers have a limit of their own only if it is configured. */
+/** Anonymous callers have a limit of their own only if it is configured. */
 export function sessionLimits(
   { limits, incoming }: Pick<RunConfig, 'limits' | 'incoming'>,
   evictableAfter = EVICTABLE_AFTER,
@@ -36,10 +36,7 @@ interface CountingDeps {
   readonly readSource: ReadSource;
 }
 
-/**
- * Returns the caller that `perPrincipal` applies to: the principal. For anonymous callers with a configured limit, it is one address
- * (IPv6: one /64).
- */
+/** The principal. For anonymous callers with a configured limit, one address (IPv6: one /64). */
 export function countedFor(identity: Identity, req: IncomingMessage, { config, readSource }: CountingDeps): string {
   if (identity !== ANONYMOUS || config.limits.sessions_per_principal === undefined) return identity.key;
   return JSON.stringify([identity.key, addressBucket(readSource(req))]);

@@ -4,13 +4,11 @@ import { ASSUMED } from './capabilities.ts';
 import { sha256 } from './record-seal.ts';
 import type { ClientProfile, BackendSession, Session } from './session.ts';
 
-// The fields of a session that other replicas need. Each field is stored on its own, so that replicas that change different fields do
-// not overwrite each other. Lists, calls in flight and streams stay in their replica.
+// Each field is stored on its own, so that replicas that change different fields do not overwrite each other.
 
-/** A field before it is sealed. */
 export interface SessionField {
   readonly name: string;
-  /** undefined: the field is removed. */
+  /** Undefined: the field is removed. */
   readonly plain: string | undefined;
 }
 
@@ -21,29 +19,27 @@ const RESOURCE = 'resource:';
 const LOGIN = 'login:';
 const STATE = 'state:';
 
-/** The client has sent notifications/initialized. */
 export const INITIALIZED: SessionField = { name: 'initialized', plain: '1' };
 
 export function levelField(level: string): SessionField {
   return { name: LEVEL, plain: level };
 }
 
-/** Returns the field of a subscription. `backend` undefined: the client unsubscribed. */
+/** `backend` undefined: the client unsubscribed. */
 export function subscriptionField(uri: string, backend: string | undefined): SessionField {
   return { name: RESOURCE + sha256(uri), plain: backend === undefined ? undefined : JSON.stringify([uri, backend]) };
 }
 
-/** Returns the field of a login that the client was asked to open. `provider` undefined: the login is complete. */
+/** `provider` undefined: the login is complete. */
 export function loginField(id: string, provider: string | undefined): SessionField {
   return { name: LOGIN + sha256(id), plain: provider === undefined ? undefined : JSON.stringify([id, provider]) };
 }
 
-/** Returns the field that marks state at this backend. That state ends with the serving process. */
 export function stateField(backend: string, isThere: boolean): SessionField {
   return { name: STATE + backend, plain: isThere ? '1' : undefined };
 }
 
-/** Returns the field of a backend session; undefined if other processes cannot use it. */
+/** Undefined if other processes cannot use the session. */
 export function backendSessionField({
   backend,
   at,
@@ -55,7 +51,7 @@ export function backendSessionField({
   return name === undefined ? undefined : { name, plain: JSON.stringify([sessionId ?? null, revision, address]) };
 }
 
-/** A backend session belongs to a URL, not only to a name: its id must not reach another server. */
+/** A backend session belongs to a URL: its id must not reach another server of the same name. */
 function backendSessionName(backend: string, { config }: Backend): string | undefined {
   // Sessions at a process or on an event stream belong to one replica.
   return config.transport !== 'streamable-http'
@@ -63,7 +59,7 @@ function backendSessionName(backend: string, { config }: Backend): string | unde
     : `${BACKEND_SESSION}${backend}:${sha256(config.url).slice(0, 12)}`;
 }
 
-/** Returns all fields of a session. `openedAt`: milliseconds since the epoch. */
+/** `openedAt`: milliseconds since the epoch. */
 export function fieldsOfSession(session: Session, openedAt: number): SessionField[] {
   const { principal, countedFor, profile, initialized, logLevel } = session;
   const all: (SessionField | undefined)[] = [
@@ -77,7 +73,6 @@ export function fieldsOfSession(session: Session, openedAt: number): SessionFiel
   return all.filter((field) => field !== undefined);
 }
 
-/** The owner and the opening time of a session, from its record. */
 export interface StoredProfile {
   readonly principal: string;
   readonly countedFor: string;
@@ -86,7 +81,7 @@ export interface StoredProfile {
   readonly profile: ClientProfile;
 }
 
-/** Reads the profile; undefined if there is none. The seal proves that a replica wrote the text, so it is not validated again. */
+/** The seal proves that a replica wrote the text, so it is not validated again. */
 export function readProfile(fields: readonly SessionField[]): StoredProfile | undefined {
   const plain = fields.find(({ name }) => name === PROFILE)?.plain;
   if (plain === undefined) return undefined;
@@ -106,16 +101,13 @@ export function readProfile(fields: readonly SessionField[]): StoredProfile | un
   };
 }
 
-/** Clears the values that `applyField` sets, except backend sessions: fields replace those by name. */
+/** Keeps backend sessions: fields replace those by name. */
 export function clearFields(session: Session): void {
   session.subscriptions = undefined;
   session.elicitations = undefined;
 }
 
-/**
- * Applies a field that another replica wrote.
- * @returns its backend session, if this replica can use it
- */
+/** @returns the backend session of the field, if this replica can use it */
 export function applyField(
   session: Session,
   { name, plain }: SessionField,
@@ -130,7 +122,6 @@ export function applyField(
   return undefined;
 }
 
-/** The state belonged to another process. */
 function noteLoss(session: Session, backend: string, plain: string | undefined): void {
   if (plain !== undefined && !session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
@@ -170,10 +161,7 @@ function applyBackendSession(
   return backendSession;
 }
 
-/**
- * Returns the backend session of a field; undefined for other fields, or if the backend is not in the active configuration at the same
- * URL.
- */
+/** Undefined for other fields, or if the backend is not in the active configuration at the same URL. */
 export function readBackendSession({ name, plain }: SessionField, backends: BackendSet): BackendSession | undefined {
   if (!isBackendSession(name) || plain === undefined) return undefined;
   const at = backends.get(name.slice(BACKEND_SESSION.length, name.lastIndexOf(':')));

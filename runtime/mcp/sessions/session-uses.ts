@@ -1,16 +1,15 @@
 import type { SharedSession } from './shared-session.ts';
 import type { NoRecord, RecordUse, SessionRecords } from './storage/session-records.ts';
 
-/** Milliseconds without a recorded use after which the next use is recorded at once, because another replica may evict the session. */
+/** Milliseconds before the next use is recorded at once, because another replica may evict the session. */
 const TELL_AFTER = 15_000;
 
 interface SessionUsesDeps {
   readonly records: Pick<SessionRecords, 'touch'>;
-  /** Milliseconds without use after which a session ends. */
+  /** Milliseconds. */
   readonly idle: () => number;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
-  /** Handles the state that the store returned for a session in use. */
   readonly settle: (shared: SharedSession, state: NoRecord | undefined) => Promise<void>;
   readonly failed: (error: unknown) => void;
 }
@@ -24,7 +23,6 @@ export class SessionUses {
     this.#deps = deps;
   }
 
-  /** Notes a use of a session. */
   note(shared: SharedSession): void {
     const { session, toldUse } = shared;
     if (session.lastUsed - toldUse <= TELL_AFTER) return;
@@ -70,7 +68,6 @@ export class SessionUses {
   }
 }
 
-/** Returns whether the session is in use, or was used since the last recorded use. */
 function isInUse({ session, toldUse }: SharedSession): boolean {
   return session.lastUsed > toldUse || session.stream !== undefined || session.calls > 0;
 }

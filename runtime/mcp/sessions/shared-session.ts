@@ -4,32 +4,27 @@ import { applyField, isBackendSession, type SessionField } from './session-recor
 import type { Session } from './session.ts';
 import type { RecordChange, RecordName, StoredFields } from './storage/session-records.ts';
 
-/** The state of a session's record, as this replica knows it. */
 export interface SharedSession {
   readonly session: Session;
   readonly name: RecordName;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
-  /** The version of each backend session, by field. A write names the version that it replaces. */
+  /** Versions of backend sessions, by field. A write names the version that it replaces. */
   readonly versions: Map<string, number>;
-  /**
-   * The value of the miss counter when this replica last read the record. While it equals the counter, the copy here is current. -1:
-   * read again.
-   */
+  /** The miss counter at the last read. While both are equal, the copy here is current. -1: read again. */
   subscribedIn: number;
-  /** The last recorded use, in milliseconds of the monotonic clock. */
+  /** Milliseconds of the monotonic clock. */
   toldUse: number;
-  /** Whether a change could not be written to the record. */
   isUnwritten: boolean;
 }
 
 export interface OpenedField extends SessionField {
   readonly version: number;
-  /** Whether the field was sealed with a secret that is no longer the first one. */
+  /** Sealed with a secret that is no longer the first one. */
   readonly stale: boolean;
 }
 
-/** Seals changes. A backend session replaces only the version that this replica knows; other fields replace any version. */
+/** A backend session replaces only the version that this replica knows; other fields replace any. */
 export function sealChanges(shared: SharedSession, fields: readonly SessionField[], seal: RecordSeal): RecordChange[] {
   return fields.map(({ name, plain }) => {
     const replaces = isBackendSession(name) ? (shared.versions.get(name) ?? 0) : undefined;
@@ -39,7 +34,7 @@ export function sealChanges(shared: SharedSession, fields: readonly SessionField
   });
 }
 
-/** Opens sealed fields, backend sessions last. Removed fields have no value. @throws UnknownSecret, SealBroken */
+/** Backend sessions come last. Removed fields have no value. @throws UnknownSecret, SealBroken */
 export function openFields(name: RecordName, fields: StoredFields, seal: RecordSeal): OpenedField[] {
   const opened: OpenedField[] = [];
   for (const [field, stored] of Object.entries(fields)) {
@@ -54,7 +49,7 @@ export function openFields(name: RecordName, fields: StoredFields, seal: RecordS
   return opened.sort((a, b) => Number(isBackendSession(a.name)) - Number(isBackendSession(b.name)));
 }
 
-/** Applies a field that another replica wrote. Older versions of a backend session are ignored. */
+/** Ignores older versions of a backend session. */
 export function takeField({ session, versions }: SharedSession, field: OpenedField, backends: BackendSet): void {
   if (isBackendSession(field.name)) {
     if ((versions.get(field.name) ?? 0) >= field.version) return;

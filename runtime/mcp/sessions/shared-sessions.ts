@@ -15,11 +15,10 @@ import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
 
 export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
-  /** Returns whether lists have changed since then, as far as this replica knows. `time`: milliseconds of the monotonic clock. */
+  /** Answers from the knowledge of this replica. `time`: milliseconds of the monotonic clock. */
   readonly changedSince: (time: number) => boolean;
-  /** Returns whether an unknown secret may be a new one that another replica has read first. */
+  /** Whether an unknown secret may be a new one that another replica has read first. */
   readonly newKeysMayArrive: () => boolean;
-  /** Returns whether this replica receives all events of the others. */
   readonly isSubscribed: () => boolean;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
@@ -29,16 +28,12 @@ export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
 
 const NOT_SUBSCRIBED = -1;
 
-/**
- * The sessions that this replica shares with others. While it receives all their events, it uses its copies without reading the store.
- * It writes each change at once.
- */
+/** While it receives all events, this replica uses its copies without reading the store. */
 export class SharedSessions {
   readonly #deps: SharedSessionsDeps;
   readonly #bySession = new Map<Session, SharedSession>();
   readonly #byKey = new Map<string, SharedSession>();
   readonly #loading = new Map<string, { readonly found: Promise<Session | undefined>; isOvertaken: boolean }>();
-  /** Counts the times at which events may have been missed. */
   #subscription = 0;
   readonly #streams = new StreamEventPublisher((event) => this.#deps.tell(event));
   readonly #writer: RecordWriter;
@@ -57,7 +52,7 @@ export class SharedSessions {
     });
   }
 
-  /** Notes a use of the session. @returns whether the copy here is current */
+  /** @returns whether the copy here is current */
   trusts(session: Session): boolean {
     const shared = this.#bySession.get(session);
     if (shared === undefined) return false;
@@ -70,7 +65,7 @@ export class SharedSessions {
     if (!this.#deps.records.isReady) throw storeUnavailable();
   }
 
-  /** Reads a session from the store; concurrent callers share one read. @throws RequestError 503 if the store cannot answer */
+  /** Concurrent callers share one read. @throws RequestError 503 if the store cannot answer */
   find(id: string, principal: string): Promise<Session | undefined> {
     const { key } = recordName(id, principal);
     const slot = `${key} ${principal}`;
@@ -81,12 +76,10 @@ export class SharedSessions {
     return found;
   }
 
-  /** Whether this process alone serves these sessions. */
   get isOwn(): boolean {
     return this.#deps.records.isOwn;
   }
 
-  /** Warnings for the operator. */
   get warnings(): readonly string[] {
     const { records, isSubscribed } = this.#deps;
     if (records.problem !== undefined) return [records.problem];
@@ -94,12 +87,11 @@ export class SharedSessions {
     return [];
   }
 
-  /** Adds sessions that opened before sharing began. Each is read from the store at its next use. */
   begin(sessions: Iterable<Session>): void {
     for (const session of sessions) this.#share(session).subscribedIn = NOT_SUBSCRIBED;
   }
 
-  /** Stores a new session. @throws RequestError 503 */
+  /** @throws RequestError 503 */
   async opened(session: Session, identity: Identity): Promise<void> {
     const shared = this.#share(session);
     try {
@@ -114,17 +106,15 @@ export class SharedSessions {
     }
   }
 
-  /** Records that the session has state at a backend, which ends with this process. */
   async noteState(session: Session, backend: string): Promise<void> {
     if (this.#deps.records.isOwn) await this.remember(session, stateField(backend, true));
   }
 
-  /** Records that the client was told of the loss. */
   async noteLossTold(session: Session, backend: string): Promise<void> {
     await this.remember(session, stateField(backend, false));
   }
 
-  /** Ends a session for all replicas. @throws RequestError 503; the session then stays open */
+  /** @throws RequestError 503; the session then stays open */
   async end(session: Session): Promise<void> {
     const { key, owner } = recordName(session.id, session.principal);
     try {
@@ -135,13 +125,13 @@ export class SharedSessions {
     void this.#deps.tell({ type: 'ended', keys: [key] });
   }
 
-  /** Writes a field for the other replicas. If Redis is unreachable, it is written later. */
+  /** If Redis is unreachable, the field is written later. */
   async remember(session: Session, field: SessionField): Promise<void> {
     const shared = this.#bySession.get(session);
     if (shared) await this.#writer.write(shared, [field]);
   }
 
-  /** Stores a backend session. @returns the one to use: another replica may have opened one at the same time */
+  /** @returns the one to use: another replica may have opened one at the same time */
   async keepBackendSession(session: Session, backendSession: BackendSession): Promise<BackendSession> {
     const shared = this.#bySession.get(session);
     const field = backendSessionField(backendSession);
@@ -151,26 +141,22 @@ export class SharedSessions {
     return backendSessionOf(session, backendSession.backend) ?? backendSession;
   }
 
-  /** Tells the other replicas that the client opened its stream here. */
   tellStream(session: Session): void {
     const shared = this.#bySession.get(session);
     if (shared) void this.#streams.tell(session, shared.name.key);
   }
 
-  /** Tells the other replicas about a call that one of them may serve. */
   tellOfCall(session: Session, event: CallEvent): void {
     const shared = this.#bySession.get(session);
     if (shared) void this.#deps.tell({ ...event, key: shared.name.key });
   }
 
-  /** Removes a session from this replica only. */
   forget(session: Session): void {
     const shared = this.#bySession.get(session);
     if (shared) this.#byKey.delete(shared.name.key);
     this.#bySession.delete(session);
   }
 
-  /** Marks all copies as outdated, because events may have been missed. Each session is read again at its next use. */
   missed(): void {
     this.#subscription++;
     for (const { stream } of this.#bySession.keys()) if (stream) stream.isTold = true;
@@ -184,7 +170,6 @@ export class SharedSessions {
       takeCallEvent(this.#byKey.get(event.key)?.session, event, this.#deps.now());
   }
 
-  /** Writes uses and pending changes to Redis, and ends the sessions whose idle time is over. */
   async tend(): Promise<void> {
     const { records } = this.#deps;
     if (!records.isReady) return;
@@ -229,7 +214,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** Reads a record. Returns undefined if the store is unreachable but the session is known here. @throws RequestError 503 */
+  /** Returns undefined if the store is unreachable but the session is known here. @throws RequestError 503 */
   async #read(id: string, principal: string, known: Session | undefined): Promise<StoredFields | NoRecord | undefined> {
     try {
       return await this.#deps.records.load(recordName(id, principal), this.#limits.idle);
@@ -240,14 +225,13 @@ export class SharedSessions {
     }
   }
 
-  /** Handles a session that is known here but has no record in Redis. */
   async #settle(shared: SharedSession, state: NoRecord, subscription: number): Promise<Session | undefined> {
     shared.subscribedIn = subscription;
     await this.#writer.settle(shared, state);
     return shared.session.isOver ? undefined : shared.session;
   }
 
-  /** Replaces the copy here with the record. @throws RequestError 503 */
+  /** @throws RequestError 503 */
   #takeOver(id: string, principal: string, stored: StoredFields): Session | undefined {
     const { seal, table, now, wallClock, changedSince, log } = this.#deps;
     try {
@@ -257,7 +241,7 @@ export class SharedSessions {
       const openedAt = now() - (wallClock() - profile.openedAt);
       const known = table.get(id);
       const session = known ?? table.adopt(id, profile, profile.profile, openedAt);
-      // This replica has not announced the changes to this client.
+      // This replica has not announced earlier changes to this client.
       if (!known && changedSince(openedAt)) session.changed = new Set(LIST_KINDS);
       const shared = this.#share(session, profile.openedAt);
       clearFields(session);
@@ -293,7 +277,7 @@ export class SharedSessions {
     return session;
   }
 
-  /** Marks reads in flight as outdated: they may be older than the event that arrived now. */
+  /** Reads in flight may be older than the event that arrived now. */
   #overtake(key: string): void {
     for (const [slot, loading] of this.#loading) if (slot.startsWith(`${key} `)) loading.isOvertaken = true;
   }

@@ -1,13 +1,13 @@
 import { Quota, QuotaExceeded } from '#lib/limits/quota';
 import { RequestError } from '#runtime/errors';
 
-/** Limits of streams. Streams of sessions do not count: sessions have limits of their own. */
+/** Streams of sessions do not count: sessions have limits of their own. */
 interface StreamLimits {
   readonly perPrincipal: number;
   readonly perReplica: number;
 }
 
-/** Limits the streams that callers hold open: subscriptions, and calls that are resumed. */
+/** Limits subscriptions, and calls that are resumed. */
 export class StreamQuota {
   readonly #quota: Quota;
 
@@ -18,7 +18,7 @@ export class StreamQuota {
     });
   }
 
-  /** Returns the function that releases the stream, once. @throws RequestError 429 */
+  /** Returns the release, for one use. @throws RequestError 429 */
   take(principal: string): () => void {
     try {
       return this.#quota.take(principal);

@@ -3,12 +3,11 @@ import type { Log } from '#runtime/telemetry/log';
 import type { SessionLimits } from './session-limits.ts';
 import type { SharedSessions } from './shared-sessions.ts';
 
-/** Uses are recorded this often per idle time. If the process of a session dies, the session may end earlier by one such interval. */
+/** Uses recorded per idle time. If a process dies, its sessions may end earlier by one such interval. */
 const PARTS_OF_IDLE = 60;
 const LONGEST_PAUSE = 30_000;
 const SHORTEST_PAUSE = 100;
 
-/** Records the sessions in use at intervals, and once more when it is stopped. */
 export function tendAgainAndAgain(
   sessions: SharedSessions,
   limits: () => SessionLimits,

@@ -1,7 +1,7 @@
 import type { Services } from '#runtime/services';
 import type { SseEndpoint } from './sse-endpoint.ts';
 
-/** Returns the endpoint of the HTTP+SSE transport if the active configuration enables it. Checks again after each reload. */
+/** Undefined while the active configuration does not enable it. */
 export function followSseEndpoint(services: () => Services): () => Promise<SseEndpoint | undefined> {
   let endpoint: SseEndpoint | undefined;
   return async () => {

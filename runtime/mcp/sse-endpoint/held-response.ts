@@ -1,19 +1,18 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 
-/** Receives a response: one head, then the body in pieces, then the end. */
+/** Called with one head, then the body in pieces, then the end. */
 export interface AnswerTaker {
-  /** `headers`: with names in lower case. */
+  /** Names in lower case. */
   head(status: number, headers: ReadonlyMap<string, string>): void;
   /** `more` requests the next piece. */
   body(piece: Buffer, more: () => void): void;
-  /** The response is complete, or was cut off. */
   end(isWhole: boolean): void;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Creates a response without a connection of its own. Request handlers write to it as usual, and its bytes go to the taker. */
+/** Handlers write as usual, and the bytes go to the taker. */
 export function holdResponse(req: IncomingMessage, taker: AnswerTaker): ServerResponse {
   const res = new ServerResponse(req);
   // The plain body, without the chunks of a connection.
@@ -57,7 +56,7 @@ class TakingSocket extends Socket {
     this.destroy();
   }
 
-  /** Reads the head. Node writes it in one piece, with or without the first bytes of the body. */
+  /** Node writes the head in one piece, with or without the first bytes of the body. */
   #takeHead(bytes: Buffer): Buffer {
     this.#hasHead = true;
     const end = bytes.indexOf(HEAD_END);

@@ -7,12 +7,12 @@ import { EVENT_OPENING, eventEnding, writeSse } from '#runtime/mcp/sse/write-sse
 import { toOneLine } from '#runtime/mcp/transports/one-line';
 import { holdResponse, type AnswerTaker } from './held-response.ts';
 
-/** Maximum unread bytes of one client. */
+/** Bytes. */
 const MAX_UNREAD = 16_777_216;
-/** Maximum messages of one stream in flight. None of them holds a connection. */
+/** None of these messages holds a connection. */
 const MAX_RUNNING = 256;
 const KEEP_ALIVE = 25_000;
-/** Maximum time for one large answer, in periods of `KEEP_ALIVE`. */
+/** In periods of `KEEP_ALIVE`. */
 const MAX_TICKS_OF_LARGE = 12;
 const LARGE_BYTES = 1_048_576;
 const EVENT_END = Buffer.from('\n\n');
@@ -22,9 +22,8 @@ const JSON_RPC = Buffer.from('{"jsonrpc"');
 export class SseClient {
   readonly id: string;
   readonly identity: Identity;
-  /** The id of the session; undefined before the answer to `initialize`. */
+  /** Undefined before the answer to `initialize`. */
   sessionId: string | undefined;
-  /** Whether the client has sent `initialize`. */
   hasBegun = false;
   readonly #res: ServerResponse;
   readonly #stream: ClientStream;
@@ -35,7 +34,6 @@ export class SseClient {
   #running = 0;
   #isLeaving = false;
   readonly #waiting: (() => void)[] = [];
-  /** Periods of `KEEP_ALIVE` since the last large answer was written. */
   #ticksOfLarge = MAX_TICKS_OF_LARGE;
 
   constructor(id: string, identity: Identity, res: ServerResponse, kept: BufferedBytes) {
@@ -48,18 +46,17 @@ export class SseClient {
     res.once('close', () => this.#closed());
   }
 
-  /** Opens the stream. Its first event names the endpoint relative to the path of the stream, so that proxies may change the path. */
+  /** The first event names the endpoint relative to the stream's path, so that proxies may change the path. */
   open(): void {
     this.#stream.open();
     this.#stream.write(writeSse({ event: 'endpoint', data: `messages?sessionId=${this.id}` }));
   }
 
-  /** Returns whether the client has the maximum of messages in flight. */
   isBusy(): boolean {
     return this.#running >= MAX_RUNNING;
   }
 
-  /** Creates the response of a request; it goes to the stream. `rpcId`: the id of the request; undefined: a notification. */
+  /** `rpcId` undefined: a notification. */
   answerTo(req: IncomingMessage, rpcId: string | undefined): ServerResponse {
     this.#running++;
     const over = () => {
@@ -69,12 +66,12 @@ export class SseClient {
     return this.#hold(req, new StreamedAnswer(this, rpcId, this.#kept, over));
   }
 
-  /** Creates the response for the session's own stream. It is merged into this stream; both end together. */
+  /** Merged into this stream; both end together. */
   general(req: IncomingMessage): ServerResponse {
     return this.#hold(req, new StreamedAnswer(this, undefined, this.#kept, () => this.leave()));
   }
 
-  /** Calls `act` when the client has read the written bytes or has left, at once if possible. Keeps the order of the calls. */
+  /** `act` is called when the client has read everything or has left. Keeps the order of the calls. */
   whenTaken(act: () => void): void {
     if (this.#waiting.length === 0 && !this.#isBehind()) {
       act();
@@ -83,7 +80,7 @@ export class SseClient {
     if (this.#waiting.push(act) === 1) this.#res.once('drain', () => this.#callWaiting());
   }
 
-  /** Writes a whole message in pieces. A large message is written when the client has read everything before it. */
+  /** A large message is written when the client has read everything before it. */
   say(data: readonly Buffer[], isLarge = false): void {
     if (isLarge) this.#ticksOfLarge = 0;
     const isPassingLarge = this.#ticksOfLarge < MAX_TICKS_OF_LARGE && this.#isBehind();
@@ -97,7 +94,7 @@ export class SseClient {
     }
   }
 
-  /** Writes whole events in pieces. `more` is called when the client has caught up. */
+  /** `more` is called when the client has caught up. */
   pass(events: readonly Buffer[], more: () => void, isLarge = false): void {
     if (isLarge) this.#ticksOfLarge = 0;
     let isTaken = true;
@@ -106,7 +103,6 @@ export class SseClient {
     if (isTaken) more();
   }
 
-  /** Ends the stream at once. */
   cut(): void {
     this.#res.destroy();
   }
@@ -133,7 +129,7 @@ export class SseClient {
     if (this.#waiting.length > 0) this.#res.once('drain', () => this.#callWaiting());
   }
 
-  /** Sends a keep-alive, unless the client is reading a large answer, which shows that the connection is alive. */
+  /** A client that is reading a large answer shows that the connection is alive. */
   #stayAlive(): void {
     this.#ticksOfLarge++;
     if (this.#isBehind() && this.#ticksOfLarge < MAX_TICKS_OF_LARGE) return;
@@ -148,7 +144,7 @@ export class SseClient {
   }
 }
 
-/** Converts a response into events of the stream: events pass through, a document becomes one event. */
+/** Events pass through, a document becomes one event. */
 class StreamedAnswer implements AnswerTaker, Keeper {
   kept = 0;
   readonly #client: SseClient;
@@ -159,7 +155,6 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   #isStream = false;
   #pieces: Buffer[] = [];
   #size = 0;
-  /** Continues the held response. */
   #more: (() => void) | undefined;
   #isHeld = false;
 
@@ -252,7 +247,7 @@ class StreamedAnswer implements AnswerTaker, Keeper {
     return pieces;
   }
 
-  /** Returns the JSON-RPC message, also for a response without one: the client reads only its stream. */
+  /** Returns a message in any case, because the client reads only its stream. */
   #document(isWhole: boolean): readonly Buffer[] {
     if (!isWhole) return this.#error('The answer was cut off');
     if (this.#status === 200 || this.#pieces[0]?.subarray(0, JSON_RPC.length).equals(JSON_RPC)) return this.#pieces;

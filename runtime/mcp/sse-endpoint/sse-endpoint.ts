@@ -19,7 +19,6 @@ import type { Services } from '#runtime/services';
 import type { RequestRecord } from '#runtime/request-record';
 import { SseClient } from './sse-client.ts';
 
-/** An authenticated request. */
 interface Entered {
   readonly req: IncomingMessage;
   readonly services: Services;
@@ -29,10 +28,7 @@ interface Entered {
 
 const SESSION = 'mcp-session-id';
 
-/**
- * The endpoint of the HTTP+SSE transport (revision 2024-11-05): a GET opens a stream, and the answers to POSTs go to that stream.
- * Messages are served as in all revisions; only the place of the answer differs.
- */
+/** HTTP+SSE (revision 2024-11-05): answers to POSTs go to the stream that a GET opened. */
 export class SseEndpoint {
   readonly #services: () => Services;
   readonly #clients = new Map<string, SseClient>();
@@ -41,7 +37,6 @@ export class SseEndpoint {
     this.#services = services;
   }
 
-  /** Answers a GET with the stream. Settles when the stream is over. */
   stream(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const services = this.#services();
     return enter(req, res, services, async (identity, requestRecord) => {
@@ -68,7 +63,7 @@ export class SseEndpoint {
     });
   }
 
-  /** Accepts a POST with 202; the answer goes to the stream. Immediate refusals are answered here. */
+  /** The answer goes to the stream; only immediate refusals are sent here. */
   message(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const services = this.#services();
     return enter(req, res, services, async (identity, requestRecord) => {
@@ -96,12 +91,11 @@ export class SseEndpoint {
     });
   }
 
-  /** Ends all streams. */
   close(): void {
     for (const client of this.#clients.values()) client.leave();
   }
 
-  /** Finds the client of a URL. @throws RequestError 404, also for streams of other principals and of other replicas */
+  /** @throws RequestError 404, also for streams of other principals and of other replicas */
   #find(url: string, identity: Identity): SseClient {
     const id = new URL(url, 'http://localhost').searchParams.get('sessionId') ?? '';
     const client = this.#clients.get(id);
@@ -114,14 +108,13 @@ export class SseEndpoint {
   }
 }
 
-/** Rejects a second `initialize`: no stream would own its session. @throws RequestError 400 */
+/** No stream would own a second session. @throws RequestError 400 */
 function checkBegun(client: SseClient, message: DecodedMessage): void {
   if (message.kind !== 'request' || message.method !== 'initialize') return;
   if (client.hasBegun) throw invalidRequest(400, 'already_initialized', 'This stream has its session: open another');
   client.hasBegun = true;
 }
 
-/** Serves an accepted message. A refusal goes to the stream. */
 async function serveOn(
   client: SseClient,
   body: Buffer,
@@ -146,7 +139,6 @@ async function serveOn(
   }
 }
 
-/** Merges the messages that servers send by themselves into the stream. */
 async function listen(client: SseClient, req: IncomingMessage, services: Services): Promise<void> {
   const session =
     client.sessionId === undefined ? undefined : await services.sessions.find(client.sessionId, client.identity.key);
@@ -155,7 +147,7 @@ async function listen(client: SseClient, req: IncomingMessage, services: Service
   openStream(client.general(req), session, client.identity, undefined, services).catch(() => client.leave());
 }
 
-/** Ends the session with its stream, as this transport has no other way to end it. */
+/** This transport has no other way to end a session. */
 async function endSession({ sessionId, identity }: SseClient, services: Services): Promise<void> {
   const session = sessionId === undefined ? undefined : await services.sessions.find(sessionId, identity.key);
   if (!session) return;

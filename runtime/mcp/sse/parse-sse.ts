@@ -2,10 +2,7 @@
 
 import { isAscii } from 'node:buffer';
 
-/**
- * One event. Events without data are included if they carry an id or a retry, because MCP streams open with such an
- * event.
- */
+/** Includes events without data that carry an id or a retry, because MCP streams open with one. */
 export interface SseEvent {
   readonly id: string | undefined;
   readonly event: string | undefined;
@@ -20,15 +17,14 @@ export class SseEventTooLarge extends Error {
   override readonly name = 'SseEventTooLarge';
 }
 
-/** Receives the data of one large event in parts. */
 export interface LargeData {
-  /** Receives bytes. A space replaces the end of a data line. */
+  /** A space replaces the end of a data line. */
   push(bytes: Buffer): void;
   end(fields: Pick<SseEvent, 'id' | 'retry'>): void;
 }
 
 interface SseParserSettings {
-  /** Maximum bytes of one event, including its field names. */
+  /** Includes field names. */
   readonly maxEventBytes: number;
   readonly onEvent: (event: SseEvent) => void;
   /** Called once a data line exceeds `LARGE_BYTES` and is incomplete. Absent: large events go to `onEvent` too. */
@@ -36,13 +32,12 @@ interface SseParserSettings {
 }
 
 export interface SseParser {
-  /** Parses the next bytes and calls onEvent for each completed event. @throws SseEventTooLarge */
+  /** @throws SseEventTooLarge */
   push(chunk: Buffer): void;
-  /** Bytes of the incomplete event. */
   readonly pending: number;
-  /** Whether the data of the incomplete event goes to `LargeData`, whose owner counts it. */
+  /** Its data goes to `LargeData`, whose owner counts it. */
   readonly isLarge: boolean;
-  /** Bytes of fields received so far, without comments. */
+  /** Bytes of fields, without comments. */
   readonly arrived: number;
 }
 
@@ -55,17 +50,16 @@ const BOM = '\u00ef\u00bb\u00bf';
 const LONGEST_NAME = 5;
 const DIGITS = /^\d{1,9}$/;
 
-/** Extra bytes counted for each further data line, because an event of a million empty lines uses much memory. */
+/** Bytes for each further data line, because an event of a million empty lines uses much memory. */
 const LINE_COST = 32;
 /** A larger buffer for unfinished lines is not reused. */
 const KEEP_BYTES = 65_536;
-/** A data line above this size is passed on in parts. */
+/** A larger data line is passed on in parts. */
 export const LARGE_BYTES = 1_048_576;
 const DATA = 'data:';
 const BETWEEN_LINES = Buffer.from(' ');
 const NOTHING = Buffer.alloc(0);
 
-/** The fields since the last blank line. */
 interface Fields {
   id: string | undefined;
   event: string | undefined;
@@ -74,7 +68,7 @@ interface Fields {
 }
 const noFields = (): Fields => ({ id: undefined, event: undefined, data: [], retry: undefined });
 
-/** Bytes, the same as latin1 text (with equal positions), and whether all of them are ASCII. */
+/** `text` is `bytes` as latin1, with equal positions. */
 interface Source {
   readonly bytes: Buffer;
   readonly text: string;
@@ -86,7 +80,6 @@ function valueOf(source: Source, start: number, end: number): string {
   return source.isAscii ? source.text.slice(start, end) : source.bytes.toString('utf8', start, end);
 }
 
-/** Parses the line [start, end). */
 function takeLine(fields: Fields, source: Source, start: number, end: number): void {
   const { text } = source;
   let colon = start;
@@ -106,9 +99,7 @@ function takeRetry(fields: Fields, value: string): void {
   if (DIGITS.test(value)) fields.retry = Number(value);
 }
 
-/**
- * Returns the position of the next line end, or -1. Most streams have no CR; otherwise each byte is examined only once.
- */
+/** -1: none. Most streams have no CR; otherwise each byte is examined only once. */
 function findLineEnd(text: string, from: number, hasCr: boolean): number {
   if (!hasCr) return text.indexOf('\n', from);
   for (let at = from; at < text.length; at++) {
@@ -118,28 +109,25 @@ function findLineEnd(text: string, from: number, hasCr: boolean): number {
   return -1;
 }
 
-/** Returns the position of the first line end in these bytes, or -1. */
 function lineEndIn(bytes: Buffer): number {
   const lf = bytes.indexOf(LF);
   const cr = (lf < 0 ? bytes : bytes.subarray(0, lf)).indexOf(CR);
   return cr < 0 ? lf : cr;
 }
 
-/** Creates a parser of one stream. It buffers at most one unfinished event. */
+/** The parser buffers at most one unfinished event. */
 export function createSseParser(settings: SseParserSettings): SseParser {
   return new StreamParser(settings);
 }
 
 class StreamParser implements SseParser {
   readonly #settings: SseParserSettings;
-  /** The beginning of an unfinished line: the first #pendingBytes of the buffer. */
   #pending: Buffer = Buffer.alloc(0);
   #pendingBytes = 0;
   #eventBytes = 0;
   #fields = noFields();
   #isFirstLine = true;
   #endedWithCr = false;
-  /** Receives the data of the current large event. */
   #large: LargeData | undefined;
   #isInLargeLine = false;
 
@@ -180,7 +168,6 @@ class StreamParser implements SseParser {
     if (at < chunk.length) this.#keep(at === 0 ? chunk : chunk.subarray(at));
   }
 
-  /** Passes the buffered line on in parts from here, if it is a data line. */
   #handOver(): void {
     const { onLarge } = this.#settings;
     if (!onLarge || this.#pending.toString('latin1', 0, DATA.length) !== DATA) return;
@@ -200,7 +187,7 @@ class StreamParser implements SseParser {
     this.#large.push(value);
   }
 
-  /** Passes on the line. @returns the bytes after the end of the line */
+  /** @returns the bytes after the line */
   #passLine(chunk: Buffer): Buffer {
     const end = lineEndIn(chunk);
     const part = end < 0 ? chunk : chunk.subarray(0, end);

@@ -1,6 +1,5 @@
-/** The fields of one event. */
 interface OutgoingEvent {
-  /** Without line ends and NUL, such as an id of `encodeEventId`. */
+  /** Without line ends and NUL. */
   readonly id?: string | undefined;
   readonly event?: string | undefined;
   readonly data: string;
@@ -16,15 +15,15 @@ function checkOneLine(value: string): string {
   return value;
 }
 
-/** Opens an event with one data line, which follows in pieces. */
+/** One data line follows in pieces. */
 export const EVENT_OPENING = 'event: message\ndata: ';
 
-/** Closes an event that `EVENT_OPENING` opened. @throws RangeError if the id contains a line break */
+/** @throws RangeError if the id contains a line break */
 export function eventEnding({ id, retry }: Pick<OutgoingEvent, 'id' | 'retry'>): string {
   return `\n${id === undefined ? '' : `id: ${checkOneLine(id)}\n`}${retry === undefined ? '' : `retry: ${retry}\n`}\n`;
 }
 
-/** Returns the text of one event. @throws RangeError if id or event contain a line break */
+/** @throws RangeError if id or event contain a line break */
 export function writeSse(event: OutgoingEvent): string {
   let text = '';
   if (event.event !== undefined) text += `event: ${checkOneLine(event.event)}\n`;

@@ -3,14 +3,10 @@ import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-messag
 import { scanEnvelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
 import { splice } from '#runtime/mcp/envelope/splice';
 
-/**
- * Ids of a server's requests, marked with their channel. Each replica has its own channel, and the same number there means
- * another request, so an answer must not reach another channel.
- */
+/** The same number at another replica's channel means another request, so ids name their channel. */
 export class BoundIds {
   readonly #mark = `${randomBytes(9).toString('base64url')}.`;
 
-  /** Returns a message of the server with the ids for the client. */
   bind(line: Buffer, message: BackendMessage): Buffer {
     const span =
       message.kind === 'request'
@@ -21,7 +17,7 @@ export class BoundIds {
     return span ? splice(line, [{ ...span, text: JSON.stringify(this.#mark + textAt(line, span)) }]) : line;
   }
 
-  /** Returns a client's message with the ids of the server; undefined: it answers a request of another channel. */
+  /** Undefined: the message answers a request of another channel. */
   release(body: Buffer): Buffer | undefined {
     const { spans } = scanEnvelope(body.toString('latin1'), true, false);
     if (spans.method || !spans.id) return body;

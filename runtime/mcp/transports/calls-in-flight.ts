@@ -8,13 +8,13 @@ import type { CallEnd, ChannelCall, ChannelEvents, Noise } from './channel.ts';
 
 interface Pending {
   readonly call: ChannelCall;
-  /** JSON text of the client's progress token. */
+  /** JSON text. */
   readonly tokenText: string | undefined;
 }
 
 const LAST_ID = /"id"\s*:\s*(\d{1,16})\s*\}\s*$/;
 
-/** The calls in flight in one channel. The channel numbers ids and progress tokens itself, so those of clients never collide. */
+/** The channel numbers ids and progress tokens itself, so those of clients never collide. */
 export class CallsInFlight {
   readonly noise: Noise = { garbage: 0, stray: 0, oversized: 0 };
   readonly #onUnsolicited: ChannelEvents['onUnsolicited'];
@@ -25,7 +25,7 @@ export class CallsInFlight {
     this.#onUnsolicited = onUnsolicited;
   }
 
-  /** Adds a call. @returns its number, and the message with it; undefined if the message has no id */
+  /** @returns the call's number, and the message with it; undefined if the message has no id */
   add(call: ChannelCall): { id: number; message: Buffer } | undefined {
     const { spans } = scanEnvelope(call.body.toString('latin1'), true, false);
     if (!spans.id) return undefined;
@@ -41,14 +41,13 @@ export class CallsInFlight {
     return this.#pending.has(id);
   }
 
-  /** Removes a call, and drops its later messages. @returns the call, if it was in flight */
+  /** Drops later messages of the call. @returns the call, if it was in flight */
   delete(id: number): ChannelCall | undefined {
     const call = this.#pending.get(id)?.call;
     this.#pending.delete(id);
     return call;
   }
 
-  /** Handles a message of the server. */
   take(raw: Buffer): void {
     // Clients must not receive invalid UTF-8 from a backend.
     const line = isUtf8(raw) ? raw : Buffer.from(raw.toString('utf8'));
@@ -59,7 +58,6 @@ export class CallsInFlight {
     else this.#onUnsolicited(line, message);
   }
 
-  /** Handles a large message of the server. */
   takeLarge(read: ReadMessage): void {
     if (read.type === 'other') {
       this.take(read.message);
@@ -80,7 +78,7 @@ export class CallsInFlight {
     else call.onAnswer(Buffer.concat(pieces), kind);
   }
 
-  /** Fails the call of a message above the limit. The beginning or the end of the message contains its id. */
+  /** The beginning or the end of the message contains its id. */
   refuseOversized(head: Buffer, tail: Buffer): void {
     this.noise.oversized++;
     const start = head.toString('latin1');
@@ -121,7 +119,7 @@ function numberAt(line: Buffer, span: Span): number {
   return Number(line.toString('latin1', span.start, span.end));
 }
 
-/** Returns the line without the protocol's own `_meta` keys, which a backend must not set. */
+/** A backend must not set the protocol's own `_meta` keys. */
 function withoutForgedMeta(line: Buffer, { hasReservedMeta }: BackendMessage): Buffer {
   return hasReservedMeta ? (decodeBackendMessage(line)?.clean(line) ?? line) : line;
 }

@@ -7,35 +7,29 @@ import type { Noise } from './channel.ts';
 import { ChannelExchange, type ExchangeHost } from './channel-exchange.ts';
 import type { ChannelSession } from './channel-sessions.ts';
 
-/** How the messages of clients use channels: one process for all sessions, or a channel per session. */
 export interface ChannelMode {
-  /** Counts the messages on its channels that were no answer. */
   readonly noise: Noise;
-  /** Number of channels opened so far. */
   readonly starts: number;
-  /** Whether the process that calls wait for has started but sent nothing yet. */
   readonly isSilentStart: boolean;
-  /** See `Backend.warnings`. */
   readonly warnings?: readonly string[];
-  /** See `Backend.onProcess`. */
   onProcess?(listener: (end: string | undefined) => void): void;
   initialize(exchange: ChannelExchange): void;
-  /** Handles a request. `session` is undefined if the message names none. */
+  /** `session` is undefined if the message names none. */
   request(exchange: ChannelExchange, session: ChannelSession | undefined): void;
-  /** Handles a notification of a session, or its answer to a request of the server. */
+  /** A notification of a session, or its answer to a request of the server. */
   message(exchange: ChannelExchange, session: ChannelSession): void;
   find(headers: readonly string[]): ChannelSession | undefined;
   end(session: ChannelSession): void;
   close(): Promise<void>;
 }
 
-/** A backend that is reached through channels. Its sessions behave as over streamable HTTP, even if its server has none. */
+/** Its sessions behave as over streamable HTTP, even if its server has none. */
 export class ChannelBackend<Config extends BackendConfig>
   extends ConfiguredBackend<Config>
   implements Backend, ExchangeHost
 {
   readonly #mode: ChannelMode;
-  /** The backend that transports the messages of the channels, if they do not transport these themselves. */
+  /** Transports the messages of channels that do not do so themselves. */
   readonly #carrier: Pick<Backend, 'pickAddress' | 'close'> | undefined;
   readonly #limit: number;
   readonly #counted = new Set<ChannelExchange>();
@@ -52,7 +46,6 @@ export class ChannelBackend<Config extends BackendConfig>
     this.#carrier = carrier;
   }
 
-  /** Calls in flight. */
   get running(): number {
     return this.#counted.size;
   }
@@ -128,7 +121,7 @@ export class ChannelBackend<Config extends BackendConfig>
     else exchange.accept();
   }
 
-  /** Admits a call, or fails it. Probes are always admitted. */
+  /** Probes are always admitted. */
   #admit(exchange: ChannelExchange): boolean {
     if (exchange.call.isProbe) return true;
     if (this.#counted.size >= this.#limit) {

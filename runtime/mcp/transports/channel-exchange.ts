@@ -5,18 +5,15 @@ import { callFailure, StillStarting, type CallFailure, type FailureReason } from
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { CallEnd, Channel, LargeAnswerTaker, OneWayExchange } from './channel.ts';
 
-/** The parts of a backend that an exchange uses. */
 export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
   readonly bufferedBytes: BufferedBytes;
-  /** Whether the process that calls wait for has started but sent nothing yet. */
   readonly isSilentStart: boolean;
-  /** Called once at the end of the exchange. `failure` is undefined if there was an answer. */
+  /** Called once. `failure` is undefined if there was an answer. */
   settled(exchange: ChannelExchange, failure: CallFailure | undefined): void;
 }
 
-/** The part of a large answer that the client has not read. */
 interface UntakenAnswer {
   readonly pieces: Buffer[];
   readonly kind: AnswerKind;
@@ -38,9 +35,8 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   earlier: this | undefined;
   later: this | undefined;
   kept = 0;
-  /** The session that the answer opens. */
   opens: string | undefined;
-  /** Called at the end in any case; `answer` is undefined without one. */
+  /** Called in any case; `answer` is undefined without one. */
   onOver: ((answer: Buffer | undefined) => void) | undefined;
   readonly #host: ExchangeHost;
   #channel: Channel | undefined;
@@ -66,7 +62,6 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     return this.#channel?.isHeld ?? false;
   }
 
-  /** Sends the request to the server. */
   begin(channel: Channel): void {
     const { body, idText } = this.call;
     if (this.#isOver || body === undefined || idText === undefined) return;
@@ -87,7 +82,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     if (this.#id === undefined) this.fail(callFailure(this.#host.name, channel.isOver ? 'ended' : 'busy', false));
   }
 
-  /** Passes the answer of the server, or of the gateway in its place. */
+  /** The answer may be the gateway's own. */
   answer(line: Buffer, kind: AnswerKind): void {
     if (this.#isOver) return;
     const { sink } = this.call;
@@ -100,7 +95,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     }
   }
 
-  /** Sends a large answer as fast as the client reads it. The deadline runs while the client reads nothing. */
+  /** Sends as fast as the client reads. The deadline runs while it reads nothing. */
   passLarge(pieces: Buffer[], kind: AnswerKind): void {
     if (this.#isOver) return;
     if (!this.call.sink.part || this.opens !== undefined) {
@@ -130,7 +125,6 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     }
   }
 
-  /** Answers in place of the server. */
   #reply(outcome: string, kind: AnswerKind): void {
     this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`), kind);
   }
@@ -141,21 +135,19 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.#reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`, 'error');
   }
 
-  /** Records that the server received a notification or a response. */
   accept(): void {
     if (this.#isOver) return;
     this.#finish(undefined, undefined);
     this.call.sink.accepted();
   }
 
-  /** Opens a stream for messages of the server only. */
   listen(): void {
     if (this.#isOver || this.#isStream) return;
     this.#isStream = true;
     this.call.sink.open(this, undefined);
   }
 
-  /** Passes a message of the server to this call's stream. While the client does not read, only requests pass. */
+  /** While the client does not read, only requests pass. */
   relay(line: Buffer): void {
     if (this.#isOver) return;
     this.listen();
@@ -173,7 +165,6 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.call.sink.fail(failure);
   }
 
-  /** Ends the stream without an answer. */
   end(): void {
     if (this.#isOver) return;
     this.#finish(undefined, undefined);
@@ -200,7 +191,6 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.expire();
   }
 
-  /** Returns whether the process of this call has sent nothing yet. */
   #isStarting(): boolean {
     return this.#channel ? !this.#channel.hasSpoken : this.#host.isSilentStart;
   }
@@ -233,7 +223,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     else this.fail(callFailure(this.#host.name, end === 'too_large' ? end : this.#whyEnded(), true));
   }
 
-  /** Returns why the call ended. A process that ends before its first answer never served. */
+  /** A process that ends before its first answer never served. */
   #whyEnded(): FailureReason {
     return this.call.method === 'initialize' ? 'unavailable' : 'ended';
   }

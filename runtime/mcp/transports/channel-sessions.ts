@@ -5,18 +5,15 @@ import type { BoundIds } from './bound-ids.ts';
 import type { Channel } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
 
-/** The state of one client session at a backend that is reached through channels. */
 export interface ChannelSession {
   readonly id: string;
-  /** The session's own channel; undefined if one process serves all sessions. */
+  /** Undefined if one process serves all sessions. */
   readonly channel: Channel | undefined;
-  /** The ids of the server's requests on its own channel. */
+  /** Ids of the server's requests on its own channel. */
   readonly ids: BoundIds | undefined;
-  /** The stream that the client holds open for messages that belong to no call. */
   listener: ChannelExchange | undefined;
-  /** Calls in flight by the client's id, newest last. */
+  /** By the client's id, newest last. */
   readonly calls: Map<string, ChannelExchange>;
-  /** URIs of the resources that the session subscribed to. */
   readonly subscriptions: Set<string>;
   lastUsed: number;
 }
@@ -25,10 +22,7 @@ interface SessionTableSettings {
   readonly max: number;
   /** Milliseconds after which a session without a stream or a call ends. */
   readonly idle: number;
-  /**
-   * Milliseconds of idleness after which a full table may end a session for a new one. Absent: never. If set, an open stream does not
-   * prevent this.
-   */
+  /** Idle milliseconds after which a full table may end a session, even with an open stream. Absent: never. */
   readonly giveWay?: number;
   readonly now: () => number;
   readonly onEnd: (session: ChannelSession) => void;
@@ -36,7 +30,7 @@ interface SessionTableSettings {
 
 const SWEEP_EVERY = 5_000;
 
-/** The sessions of one backend. Their random ids are valid for this backend only. */
+/** Their random ids are valid for one backend only. */
 export class SessionTable {
   readonly #settings: SessionTableSettings;
   readonly #sessions = new Map<string, ChannelSession>();
@@ -51,7 +45,7 @@ export class SessionTable {
     return this.#sessions.values();
   }
 
-  /** Opens a session; undefined if the table is full. */
+  /** Undefined if the table is full. */
   open(channel?: Channel, ids?: BoundIds): ChannelSession | undefined {
     if (!this.hasCapacity()) return undefined;
     const session: ChannelSession = {
@@ -74,14 +68,13 @@ export class SessionTable {
     return this.#sessions.size < this.#settings.max;
   }
 
-  /** Finds the session that these headers name. `headers`: a flat list of names and values. */
+  /** `headers`: a flat list of names and values. */
   find(headers: readonly string[]): ChannelSession | undefined {
     const session = this.#sessions.get(sessionIdIn(headers) ?? '');
     if (session) session.lastUsed = this.#settings.now();
     return session;
   }
 
-  /** Stops ending idle sessions. Existing sessions stay. */
   close(): void {
     clearInterval(this.#timer);
   }
@@ -112,13 +105,11 @@ export class SessionTable {
   }
 }
 
-/** Returns the value of `mcp-session-id`; undefined if absent. */
 function sessionIdIn(headers: readonly string[]): string | undefined {
   for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === 'mcp-session-id') return headers[at + 1];
   return undefined;
 }
 
-/** Lets the session find the call by its id while it is in flight. */
 export function trackCall(exchange: ChannelExchange, session: ChannelSession, idText: string): void {
   session.calls.set(idText, exchange);
   exchange.onOver = () => {
@@ -126,7 +117,7 @@ export function trackCall(exchange: ChannelExchange, session: ChannelSession, id
   };
 }
 
-/** Returns the call of this session that the message cancels; undefined if the message is no cancellation. */
+/** Returns the call that the message cancels; undefined if it is no cancellation. */
 export function readCancellation(
   { call }: ChannelExchange,
   session: ChannelSession,

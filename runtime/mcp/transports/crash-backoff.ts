@@ -1,22 +1,21 @@
 export interface Backoff {
-  /** Milliseconds before the restart after a repeated crash. Doubles with each crash. */
+  /** Milliseconds. Doubles with each crash. */
   readonly first: number;
   readonly last: number;
   /** Milliseconds of service after which earlier crashes no longer count. */
   readonly healthy: number;
 }
 
-/** How a process ended. */
 export interface ProcessEnd {
-  /** Milliseconds from the answer to initialize to the end; undefined: it never answered. */
+  /** Milliseconds since the answer to initialize; undefined: it never answered. */
   readonly servedFor: number | undefined;
-  /** Whether an external signal ended it. */
+  /** An external signal ended the process. */
   readonly wasKilled: boolean;
 }
 
-/** Milliseconds of service after which a kill does not count as a sign of a process that cannot run here, e.g. for lack of memory. */
+/** Milliseconds. After a briefer service, a kill may mean that the process cannot run here, e.g. for lack of memory. */
 const BRIEF = 5_000;
-/** Maximum wait in milliseconds for a process that served for longer than that. */
+/** Milliseconds. */
 const LAST_AFTER_SERVICE = 2_000;
 
 /** Counts the crashes of a process, and computes the wait before its next start in milliseconds. */

@@ -1,15 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/**
- * The shell's input ends with the gateway. Most servers end when their own input does; timers and connections keep other servers
- * running.
- */
+/** The shell's input ends with the gateway. Servers with timers or connections may outlive their own input. */
 const SCRIPT = 'read -r _; sleep 1; kill -s TERM -- "-$1" || exit; sleep 1; kill -s KILL -- "-$1"';
 
-/**
- * Starts a shell that ends a process group after a kill of the gateway, which cannot do so itself then.
- * @returns a function that stops the shell; call it when the group has ended
- */
+/** Ends the group if the gateway is killed. @returns a function that stops the shell; call it when the group has ended */
 export function endWithGateway(group: number): () => void {
   const shell: ChildProcess = spawn('/bin/sh', ['-c', SCRIPT, 'sh', String(group)], {
     // A signal to the gateway's group must not reach it.

@@ -5,7 +5,7 @@ import { Utf8Pieces } from './utf8-pieces.ts';
 
 const END_BYTES = 256;
 
-/** A large message: a response in pieces with `ID_PLACE` in place of its id, another message, or an unreadable one. */
+/** A response in pieces with `ID_PLACE` in place of its id, another message, or an unreadable one. */
 export type ReadMessage =
   | {
       readonly type: 'answer';
@@ -19,7 +19,7 @@ export type ReadMessage =
 /** Keeps one large message in the pieces in which it arrives. */
 export class LargeMessage {
   readonly #utf8 = new Utf8Pieces();
-  /** undefined: the message is no response. */
+  /** Undefined: the message is no response. */
   #answer: LargeAnswer | undefined;
   #isUnreadable = false;
   #pieces: Buffer[] = [];
@@ -54,7 +54,7 @@ export class LargeMessage {
     }
   }
 
-  /** Reads the first piece. It shows whether the message is a response, since servers write the result before the id. */
+  /** Servers write the result before the id, so the first piece shows whether the message is a response. */
   #begin(piece: Buffer): void {
     this.#head = Buffer.from(piece.subarray(0, END_BYTES));
     const answer = new LargeAnswer();

@@ -10,16 +10,14 @@ const LAST_LINES = 10;
 
 const listMethods: ReadonlySet<string> = new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed));
 
-/** Returns whether this notification announces a changed list. */
 export const isListChanged = (method: string): boolean => listMethods.has(method);
 
 export interface Stderr {
   readonly take: (line: string) => void;
-  /** Returns the last lines of standard error, once. */
   readonly lastWords: () => string | undefined;
 }
 
-/** Writes standard error of a process to the debug log. Limits the number and length of lines, and hides secret values. */
+/** Logs at debug level, limits the number and length of lines, and hides secret values. */
 export function logStderr(backend: string, secrets: readonly string[], log: Log): Stderr {
   const hidden = secrets.filter((value) => value !== '');
   let left = LOGGED_LINES;
@@ -52,7 +50,6 @@ export function addNoise(one: Noise, other: Noise): Noise {
   };
 }
 
-/** Returns the JSON string in this range of a line; undefined if there is none. */
 export function stringAt(line: Buffer, span: Span | undefined): string | undefined {
   if (!span) return undefined;
   try {

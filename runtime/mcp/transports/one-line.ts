@@ -2,7 +2,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 
-/** Returns the same JSON without line ends, which separate messages here. In valid JSON they occur between values only. */
+/** Line ends separate messages here. In valid JSON they occur between values only. */
 export function toOneLine(body: Buffer): Buffer {
   if (!body.includes(LF) && !body.includes(CR)) return body;
   const line = Buffer.from(body);

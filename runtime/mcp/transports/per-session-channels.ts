@@ -12,19 +12,15 @@ import type { Backoff } from './crash-backoff.ts';
 const INTERNAL_ERROR = -32603;
 
 interface PerSessionOptions {
-  /** Name of the backend. */
   readonly name: string;
-  /** Maximum channels. */
   readonly max: number;
   /** Milliseconds after which an unused session ends. */
   readonly idle: number;
-  /** See the table of sessions. */
   readonly giveWay?: number;
-  /** Opens the channel of the session that this exchange, its initialize, begins. */
   readonly open: (exchange: ChannelExchange, events: ChannelEvents) => Channel;
-  /** The wait after channels that ended without external cause before they served; undefined: no wait. */
+  /** Applies to channels that ended by themselves before they served. Undefined: no wait. */
   readonly backoff: Backoff | undefined;
-  /** Milliseconds of the monotonic clock. */
+  /** Monotonic clock. */
   readonly now: () => number;
   readonly log: Log;
   readonly onListChanged: (method: string) => void;
@@ -61,7 +57,6 @@ export class PerSessionChannels implements ChannelMode {
     return this.#starts;
   }
 
-  /** Each call goes to the server of its session at once. */
   readonly isSilentStart = false;
 
   initialize(exchange: ChannelExchange): void {
@@ -134,7 +129,7 @@ export class PerSessionChannels implements ChannelMode {
     return session;
   }
 
-  /** Ends a session that never served. If its channel ended by itself, the next channels wait longer and longer. */
+  /** If a channel ended by itself before it served, the next ones wait longer and longer. */
   #giveUp(session: ChannelSession, hasFailed: boolean): void {
     this.#sessions.end(session);
     const { backoff, now, log, name } = this.#options;
@@ -144,7 +139,6 @@ export class PerSessionChannels implements ChannelMode {
     log.warn('a process of a backend did not come up', { backend: name });
   }
 
-  /** Ends a session whose channel ended. The client's next message opens another session. */
   #exited(session: ChannelSession, reason: string): void {
     this.#reason = new NotStarted(reason);
     if (!this.#isOpen(session)) return;
@@ -164,7 +158,6 @@ export class PerSessionChannels implements ChannelMode {
     this.#closing.add(closing);
   }
 
-  /** Passes a message that belongs to no call to the stream of the newest call, where the client reads, or to the session's own stream. */
   #takeUnsolicited(line: Buffer, message: BackendMessage, session: ChannelSession): void {
     if (message.kind === 'notification' && isListChanged(message.method ?? '')) {
       this.#options.onListChanged(message.method ?? '');
@@ -176,7 +169,6 @@ export class PerSessionChannels implements ChannelMode {
   }
 }
 
-/** Answers a request in place of a client that has no open stream. */
 function answerInPlace({ method, idText: id = 'null' }: BackendMessage): Buffer {
   const error = `{"code":${INTERNAL_ERROR},"message":"The client is not listening"}`;
   const outcome = method === 'ping' ? '"result":{}' : `"error":${error}`;

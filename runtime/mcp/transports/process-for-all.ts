@@ -13,7 +13,7 @@ import { SuppressedFeatures } from './suppressed-features.ts';
 import { readCancellation, SessionTable, trackCall, type ChannelSession } from './channel-sessions.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
-/** Consecutive unanswered pings after which a process is restarted. */
+/** Consecutive unanswered pings before a restart. */
 const MAX_SILENCES = 3;
 const METHOD_NOT_FOUND = -32601;
 
@@ -23,7 +23,7 @@ interface Then {
   readonly onLate?: () => void;
 }
 
-/** `stdio_process: shared`: one process, whose only client is the gateway. This class keeps the sessions. */
+/** `stdio_process: shared`: the process has one client, the gateway. This class keeps the sessions. */
 export class ProcessForAll implements ChannelMode {
   readonly #options: StdioBackendOptions;
   readonly #process: SharedProcess;
@@ -91,7 +91,7 @@ export class ProcessForAll implements ChannelMode {
   initialize(exchange: ChannelExchange): void {
     this.#suppressed.note(exchange.call.body);
     this.#whenReady(exchange, (connection) => {
-      // The answer is known, but the process must show that it is alive: health checks use this method too.
+      // The process must show that it is alive: health checks use this method too.
       const fail = (reason: 'ended' | 'timeout'): void =>
         exchange.fail(callFailure(this.#options.config.name, reason, false));
       const sentAt = this.#options.now();
@@ -134,7 +134,7 @@ export class ProcessForAll implements ChannelMode {
   }
 
   message(exchange: ChannelExchange, session: ChannelSession): void {
-    // Other notifications are not forwarded: the process sees the gateway as its client.
+    // The process sees the gateway as its client.
     readCancellation(exchange, session)?.running?.abort(true);
     exchange.accept();
   }
@@ -153,7 +153,7 @@ export class ProcessForAll implements ChannelMode {
     await this.#process.close();
   }
 
-  /** Counts an unanswered ping; concurrent pings count as one. A process that stays silent is restarted. */
+  /** Concurrent pings count as one. */
   #noteSilence(connection: StdioConnection, sentAt: number): void {
     if (connection !== this.#connection || connection.isOver || sentAt < this.#silentSince) return;
     this.#silentSince = this.#options.now();
@@ -164,7 +164,7 @@ export class ProcessForAll implements ChannelMode {
     this.#process.restart(connection);
   }
 
-  /** Sends a request of the gateway, whose answer matters at most as a sign of life. Drops it after its deadline. */
+  /** The gateway's own request: its answer is at most a sign of life. Dropped after its deadline. */
   #ask(connection: StdioConnection, method: string, params: object, then: Then = {}): void {
     const late = (): void => {
       if (id !== undefined) connection.forget(id);

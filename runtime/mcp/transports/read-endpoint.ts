@@ -1,10 +1,6 @@
 const MAX_LENGTH = 4096;
 
-/**
- * Reads the endpoint event of the stream at this URL. Returns undefined for an invalid endpoint or one at another origin, which would
- * receive the caller's token.
- * @returns path and query at the origin of `url`
- */
+/** Rejects other origins, which would receive the caller's token. @returns path and query at the origin of `url`; undefined if invalid */
 export function readEndpoint(data: string, url: string): string | undefined {
   if (data.length > MAX_LENGTH || !URL.canParse(data, url)) return undefined;
   const { origin, username, password, pathname, search } = new URL(data, url);

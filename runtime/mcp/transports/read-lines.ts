@@ -5,28 +5,24 @@ const TAIL_BYTES = 256;
 /** A larger buffer for unfinished lines is not reused. */
 const KEEP_BYTES = 65_536;
 
-/** An incomplete line above this size is passed on in parts. */
 const LARGE_BYTES = 1_048_576;
 
-/** Receives one large line in parts, without its end. */
 export interface LargeLine {
   push(bytes: Buffer): void;
   end(): void;
-  /** The line exceeds the limit. */
   drop(): void;
 }
 
 interface LineReaderSettings {
   readonly maxLineBytes: number;
-  /** Receives one line without its end. The buffer belongs to the callee. */
+  /** The buffer belongs to the callee. */
   readonly onLine: (line: Buffer) => void;
-  /** Receives only the beginning and the end of a line above the limit. */
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
   /** Absent: large lines go to `onLine` too. */
   readonly onLarge?: () => LargeLine;
 }
 
-/** Splits a byte stream into lines. It buffers at most one unfinished line, and only both ends of a line above the limit. */
+/** Buffers at most one unfinished line. */
 export class LineReader {
   readonly #settings: LineReaderSettings;
   #pending: Buffer = Buffer.alloc(0);

@@ -9,31 +9,28 @@ import { LineReader, type LargeLine } from './read-lines.ts';
 export interface ProcessSettings {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment of the process, which inherits nothing. */
+  /** The process inherits nothing. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
-  /** Maximum bytes of one line that the process writes. */
   readonly maxLineBytes: number;
   readonly onLine: (line: Buffer) => void;
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
   readonly onLarge: () => LargeLine;
   readonly onStderr: (line: string) => void;
-  /** Called once. `reason`: a text of this program that says how the process ended. `wasKilled`: an external signal ended it. */
+  /** Called once. `reason`: a text of this program. `wasKilled`: an external signal ended it. */
   readonly onExit: (reason: string, wasKilled?: boolean) => void;
 }
 
 export interface RunningProcess {
   readonly pid: number | undefined;
-  /** Writes one line. Returns false if the process has ended or does not read. */
+  /** Returns false if the process has ended or does not read. */
   write(line: Buffer): boolean;
-  /** Stops reading from the process until `resume`. */
   pause(): void;
   resume(): void;
-  /** Ends the process and all its children: closes standard input, then sends SIGTERM, then SIGKILL. Settles within 2 seconds. */
+  /** Ends all children too: closes standard input, then sends SIGTERM, then SIGKILL. Settles within 2 seconds. */
   stop(): Promise<void>;
 }
 
-/** Maximum bytes that a process may leave unread. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 const MAX_STDERR_LINE = 2048;
 const STDIN_GRACE = 500;
@@ -48,10 +45,7 @@ const NOT_STARTED: RunningProcess = {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/**
- * Starts a process in a group of its own. The SDK's transport uses the gateway's group and ends only that one process, so
- * that the children of a wrapper such as npx would survive.
- */
+/** Starts a group of its own: the SDK ends only one process, so children of a wrapper such as npx would survive. */
 export function runProcess(settings: ProcessSettings): RunningProcess {
   let child: Child;
   try {
@@ -90,7 +84,7 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
   };
 }
 
-/** Wrappers such as npx exit with 128 plus the number of the signal that ended their child. */
+/** Wrappers such as npx exit with 128 plus the signal of their child. */
 const KILLED_CODES: ReadonlySet<number> = new Set([130, 137, 143]);
 const KILL_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
 
@@ -102,7 +96,7 @@ function start({ command, args, cwd, env }: ProcessSettings): Child {
   return spawn(command, args, { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
 }
 
-/** Explains a failed start. A missing folder is reported as ENOENT too, with the text for a missing program. */
+/** A missing folder is reported as ENOENT too, with the text for a missing program. */
 function cannotStart(error: unknown, { command, cwd }: Pick<ProcessSettings, 'command' | 'cwd'>): string {
   const code = typeof error === 'object' && error && 'code' in error ? String(error.code) : 'unknown';
   const what = `cannot be started (${code})`;
@@ -136,7 +130,6 @@ async function stop(child: Child, exited: Promise<undefined>): Promise<void> {
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
 }
 
-/** Ends the processes left in a group. */
 async function endGroup(pid: number | undefined): Promise<void> {
   if (!signalGroup(pid, 'SIGTERM')) return;
   for (let waited = 0; waited < GROUP_GRACE; waited += 25) {
@@ -146,7 +139,6 @@ async function endGroup(pid: number | undefined): Promise<void> {
   signalGroup(pid, 'SIGKILL');
 }
 
-/** Signals a group. Returns false if the group is empty. */
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false;
   try {

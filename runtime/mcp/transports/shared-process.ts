@@ -6,33 +6,33 @@ import { StdioConnection, type ConnectionSettings } from './stdio-connection.ts'
 
 interface SharedProcessSettings {
   readonly backend: string;
-  /** JSON text of the gateway's own initialize params. */
+  /** JSON text. */
   readonly initializeParams: string;
-  /** Milliseconds for a start, including initialize. */
+  /** Milliseconds, including initialize. */
   readonly startDeadline: number;
   readonly backoff: Backoff;
   readonly now: () => number;
   readonly log: Log;
-  /** Returns the last lines of standard error, without secrets. */
+  /** Lines of standard error, without secrets. */
   readonly lastWords: () => string | undefined;
   readonly connection: Omit<ConnectionSettings, 'onExit'>;
-  /** The process is initialized. `again`: an earlier process served, and its state is lost. */
+  /** `again`: an earlier process served, and its state is lost. */
   readonly onReady: (connection: StdioConnection, again: boolean) => void;
-  /** The process served, has ended, and is restarted. `reason`: a text of this program. */
+  /** `reason`: a text of this program. */
   readonly onGone: (reason: string) => void;
 }
 
-/** Milliseconds from the end of a process that served, in which calls wait for its successor. */
+/** Milliseconds in which calls wait for the successor of a process that served. */
 const QUEUED_FOR = 5_000;
 
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 
-/** One process for all sessions: the gateway starts and initializes it once, and restarts it with growing delays. */
+/** One process for all sessions, restarted with growing delays. */
 export class SharedProcess {
   readonly #settings: SharedProcessSettings;
-  /** The process after its initialization. */
+  /** Set after its initialization. */
   #connection: StdioConnection | undefined;
-  /** The process from its start. */
+  /** Set before its initialization, too. */
   #started: StdioConnection | undefined;
   #starting: Promise<StdioConnection> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -41,7 +41,6 @@ export class SharedProcess {
   #queueTimer: NodeJS.Timeout | undefined;
   readonly #backoff: CrashBackoff;
   #hasServed = false;
-  /** Whether it is being ended because it no longer answers. */
   #isHung = false;
   #starts = 0;
   #isClosed = false;
@@ -54,30 +53,24 @@ export class SharedProcess {
     this.#backoff = new CrashBackoff(settings.backoff);
   }
 
-  /** Number of starts. */
   get starts(): number {
     return this.#starts;
   }
 
-  /** Whether it has started but sent nothing yet, within its deadline. */
   get isSilentStart(): boolean {
     return this.#starting !== undefined && this.#started?.isOver === false && !this.#started.hasSpoken;
   }
 
-  /** Whether it supports log messages. */
   get hasLogs(): boolean {
     return this.#hasLogs;
   }
 
-  /** JSON text of its answer to initialize. */
+  /** JSON text. */
   get initializeResult(): string {
     return this.#initializeResult;
   }
 
-  /**
-   * Returns the running process, or its start.
-   * @throws NotStarted until the delay of a new start is over; Restarting if it served before and calls no longer wait
-   */
+  /** @throws NotStarted until the delay of a new start is over; Restarting if it served before and calls no longer wait */
   obtain(): StdioConnection | Promise<StdioConnection> {
     if (this.#connection) return this.#connection;
     if (this.#isClosed) throw new NotStarted(this.#reason);
@@ -87,7 +80,6 @@ export class SharedProcess {
     return this.#begin();
   }
 
-  /** Ends a process that no longer answers. The next one starts as after a crash. */
   restart(connection: StdioConnection): void {
     if (this.#connection !== connection) return;
     this.#isHung = true;
@@ -194,7 +186,6 @@ export class SharedProcess {
 
   #openQueue(): void {
     this.#queue = Promise.withResolvers<StdioConnection>();
-    // There may be no call that waits.
     this.#queue.promise.catch(() => undefined);
     this.#queueTimer = setTimeout(() => this.#endQueue()?.reject(new Restarting(this.#reason)), QUEUED_FOR).unref();
   }
@@ -216,7 +207,7 @@ function resultIn(line: Buffer): JsonObject | undefined {
   }
 }
 
-/** Removes the logging capability: log messages of a shared process belong to none of its clients. */
+/** Log messages of a shared process belong to none of its clients. */
 function withoutLogging(result: JsonObject): JsonObject {
   if (!isJsonObject(result.capabilities)) return result;
   const kept = Object.entries(result.capabilities).filter(([name]) => name !== 'logging');

@@ -13,10 +13,10 @@ export interface SseBackendOptions extends HttpBackendOptions {
     /** Milliseconds. */
     readonly idle: number;
   };
-  /** Milliseconds in which a live server answers a ping; default 30 s. */
+  /** Milliseconds in which a live server answers; default 30 s. */
   readonly pingDeadline?: number;
   readonly log: Log;
-  /** Called when a list of the backend has changed. `method`: that of the notification. */
+  /** `method`: that of the notification. */
   readonly onListChanged: (method: string) => void;
 }
 
@@ -24,7 +24,6 @@ export type SseBackend = ChannelBackend<SseConfig>;
 
 const PING_DEADLINE = 30_000;
 
-/** Creates a backend for the HTTP+SSE transport of revision 2024-11-05. Each session has its own stream. */
 export function createSseBackend(options: SseBackendOptions): SseBackend {
   const { config, concurrency, sessions, now, log, onListChanged, pingDeadline = PING_DEADLINE } = options;
   const http = new HttpBackend({

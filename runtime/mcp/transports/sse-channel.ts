@@ -7,11 +7,9 @@ import { LargeMessage } from './large-message.ts';
 import { readEndpoint } from './read-endpoint.ts';
 
 interface SseChannelSettings extends ChannelEvents {
-  /** Sends the GET and the POSTs, each with the credential of its caller. */
+  /** Each request has the credential of its caller. */
   readonly http: Pick<Backend, 'name' | 'send'>;
-  /** The URL of the stream. */
   readonly url: string;
-  /** The initialize request of the session. */
   readonly first: BackendCall;
   /** Milliseconds in which a live server answers a ping. */
   readonly pingDeadline: number;
@@ -24,19 +22,18 @@ const POST_DEADLINE = 30_000;
 const NOT_SENT: ReadonlySet<string> = new Set(['mcp-session-id', 'last-event-id']);
 const ignore = () => undefined;
 
-/** One stream of the HTTP+SSE transport (revision 2024-11-05), and the POSTs to its endpoint. */
+/** HTTP+SSE (revision 2024-11-05). */
 export class SseChannel implements Channel {
   readonly #settings: SseChannelSettings;
   readonly #calls: CallsInFlight;
   #stream: RunningCall | undefined;
-  /** Path and query; undefined until the server has sent it. */
+  /** Undefined until the server has sent it. */
   #endpoint: string | undefined;
-  /** Messages that wait for the endpoint. */
   #waiting: (() => void)[] = [];
   #ping: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  /** Always true: each call has its own deadline. */
+  /** Each call has its own deadline. */
   readonly hasSpoken = true;
 
   constructor(settings: SseChannelSettings) {
@@ -127,7 +124,7 @@ export class SseChannel implements Channel {
     if (this.isOver) this.#stream.abort();
   }
 
-  /** Converts a lost session into another failure: the stream itself was not found. */
+  /** A lost session means that the stream itself was not found. */
   #whyNotOpened(failure: CallFailure): CallFailure {
     if (failure.reason !== 'session_lost' || this.#settings.first.address !== undefined) return failure;
     return callFailure(this.#settings.http.name, 'unavailable', false, new NotOpened('is not at its URL'));
@@ -198,7 +195,7 @@ export class SseChannel implements Channel {
     else send();
   }
 
-  /** Fails the call of a failed POST. A timeout of the POST is ignored, because the call has its own deadline. */
+  /** Ignores a timeout of the POST, because the call has its own deadline. */
   #lose(id: number, failure: CallFailure): void {
     if (failure.reason === 'timeout') return;
     this.#calls.delete(id)?.onEnd(failure);
@@ -206,7 +203,7 @@ export class SseChannel implements Channel {
     this.#end('no longer knows its session', callFailure(this.#settings.http.name, 'unavailable', true));
   }
 
-  /** Pings the server after a failed call, as a dead connection may give no sign. */
+  /** Pings after a failed call, because a dead connection may give no sign. */
   #checkAlive(): void {
     if (this.#ping || this.#isOver) return;
     const { pingDeadline, http } = this.#settings;

@@ -9,14 +9,13 @@ import { StdioConnection } from './stdio-connection.ts';
 
 export type StdioBackend = ChannelBackend<StdioConfig>;
 
-/** Milliseconds. Shorter than that of a session: a process costs memory, and the next call starts another. */
+/** Milliseconds. Brief: a process costs memory, and the next call starts another. */
 const PROCESS_IDLE = 600_000;
-/** Milliseconds of idleness after which a process may be ended for another session. */
+/** Idle milliseconds after which a process may be ended for another session. */
 const GIVE_WAY = 60_000;
 
 export const defaultBackoff: Backoff = { first: 500, last: 30_000, healthy: 60_000 };
 
-/** Creates a backend that runs one process on this machine, or one process per session. */
 export function createStdioBackend(options: StdioBackendOptions): StdioBackend {
   const isShared = options.config.stdio_process === 'shared';
   return new ChannelBackend(options, isShared ? new ProcessForAll(options) : processPerSession(options));

@@ -8,7 +8,6 @@ import { runProcess, type ProcessSettings, type RunningProcess } from './run-pro
 
 export interface ConnectionSettings
   extends Pick<ProcessSettings, 'command' | 'args' | 'env' | 'cwd' | 'maxLineBytes'>, ChannelEvents {
-  /** Name of the backend. */
   readonly name: string;
   readonly onStderr: (line: string) => void;
   readonly bufferedBytes: BufferedBytes;
@@ -23,7 +22,6 @@ export class StdioConnection implements Channel, Keeper {
   isHeld = false;
   #isOver = false;
   #hasSpoken = false;
-  /** The large line that is being read. */
   #large: LargeMessage | undefined;
 
   constructor(settings: ConnectionSettings) {
@@ -44,7 +42,7 @@ export class StdioConnection implements Channel, Keeper {
     });
   }
 
-  /** Pauses the process with all its calls, since only the end of a line names its call. */
+  /** Pauses all calls of the process, since only the end of a line names its call. */
   wait(): void {
     this.isHeld = true;
     this.#process.pause();

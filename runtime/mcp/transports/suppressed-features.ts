@@ -1,6 +1,6 @@
 import { decodeRequest, isJsonObject } from '#runtime/mcp/envelope/decode-request';
 
-/** Capabilities of clients. A process for all sessions has no single client, so the gateway declares none to it. */
+/** A process for all sessions has no single client, so the gateway declares none of these to it. */
 const ASKED = ['elicitation', 'sampling', 'roots'] as const;
 
 /** Records which capabilities the clients of a shared process declare in vain. */
@@ -12,7 +12,6 @@ export class SuppressedFeatures {
     this.#backend = backend;
   }
 
-  /** `body`: the client's initialize. */
   note(body: Buffer | undefined): void {
     if (this.#declared.size === ASKED.length) return;
     const message = body && decodeRequest(body);
@@ -21,7 +20,7 @@ export class SuppressedFeatures {
     for (const name of ASKED) if (capabilities[name] !== undefined) this.#declared.add(name);
   }
 
-  /** Returns warnings for the operator, or none while no client declares any of these. `hasLogs`: the process supports log messages. */
+  /** None while no client declares any of these. `hasLogs`: the process supports log messages. */
   warnings(hasLogs: boolean): readonly string[] {
     const declared = ASKED.filter((name) => this.#declared.has(name));
     if (declared.length === 0) return [];

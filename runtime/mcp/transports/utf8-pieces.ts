@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 const NOTHING = Buffer.alloc(0);
 const LONGEST = 4;
 
-/** Decodes bytes in pieces to text, and replaces invalid UTF-8. A character on a border goes with the later piece. */
+/** A character on a border goes with the later piece. */
 export class Utf8Pieces {
   #rest: Buffer = NOTHING;
 
@@ -16,7 +16,6 @@ export class Utf8Pieces {
   }
 }
 
-/** Returns how many bytes at the end begin an incomplete character. */
 function begunAtEnd(bytes: Buffer): number {
   for (let back = 1; back < LONGEST && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -1,11 +1,9 @@
 import { script } from '#runtime/storage/redis/script';
 
-// A record is a hash: `owner`, `counted_for`, and fields with values `version sealed`. An ended record holds only `ended`, so that no
-// replica restores it as lost. Each script documents its arguments after the prefix → its answer: 0 if the record does not exist, 2 if
-// it
-// has ended, 3 if it belongs to another principal.
+// Hash: `owner`, `counted_for`, fields `version sealed`. An ended record holds only `ended`, so that no replica restores it as lost.
+// Scripts list their arguments after the prefix → the answer: 0: no record, 2: ended, 3: of another principal.
 
-/** Milliseconds that a record outlives its session. The process that ends its backend sessions needs it. */
+/** Milliseconds that a record outlives its session, for the process that ends its backend sessions. */
 const KEPT = 120_000;
 
 const RECORDS = `
@@ -50,9 +48,8 @@ end
 `;
 
 /**
- * id, owner, countedFor, idle, most, safe; then fields and values → for each evicted record its id, its fields and the milliseconds
- * since
- * its last use; 1: it exists already; `full` and the milliseconds until a record can be evicted.
+ * id, owner, countedFor, idle, most, safe; fields and values → id, fields and milliseconds since the last use of each evicted record;
+ * 1: it exists already; `full` and the milliseconds until a record can be evicted.
  */
 export const OPEN_RECORD = script(
   RECORDS,
@@ -80,7 +77,7 @@ use_record(id, owner, idle, now)
 return evicted`,
 );
 
-/** id, owner, idle → its fields and values; records a use. */
+/** id, owner, idle → fields and values; records a use. */
 export const LOAD_RECORD = script(
   RECORDS,
   `
@@ -91,11 +88,7 @@ use_record(id, owner, idle, now)
 return redis.call('HGETALL', record(id))`,
 );
 
-/**
- * id, owner, idle; then for each change field, version that it replaces (\`*\`: any), value (empty: none) → the fields that have
- * another
- * version, with their values.
- */
+/** id, owner, idle; each field, version that it replaces (\`*\`: any), value (empty: none) → fields with another version, with values */
 export const WRITE_RECORD = script(
   RECORDS,
   `
@@ -130,7 +123,7 @@ if state ~= 3 then end_record(id, owner, idle) end
 return state`,
 );
 
-/** idle; then for each its id, owner, and the milliseconds since its last use (empty: it only has a stream) → the state of each. */
+/** idle; for each: id, owner, milliseconds since its last use (empty: it only has a stream) → its state. */
 export const TOUCH_RECORDS = script(
   RECORDS,
   `

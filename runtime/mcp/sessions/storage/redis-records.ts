@@ -19,7 +19,7 @@ import type {
 const THERE = 1;
 const STATES: Readonly<Record<number, NoRecord>> = { 0: 'missing', 2: 'ended', 3: 'foreign' };
 
-/** Records touched by one command. Redis blocks meanwhile. */
+/** Redis blocks meanwhile. */
 const TOUCHED_AT_ONCE = 200;
 
 /** Stores records of sessions in Redis, for all replicas. Each operation is one round trip. */
@@ -83,7 +83,6 @@ export class RedisRecords implements SessionRecords {
     return recordsOf(await this.#run(scripts.SWEEP_RECORDS, whole(idle)));
   }
 
-  /** Publishes a message to all replicas. */
   async publish(channel: string, message: string): Promise<void> {
     await this.#redis.ask((redis) => redis.publish(channel, message));
   }
@@ -124,7 +123,6 @@ function listOf(answer: unknown): unknown[] {
   return answer;
 }
 
-/** Converts a hash that a script returned as a list of names and values. */
 function fieldsOf(answer: unknown): Record<string, string> {
   const list = listOf(answer).map(String);
   const fields: Record<string, string> = {};

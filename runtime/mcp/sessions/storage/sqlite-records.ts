@@ -30,10 +30,10 @@ const END = `INSERT INTO mcp_sessions (key, owner, counted_for, used, ended, end
   ON CONFLICT (key) DO UPDATE SET ended = 1, ends_at = excluded.ends_at`;
 const OVER = 'SELECT key, owner FROM mcp_sessions WHERE ended = 0 AND ends_at <= ? LIMIT 100';
 
-/** Attempts to open the file. A starting runtime does not wait long for a file that it can do without. */
+/** A starting runtime does not wait long for a file that it can do without. */
 const ATTEMPTS = 3;
 
-/** Records touched by one write, which blocks the process. */
+/** One write blocks the process. */
 const TOUCHED_AT_ONCE = 200;
 
 /** Stores records of sessions in a file, for one process. */
@@ -143,7 +143,7 @@ export class SqliteRecords implements SessionRecords {
     return undefined;
   }
 
-  /** Evicts records. @returns the evicted ones, or the milliseconds until one can be evicted */
+  /** @returns the evicted records, or the milliseconds until one can be evicted */
   #evictFor(countedFor: string, { idle, most, safe }: RecordBounds, now: number): EvictedRecord[] | number {
     const excess = Number(this.#database.row(SIZE, countedFor)?.size) - most + 1;
     if (excess <= 0) return [];
@@ -176,15 +176,11 @@ export class SqliteRecords implements SessionRecords {
   }
 }
 
-/** Returns the version of a stored value; 0 if the field does not exist. */
 function versionOf(stored: unknown): number {
   return typeof stored === 'string' ? Number.parseInt(stored, 10) : 0;
 }
 
-/**
- * Opens or creates the file.
- * @throws ConfigError if it cannot be used, is locked, or another release or another program made it
- */
+/** Opens or creates the file. @throws ConfigError if it cannot be used, is locked, or another release or program made it */
 export async function openSqliteRecords(file: string, now: () => number): Promise<SqliteRecords> {
   return new SqliteRecords(await openDatabase(file, SESSIONS, { now, attempts: ATTEMPTS }));
 }

@@ -1,10 +1,9 @@
 import type { DatabaseSchema } from '#runtime/storage/sqlite/schema';
 
-/** Rows of each table in one sweep, so that no sweep takes long. */
+/** No sweep may take long. */
 const SWEEP_ROWS = 500;
 
-// Times are milliseconds since the epoch. An ended session keeps its row without fields until `ends_at`, so that it does not count as
-// lost.
+// Times: milliseconds since the epoch. An ended session keeps its row until `ends_at`, so that it does not count as lost.
 const tables = `
   CREATE TABLE mcp_sessions (
     key TEXT PRIMARY KEY, owner TEXT NOT NULL, counted_for TEXT NOT NULL, used REAL NOT NULL, ended INTEGER NOT NULL,
@@ -17,7 +16,6 @@ const tables = `
   ) WITHOUT ROWID, STRICT;
 `;
 
-/** The schema of the sessions database. */
 export const SESSIONS: DatabaseSchema = {
   tables,
   version: 1,
