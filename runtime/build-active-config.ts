@@ -11,7 +11,6 @@ import type { Authorizer } from '#runtime/policy/authorizer';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import { openRateLimits, type OpenRateLimits } from '#runtime/rate-limits/open-rate-limits';
 
-/** The objects that a run configuration creates. A reload creates only the changed ones. */
 export interface ActiveConfig {
   readonly config: RunConfig;
   readonly authServer: AuthServer | undefined;
@@ -21,7 +20,6 @@ export interface ActiveConfig {
   readonly rateLimits: OpenRateLimits;
 }
 
-/** Collaborators that outlive each configuration. */
 export interface MakingDeps extends Pick<
   BuildDeps,
   'exchanged' | 'deadlines' | 'bufferedBytes' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
@@ -65,7 +63,6 @@ export async function buildActiveConfig(
   }
 }
 
-/** Builds the authenticator from changed files. Returns the former one if the files are unusable. */
 export function renewAuthenticator(activeConfig: ActiveConfig, options: GatewayOptions): Authenticator {
   try {
     return buildAuthenticator(activeConfig.config, options, activeConfig.authServer);
@@ -77,7 +74,6 @@ export function renewAuthenticator(activeConfig: ActiveConfig, options: GatewayO
   }
 }
 
-/** Closes the new objects of a configuration that is not applied. */
 export async function closeActiveConfig(
   { authenticator, backends, rateLimits }: ActiveConfig,
   before: ActiveConfig,

@@ -2,7 +2,6 @@ import type { RunConfig } from '#crds/run-config/run-config';
 import type { GatewayOptions } from '#runtime/gateway-options';
 import { createHostOriginCheck, hostsAndOrigins, type HostOriginCheck } from '#runtime/http/check-host-origin';
 
-/** Returns the Host and Origin check of a run configuration. */
 export function buildHostOriginCheck(
   { resource_url: resourceUrl, embedded_auth_server_config: authServer, listen, ...config }: RunConfig,
   listening: GatewayOptions['listening'],

@@ -6,15 +6,11 @@ import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
-/** The authorization server of the next configuration, before that configuration is active. */
 export interface PreparedAuthServer {
-  /** Undefined if the configuration has none. */
   readonly server: AuthServer | undefined;
   /** Takes the configuration over. @throws ConfigError; then the former configuration stays active */
   commit(): Promise<void>;
-  /** Closes unused resources. Call it when the configuration is active. */
   finish(): Promise<void>;
-  /** Discards the prepared server. Call it if the configuration is not applied. */
   abandon(): Promise<void>;
 }
 
@@ -23,9 +19,7 @@ export class EmbeddedAuthServer {
   readonly #options: GatewayOptions;
   #server: AuthServer | undefined;
   #issuer = '';
-  /** Called with a principal (`Identity.key`) whose links at providers have changed. */
   linksChanged: (principal: string) => void = () => undefined;
-  /** Shared logins at remote servers. Administrators begin and end them at the server's pages. */
   sharedLogins: () => readonly SharedLogin[] = () => [];
 
   constructor(options: GatewayOptions) {
@@ -58,7 +52,6 @@ export class EmbeddedAuthServer {
     };
   }
 
-  /** Rereads configured files after their content has changed. It logs unusable content and keeps the former content. */
   async filesChanged({ embedded_auth_server_config: config }: RunConfig): Promise<void> {
     if (config === undefined) return;
     try {

@@ -7,10 +7,7 @@ import { noteAnswer } from '#runtime/write-request-record';
 import type { Services } from '#runtime/services';
 import { RequestRecord } from '#runtime/request-record';
 
-/**
- * Passes a request to an endpoint through all stages and ends it. Errors become the answer here. After a stream has begun, the relay of
- * the revision writes the failure instead.
- */
+/** Passes a request through all stages. Errors become the answer here; after a stream has begun, the relay writes the failure. */
 export async function enter(
   req: IncomingMessage,
   res: ServerResponse,

@@ -2,7 +2,6 @@ import { pathText } from '#crds/parts/explain';
 import { ConfigError } from '#runtime/errors';
 import { listFiles } from './list-files.ts';
 
-/** Returns the error of the first unreadable file that the settings name; undefined if all are readable. */
 export function findUnreadable(settings: unknown, read: (file: string) => unknown): ConfigError | undefined {
   for (const { file, path } of listFiles(settings)) {
     try {

@@ -6,7 +6,6 @@ import { ListedFiles } from './listed-files.ts';
 import { createSecretFiles, type SecretFiles } from './secret-files.ts';
 import { FileWatch } from './watch-files.ts';
 
-/** A newer document that is not active, and the reason. */
 interface RefusedRunConfig {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -17,10 +16,7 @@ interface RefusedRunConfig {
 export interface ConfigReactions {
   /** Applies a new document. It throws ConfigError to refuse the document; the former one must then still be served. */
   readonly apply: (next: LoadedRunConfig) => Promise<void> | void;
-  /**
-   * Called when the content of these files has changed. Files are named as in the active document; `read` already returns the new
-   * content.
-   */
+  /** Files are named as in the active document; `read` already returns the new content. */
   readonly filesChanged: (files: readonly string[]) => Promise<void> | void;
   /** Called once for each reason to refuse a new document. */
   readonly refused?: (refusal: RefusedRunConfig) => void;
@@ -43,9 +39,7 @@ interface FollowedOptions extends FollowOptions {
   readonly listed: ListedFiles | undefined;
 }
 
-/**
- * Loads a run configuration in order to follow its changes and those of its files. @throws ConfigError if the first document is invalid
- */
+/** Loads a run configuration in order to follow its changes and those of its files. @throws ConfigError if the first document is invalid */
 export async function followRunConfig(options: FollowOptions): Promise<FollowedRunConfig> {
   const folder = dirname(resolve(options.file));
   const listed = options.allowedDigests === undefined ? undefined : new ListedFiles(folder, options.allowedDigests);
@@ -53,10 +47,7 @@ export async function followRunConfig(options: FollowOptions): Promise<FollowedR
   return new FollowedRunConfig({ ...options, listed }, files, await loadRunConfig(options.file, files.read, listed));
 }
 
-/**
- * Follows a run configuration and the files that it names. An invalid document never replaces a valid one. It is logged, stays in
- * `refused`, and is tried again when it or one of its files changes.
- */
+/** An invalid document never replaces a valid one. It is logged, stays in `refused`, and is retried when it or its files change. */
 export class FollowedRunConfig {
   readonly files: SecretFiles;
   readonly #options: FollowedOptions;
@@ -82,7 +73,6 @@ export class FollowedRunConfig {
     return this.#refused;
   }
 
-  /** Starts watching. */
   async follow(reactions: ConfigReactions): Promise<void> {
     this.#reactions = reactions;
     await this.#watch.watch(this.#watched(this.#current));
@@ -90,12 +80,10 @@ export class FollowedRunConfig {
     await this.#watch.changed();
   }
 
-  /** Checks for changes at once. */
   check(): Promise<void> {
     return this.#watch.check();
   }
 
-  /** Stops watching. Settles when the current document is applied or refused. */
   close(): Promise<void> {
     return this.#watch.close();
   }

@@ -4,7 +4,6 @@ import type { Observer } from '#runtime/observer';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 
-/** Process-wide settings and collaborators of a gateway. */
 export interface GatewayOptions {
   readonly files: SecretFiles;
   readonly log: Log;
@@ -15,13 +14,11 @@ export interface GatewayOptions {
   readonly lookUp?: LookUp | undefined;
   /** Milliseconds after its opening before which a session is not evicted; absent: one minute. */
   readonly evictableAfter?: number | undefined;
-  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Bound address of the public port; the port is the actual one. */
   readonly listening: { readonly host: string; readonly port: number };
 }
 
-/** Returns the part of the options that each backend needs. */
 export function backendDeps({ files, log, version, observer, proxy, environment, lookUp }: GatewayOptions) {
   const { exchanged: countExchange, webhookAsked: countWebhook, policy: policyMetrics, record } = observer;
   const counts = { countExchange, countWebhook, policyMetrics, record };

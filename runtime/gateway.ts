@@ -119,10 +119,7 @@ export class Gateway {
     return this.#active.backends.first;
   }
 
-  /**
-   * Applies a new run configuration. It first builds every part that can fail, then swaps all parts at once. @throws ConfigError; then
-   * the former configuration stays active
-   */
+  /** Builds every part that can fail, then swaps all parts at once. @throws ConfigError; then the former configuration stays active */
   async apply(next: RunConfig): Promise<void> {
     const before = this.#active;
     const { observer } = this.#options;
@@ -158,7 +155,6 @@ export class Gateway {
     await sharing.finish();
   }
 
-  /** Rereads keys and certificates after the content of these configured files has changed. */
   async filesChanged(files: readonly string[]): Promise<void> {
     for (const { name, config } of this.#active.backends.all) {
       const settings = JSON.stringify(config);
@@ -284,7 +280,6 @@ export class Gateway {
     this.#notifier.announceTo(principal, LIST_KINDS);
   }
 
-  /** Handles an event of another replica. */
   #onEvent(event: ReplicaEvent): void {
     if (event.type === 'lists') this.#notifier.listChanged(event.backend, event.kinds);
     if (event.type === 'links') this.#linksChanged(event.principal);

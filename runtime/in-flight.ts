@@ -1,13 +1,10 @@
-/** An entry of one `InFlight`. Only the list uses the two links. */
+/** Only the list uses the two links; a removed entry has none. */
 export interface Entry {
   earlier: this | undefined;
   later: this | undefined;
 }
 
-/**
- * Pending entries in the order of their addition. It is a linked list, not a Set: the former tables of a busy Set are chained, and one in
- * the old generation keeps all later requests alive until a full collection. A removed entry has no links.
- */
+/** A linked list: a busy Set's former tables are chained, and one in the old generation keeps later requests alive until a full GC. */
 export class InFlight<T extends Entry> {
   #first: T | undefined;
   #last: T | undefined;
@@ -42,7 +39,6 @@ export class InFlight<T extends Entry> {
     this.#size--;
   }
 
-  /** Returns the entries that are pending at the time of the call. */
   all(): T[] {
     const all: T[] = [];
     for (let entry = this.#first; entry !== undefined; entry = entry.later) all.push(entry);

@@ -9,10 +9,7 @@ interface LastUsableOptions {
   readonly warn: (reason: string) => void;
 }
 
-/**
- * Returns a function that reads a changing file. Unusable content does not replace the last usable content. @throws ConfigError if the
- * file cannot be read, or its first content is unusable
- */
+/** Unusable content does not replace the last usable one. @throws ConfigError if the file, or its first content, is unusable */
 export function lastUsable({ read, check, warn }: LastUsableOptions): () => string {
   let seen = read();
   check(seen);

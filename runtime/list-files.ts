@@ -1,4 +1,3 @@
-/** A file that a run configuration names, and the path of the member that names it. */
 export interface NamedFile {
   readonly file: string;
   readonly path: readonly (string | number)[];
@@ -19,10 +18,7 @@ const FOREIGN_KEYS = new Set([
   'tools_override',
 ]);
 
-/**
- * Returns every file that must exist for this run configuration: members `*_file`, lists `*_files` and maps `*_files`. It excludes
- * `logFile` and a database's `file`, which the runtime creates.
- */
+/** Returns files that must exist: `*_file`, lists and maps `*_files`; not `logFile` and a database's `file`, which the runtime creates. */
 export function listFiles(value: unknown, path: readonly (string | number)[] = []): NamedFile[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => listFiles(item, [...path, index]));
   if (!isObject(value)) return [];

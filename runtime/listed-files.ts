@@ -4,9 +4,8 @@ import { join, relative } from 'node:path';
 import { ConfigError } from '#runtime/errors';
 
 /**
- * Checks the files of a folder against allowed digests. Another folder has a file `config.<digest>` for each allowed file; the digest
- * covers name and content. In a cluster, the first folder is a ConfigMap and the second a Secret, so that replacing the ConfigMap alone
- * has no effect.
+ * Checks a folder's files against a folder with a file `config.<digest>` of name and content for each allowed file. In a cluster, the
+ * first is a ConfigMap and the second a Secret, so that replacing the ConfigMap alone has no effect.
  */
 export class ListedFiles {
   readonly #folder: string;
@@ -34,7 +33,6 @@ export class ListedFiles {
     );
   }
 
-  /** Digests that the last checks did not find. */
   get missed(): string[] {
     return [...this.#missed.values()];
   }

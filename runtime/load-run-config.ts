@@ -19,20 +19,15 @@ export interface LoadedRunConfig {
   readonly config: RunConfig;
   /** SHA-256 (hex) of the file's bytes. */
   readonly digest: string;
-  /** The files that the document names. */
   readonly files: readonly NamedFile[];
 }
 
-/** A valid document. Its files may be missing. */
 export interface ParsedRunConfig extends LoadedRunConfig {
   /** @throws ConfigError that names each file that `read` cannot read, with its place in the document */
   readonly checkFiles: (read: (file: string) => unknown) => void;
 }
 
-/**
- * Reads a run configuration. Checks that all files outside of its backends and providers are readable. @throws ConfigError, one line
- * `file:line path: problem` for each problem
- */
+/** Checks that files outside of backends and providers are readable. @throws ConfigError, one line `file:line path: problem` for each */
 export async function loadRunConfig(
   file: string,
   read: (file: string) => unknown,

@@ -18,43 +18,32 @@ import type { Metrics } from '#runtime/telemetry/metrics';
 import { classOf } from '#runtime/telemetry/request-series';
 import type { RequestRecord } from '#runtime/request-record';
 
-/** Receives events for audit and metrics. */
 export interface Observer extends EventCounters {
-  /** Records each request. */
   readonly requests: Pick<Services, 'begin' | 'finish'>;
-  /** Records an event other than an MCP request. */
   readonly record: (event: AuditEvent) => void;
-  /** Returns the client's address according to the currently trusted proxies. */
   readonly readSource: ReadSource;
-  /** Counts an answer of an endpoint of the authorization server. */
   readonly authServerAnswered: (endpoint: string, status: number) => void;
-  /** Records that one session was evicted for another one. */
   readonly sessionEvicted: (eviction: Eviction) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
   /** Builds the objects of another configuration: commit or abandon them. @throws ConfigError; then the former ones stay active */
   prepare(config: RunConfig): Promise<PreparedObserver>;
   readonly traces: Pick<FollowedTracing, 'warnings' | 'filesChanged'>;
-  /** Returns why the configured audit log is not written; undefined: it is written. */
   readonly auditProblem: () => string | undefined;
-  /** Reopens the audit file after a rotation. */
   reopen(): void;
   close(): Promise<void>;
 }
 
 interface PreparedObserver {
   commit(): void;
-  /** Discards the prepared objects if the configuration is not applied. */
   abandon(): void;
 }
 
 interface ObserverDeps {
   readonly metrics: Metrics;
   readonly log: Log;
-  /** Destination of audit lines if no file is configured. */
   readonly auditStream: Writable;
   readonly version: string;
-  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
   readonly proxy: ProxySettings | undefined;
@@ -159,7 +148,6 @@ function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: Observ
   });
 }
 
-/** Returns the functions that record each request. */
 function watchRequests(
   { begun, finished }: FollowedTracing,
   note: (requestRecord: RequestRecord, milliseconds: number) => void,

@@ -6,10 +6,7 @@ import { LocalLogins } from '#runtime/remote-login/local-logins';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
 
-/**
- * Returns the shared logins at remote servers, served by the private port. Undefined: other machines can reach that port. `port` is the
- * bound private port.
- */
+/** Serves shared logins on the private port. Undefined: other machines can reach it. `port`: the bound private port. */
 export function openLogins(
   gateway: Gateway,
   privateHost: string,
@@ -24,7 +21,6 @@ export function openLogins(
   });
 }
 
-/** Returns the page where administrators log in for all callers; undefined: logins are done on this machine. */
 export function loginPage(
   { embedded_auth_server_config: config }: RunConfig,
   { administrators }: SharedLogin,

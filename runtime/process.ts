@@ -29,13 +29,9 @@ interface RuntimeOptions {
   readonly log: ProcessLog;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
-  /** Resolves a host name; absent: the resolver of this machine. */
   readonly lookUp?: LookUp;
-  /** See `GatewayOptions`. */
   readonly evictableAfter?: number;
-  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Destination of audit lines if no file is configured. */
   readonly auditStream: Writable;
   /** Milliseconds for pending calls at shutdown. */
   readonly drain: number;
@@ -43,10 +39,8 @@ interface RuntimeOptions {
 
 export interface RunningRuntime {
   readonly gateway: Gateway;
-  /** Bound addresses of the ports. */
   readonly address: { readonly host: string; readonly port: number; readonly privatePort: number };
   readonly draining: boolean;
-  /** Reopens log files after a rotation. */
   reopenLogs(): void;
   /** Stops accepting requests, finishes pending ones, and closes everything. Later calls return the same promise. */
   stop(): Promise<void>;
@@ -57,7 +51,6 @@ const CLOSE_WITHIN = 500;
 /** Milliseconds in which clients may use an idle connection once more. */
 const IDLE_WITHIN = 5_000;
 
-/** Open parts, in closing order. */
 interface Parts {
   readonly server: Server;
   readonly gateway: Gateway;
@@ -66,10 +59,7 @@ interface Parts {
   readonly logins: LocalLogins | undefined;
 }
 
-/**
- * Serves a run configuration on its public and its private port, and applies its changes. @throws ConfigError; then everything is closed,
- * including the watch of the configuration
- */
+/** Serves on both ports and applies changes. @throws ConfigError; then everything is closed, including the configuration's watch */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
   const opened: Closing[] = [() => options.followed.close()];
   try {
@@ -88,7 +78,6 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
 
 type Closing = () => Promise<void>;
 
-/** Opens the parts in order. `opened` receives the close function of each part. */
 async function open(options: RuntimeOptions, opened: Closing[]): Promise<RunningRuntime> {
   const { followed, log, version, proxy, environment, lookUp, evictableAfter } = options;
   const { config } = followed.current;

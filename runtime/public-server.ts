@@ -13,7 +13,6 @@ interface ServerDeps {
   readonly log: Pick<Log, 'error'>;
 }
 
-/** A certificate with its chain and its private key, PEM. */
 interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -37,12 +36,10 @@ export function publicServer({ followed, log }: ServerDeps, route: Route): Serve
   return createListener({ tls: readCertificate(followed.current.config.listen, followed.files), route, failed });
 }
 
-/** Uses this certificate for new connections. */
 export function serveCertificate(server: Server, certificate: Certificate | undefined): void {
   if (certificate && server instanceof TlsServer) server.setSecureContext(certificate);
 }
 
-/** Uses a renewed certificate for new connections. */
 export function renewCertificate(server: Server, { followed, log }: ServerDeps, changed: readonly string[]): void {
   const { current, files } = followed;
   const { tls } = current.config.listen;

@@ -34,7 +34,6 @@ function toValue(document: { toJS: (options: { maxAliasCount: number }) => unkno
   }
 }
 
-/** Returns the text offset of the key (or item) at `path`. */
 function offsetOf(root: unknown, path: Path): number | undefined {
   let node = root;
   let offset = startOf(root);

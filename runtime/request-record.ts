@@ -6,7 +6,6 @@ import type { Decision } from '#runtime/policy/authorizer';
 import type { Limit } from '#runtime/rate-limits/limit';
 import type { Entry } from '#runtime/in-flight';
 
-/** A step of a request, traced as a span of its own. */
 export interface TraceStep {
   /** `traceparent` and `tracestate` for a call within the step: flat list of names and values. */
   readonly headers: readonly string[];
@@ -20,9 +19,7 @@ export interface TraceStep {
 export interface RequestTrace {
   /** 32 hexadecimal digits. */
   readonly id: string;
-  /** Begins a step inside this process, e.g. a decision or a credential. */
   begin(name: string): TraceStep;
-  /** Begins a call of this backend. */
   callBackend(backend: string): TraceStep;
   /** Ends the trace at the end of the request. Called once; open steps may remain. */
   finish(requestRecord: RequestRecord, milliseconds: number): void;
@@ -41,33 +38,24 @@ export class RequestRecord implements Entry {
   readonly startedAt: number;
   identity: Identity | undefined;
   era: Era | undefined;
-  /** How the client sends its messages. */
   transport: 'streamable-http' | 'sse' = 'streamable-http';
   revision: string | undefined;
-  /** JSON-RPC method; undefined before the body was read. */
   method: string | undefined;
   rpcId: string | undefined;
-  /** Advertised name or URI of the called tool, prompt or resource. */
   target: string | undefined;
   backend: string | undefined;
-  /** Name of the session in logs, see `sessionLogId`. */
   session: string | undefined;
   clientName: string | undefined;
   clientVersion: string | undefined;
   decision: Decision | undefined;
-  /** undefined: the request is not traced. */
   trace: RequestTrace | undefined;
   /** 32 hexadecimal digits; undefined: the request is not traced. */
   traceId: string | undefined;
-  /** The webhook that refused the call. */
   webhook: string | undefined;
-  /** Scope of the rate limit that refused the request. */
   limit: Limit['scope'] | undefined;
   outcome: Outcome = 'success';
-  /** Error code, if any. */
   code: string | undefined;
   status = 200;
-  /** Whether the client cancelled it before it was sent to a backend. */
   isCancelled = false;
   /** Parsed params, if the audit log includes request data. */
   params: unknown;

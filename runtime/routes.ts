@@ -6,10 +6,7 @@ import { endpointUrl } from '#runtime/http/resource-metadata';
 import type { SseEndpoint } from '#runtime/mcp/sse-endpoint/sse-endpoint';
 import { serve } from '#runtime/serve';
 
-/**
- * Returns the routes of the public port. They serve the MCP endpoint (at its prefix and at the path of `resource_url`, too), its metadata
- * (RFC 9728), and the authorization server, if any.
- */
+/** Serves the MCP endpoint (also at its prefix and the path of `resource_url`), its metadata (RFC 9728), and the authorization server. */
 export function createRoutes(
   gateway: Gateway,
   address: { readonly host: string; readonly port: number },
@@ -34,10 +31,7 @@ export function createRoutes(
   return (path) => routes.get(path) ?? authServerRoute(path, gateway);
 }
 
-/**
- * Adds the paths of the HTTP+SSE transport. If the endpoint has the same path, its handler serves all requests but those for a stream of
- * that transport.
- */
+/** If the endpoint has the same path, its handler serves all requests but those for a stream of HTTP+SSE. */
 function addSse(
   routes: Map<string, RouteHandler>,
   prefix: string,
@@ -70,7 +64,6 @@ function authServerRoute(path: string, gateway: Gateway): RouteHandler | undefin
   };
 }
 
-/** Answers a CORS preflight request. */
 function preflight(...[req, res, { services }]: [...Parameters<RouteHandler>, Gateway]): void {
   try {
     const cors = services.hostOrigin.check(req.headers.host, req.headers.origin);

@@ -1,12 +1,8 @@
-/**
- * Map of at most `capacity` entries. Users of an entry set `used`. A used entry moves to the end once before it is evicted, so that a hit
- * needs no reordering.
- */
+/** Users of an entry set `used`. A used entry moves to the end once before it is evicted, so that a hit needs no reordering. */
 export class SecondChanceMap<Key, Value extends { used: boolean }> extends Map<Key, Value> {
   #capacity: number;
   readonly #forgotten: ((value: Value) => void) | undefined;
 
-  /** `forgotten` is called with each evicted value. */
   constructor(capacity: number, forgotten?: (value: Value) => void) {
     super();
     this.#capacity = capacity;

@@ -9,18 +9,14 @@ const MAX_BYTES = 1_048_576;
 
 /** Files that a run configuration names: keys, secrets, certificates. Each file is read once, and again after a change. */
 export interface SecretFiles {
-  /**
-   * Returns the current content without trailing line breaks; cached after the first read. @throws ConfigError if the file is unreadable;
-   * the message contains its name, never its content
-   */
+  /** Without trailing line breaks; cached. @throws ConfigError if the file is unreadable; the message names the file, never its content */
   readonly read: (file: string) => string;
-  /** Returns the content byte for byte. */
   readonly readBytes: (file: string) => Uint8Array;
   /** Rereads these files. An unreadable file keeps its content. Returns the files that have changed or have become readable. */
   readonly refresh: (files: readonly string[]) => string[];
   /** Drops all other files. */
   readonly keep: (files: readonly string[]) => void;
-  /** Returns a keyed HMAC-SHA256 (hex) of each file's bytes: with key and content, a reader can verify that the runtime uses the content. */
+  /** Returns a keyed HMAC-SHA256 (hex) of each file: with key and content, a reader can verify that the runtime uses the content. */
   readonly fingerprints: (key: string) => Record<string, string>;
 }
 
@@ -30,7 +26,6 @@ interface Content {
 }
 
 interface SecretFilesOptions {
-  /** Base folder of relative names. */
   folder: string;
   log: Log;
   /** Checks which files may be read; absent: all. */
@@ -39,7 +34,6 @@ interface SecretFilesOptions {
 
 export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): SecretFiles {
   const contents = new Map<string, Content>();
-  /** Named files that were unreadable. */
   const missing = new Set<string>();
 
   function load(file: string): Content {
@@ -81,10 +75,7 @@ export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): 
   };
 }
 
-/**
- * Returns a function that reads files as `read` does and caches their content. While a file is unreadable, it returns the last content: a
- * part with former settings outlives files that only those settings name.
- */
+/** While a file is unreadable, returns the last content: a part with former settings outlives files that only those settings name. */
 export function keepLastRead(read: SecretFiles['read']): SecretFiles['read'] {
   const contents = new Map<string, string>();
   return (file) => {

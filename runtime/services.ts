@@ -21,10 +21,8 @@ export interface Services {
   readonly config: RunConfig;
   readonly hostOrigin: HostOriginCheck;
   readonly authenticator: Authenticator;
-  /** Undefined: this process has none. */
   readonly authServer: AuthServer | undefined;
   readonly authorizer: Authorizer;
-  /** Undefined: no limits. */
   readonly rateLimits: RateLimits | undefined;
   readonly backends: BackendSet;
   readonly catalogues: Catalogues;

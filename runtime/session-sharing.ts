@@ -16,17 +16,13 @@ interface SessionSharingDeps extends Pick<
   readonly files: SecretFiles;
 }
 
-/** Session storage of the next configuration, before that configuration is active. */
 export interface PreparedSharing {
   commit(): void;
-  /** Closes unused resources. Call it when the configuration is active. */
   finish(): Promise<void>;
-  /** Discards the prepared storage. Call it if the configuration is not applied. */
   abandon(): Promise<void>;
 }
 
 interface ActiveConfig {
-  /** Settings of the opened storage. */
   readonly made: string;
   readonly ring: RotatingSecretRing;
   readonly sharing: OpenSharing;
@@ -35,7 +31,6 @@ interface ActiveConfig {
 interface Opened {
   /** undefined: sessions are only in memory. */
   readonly activeConfig: ActiveConfig | undefined;
-  /** Warning for the operator of the process. */
   readonly warning?: string;
 }
 
@@ -50,7 +45,6 @@ export class SessionSharing {
     this.#deps = deps;
   }
 
-  /** Sends an event to the other replicas, if there are any. */
   tell(event: ReplicaEvent): void {
     this.#activeConfig?.sharing.tell(event);
   }
@@ -85,7 +79,6 @@ export class SessionSharing {
     };
   }
 
-  /** Rereads configured files after their content has changed. It logs unusable content and keeps the former content. */
   filesChanged(config: SessionConfig): void {
     try {
       this.#activeConfig?.ring.update(this.#readSecrets(config));
@@ -104,7 +97,6 @@ export class SessionSharing {
     return names.map((file) => ({ file, content: this.#deps.files.readBytes(file) }));
   }
 
-  /** Loads the storage's modules only when they are needed. */
   async #open(config: SessionConfig, made: string): Promise<Opened> {
     const { session_storage: storage, sealing_secret_files: names, server } = config;
     if (storage.type === 'memory') return { activeConfig: undefined };

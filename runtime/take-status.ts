@@ -14,9 +14,7 @@ interface StatusSources {
   readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
   readonly services: () => Services;
   readonly traces: { readonly warnings: readonly string[] };
-  /** Returns why the configured audit log is not written. */
   readonly auditProblem: () => string | undefined;
-  /** Whether the public port accepts requests. */
   readonly ready: () => boolean;
   readonly draining: () => boolean;
   /** Returns the URL at which a login at a remote server begins; undefined: not at this process. */
@@ -56,7 +54,6 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
   };
 }
 
-/** Returns the `/status` part of the authorization server. */
 export function authServerSnapshot(status: AuthServerStatus | undefined): RuntimeStatus['auth_server'] {
   if (status === undefined) return null;
   const { storage, signingKeys, secrets, secretsInUse, sizes, unacknowledged, redirectUris } = status;
@@ -78,7 +75,6 @@ export function openStreams({ sessions }: Services): number {
   return open;
 }
 
-/** Returns the memory for answers that must be buffered. */
 export function bufferedIn({ bufferedBytes: { used, limit, waiting } }: Services): StatusSnapshot['buffered'] {
   return { bytes: used, limit_bytes: limit, waiting };
 }

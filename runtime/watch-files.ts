@@ -22,10 +22,7 @@ interface Seen {
 
 const MISSING = 'missing';
 
-/**
- * Watches the content of files. Notifications of their folders also show a replaced file and Kubernetes' swapped `..data` link. Polling
- * covers file systems without notifications.
- */
+/** Notifications of folders also show a replaced file and Kubernetes' swapped `..data`. Polling covers file systems without them. */
 export class FileWatch {
   readonly #options: WatchOptions;
   readonly #seen = new Map<string, Seen>();
@@ -52,7 +49,6 @@ export class FileWatch {
     this.#followFolders();
   }
 
-  /** Checks at once. */
   check(): Promise<void> {
     return this.#enqueue(true);
   }
@@ -64,7 +60,6 @@ export class FileWatch {
     });
   }
 
-  /** Settles when a pending check is finished. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#poll);

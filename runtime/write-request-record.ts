@@ -5,7 +5,6 @@ import type { Era } from '#runtime/mcp/era';
 import { RateLimited } from '#runtime/rate-limits/refusals';
 import type { Outcome, RequestRecord } from '#runtime/request-record';
 
-/** Records the decoded message of a request. */
 export function noteMessage(requestRecord: RequestRecord, message: DecodedMessage, era: Era): void {
   requestRecord.era = era;
   if (message.kind === 'response') {
@@ -27,7 +26,6 @@ const DENIED: ReadonlySet<string> = new Set([
   'invalid_token',
 ]);
 
-/** Records how a request was refused or failed. */
 export function noteAnswer(requestRecord: RequestRecord, answer: PublicAnswer, error: unknown): void {
   requestRecord.status = answer.status;
   requestRecord.code = answer.code;
@@ -45,7 +43,6 @@ export function noteAnswered(requestRecord: RequestRecord, kind: AnswerKind): vo
   }
 }
 
-/** Records that the client cancelled its request, which gets no answer. */
 export function noteCancelled(requestRecord: RequestRecord): void {
   requestRecord.outcome = 'failure';
   requestRecord.code = 'cancelled';
@@ -53,7 +50,6 @@ export function noteCancelled(requestRecord: RequestRecord): void {
 
 /** The call was not made, and may be retried soon. */
 const NOT_MADE: ReadonlySet<string> = new Set(['backend_restarting', 'backend_state_lost']);
-/** Failures of backends, token endpoints and webhooks. */
 const FAILED = /^(backend|token_exchange|upstream|aws|webhook)_/;
 
 function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {

@@ -4,10 +4,7 @@ import { CLOSE_STDIN, PROTOCOLS, readMessage, toStdin } from './channels.ts';
 /** Limit of bytes buffered towards the API server. At the limit, attach stops reading standard input. */
 const MAX_WAITING = 1024 * 1024;
 const LOOK_AGAIN = 10;
-/**
- * Limit of bytes that the reader of standard output has not taken. WebSocket has no backpressure, so attach gives the connection up
- * there.
- */
+/** Limit of unread bytes of standard output. WebSocket has no backpressure, so attach gives the connection up there. */
 const MAX_UNREAD = 128 * 1024 * 1024;
 /** Milliseconds between the end of standard input and the end of the connection, for pending answers. */
 const LAST_WORDS = 500;
@@ -15,7 +12,6 @@ const LAST_WORDS = 500;
 export interface AttachSettings {
   /** `wss://` address of the pod's attach subresource, including its query. */
   readonly url: string;
-  /** Bearer token of the service account. */
   readonly token: string;
   readonly input: Readable;
   readonly output: Writable;

@@ -8,7 +8,6 @@ const STDOUT = 1;
 const ERROR = 3;
 const CLOSE = 255;
 
-/** Encodes bytes for standard input as one message. */
 export function toStdin(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.of(STDIN), bytes]);
 }
@@ -16,10 +15,9 @@ export function toStdin(bytes: Buffer): Buffer {
 /** Message that closes standard input. Requires v5. */
 export const CLOSE_STDIN = Buffer.of(CLOSE, STDIN);
 
-/** Output of the container: bytes of its standard output, or how the connection ended. */
+/** `ended` holds the problem; undefined: none. */
 export type FromContainer = { output: Buffer } | { ended: string | undefined } | undefined;
 
-/** Decodes a message of the API server. `ended` holds the problem; undefined: none. */
 export function readMessage(message: Buffer): FromContainer {
   const [channel] = message;
   const bytes = message.subarray(1);

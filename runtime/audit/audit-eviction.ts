@@ -2,7 +2,6 @@ import { subjectOf } from '#runtime/incoming/build-identity';
 import type { Eviction } from '#runtime/mcp/sessions/evict-session';
 import type { Audit } from './audit.ts';
 
-/** Records which session was evicted for another session, and why. */
 export function auditEviction(audit: Audit, eviction: Eviction): void {
   const { reason, principal, session, revision, clientName, clientVersion, idle } = eviction;
   audit.record({

@@ -28,7 +28,6 @@ function typeOf(method: string | undefined): AuditEventType {
   return TYPES.get(method) ?? (method.startsWith('notifications/') ? 'mcp_notification' : 'http_request');
 }
 
-/** Records a request and its outcome. */
 export function auditRequest(
   audit: Audit,
   requestRecord: RequestRecord,
@@ -70,7 +69,7 @@ export function auditRequest(
   audit.record(event);
 }
 
-/** Returns the path without its query: the query names the client's stream. */
+/** Leaves out the query, which names the client's stream. */
 function pathOf({ req }: RequestRecord): string | undefined {
   return req.url?.split('?', 1)[0];
 }
@@ -85,7 +84,6 @@ function detailsOf({ decision, code, webhook, limit }: RequestRecord): Record<st
   };
 }
 
-/** Returns the caller's display name: a naming claim, else the subject. */
 function displayName({ claims, subject }: Identity): string {
   for (const claim of ['email', 'preferred_username', 'name']) {
     const value = claims[claim];

@@ -27,9 +27,7 @@ export interface AuditEvent {
     readonly duration_ms?: number;
     readonly transport?: string | undefined;
     readonly revision?: string | undefined;
-    /** Name of the session in logs and spans (`sessionLogId`). */
     readonly session?: string | undefined;
-    /** Trace id of the request, if it is traced. */
     readonly trace_id?: string | undefined;
   };
   /** Always written if present, e.g. the policies that denied the call. Never contains client input. */
@@ -47,7 +45,6 @@ export interface Audit {
   readonly wantsRequest: boolean;
   readonly wantsResponse: boolean;
   record(event: AuditEvent): void;
-  /** Reopens the log file after a rotation. */
   reopen(): void;
   /** Writes the buffered lines for at most `deadline` milliseconds, then drops and counts the others. */
   close(deadline: number): Promise<void>;

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '#runtime/telemetry/log';
 import type { Sink } from './sinks.ts';
 
-/** Counts of written and lost lines since the start. */
 export interface AuditCounts {
   written: number;
   dropped: number;
@@ -22,10 +21,7 @@ interface WriterOptions {
 
 const REPORT_EVERY = 10_000;
 
-/**
- * Writes lines in batches, one write at a time, and retries failed writes. Adding a line never waits. If the sink is too slow, the writer
- * drops lines over the bound, counts them and logs the count.
- */
+/** Writes lines in batches and retries failed writes. Adding never waits: over the bound, lines are dropped, counted and logged. */
 export class BatchWriter {
   readonly #options: Required<WriterOptions>;
   #lines: string[] = [];

@@ -8,7 +8,6 @@ import { renderEvent } from './render-event.ts';
 import { fileSink, streamSink } from './sinks.ts';
 
 export interface AuditDeps {
-  /** Component of each event, unless the configuration names another one. */
   readonly component: string;
   /** Receives the lines if no `logFile` is configured. main.ts passes standard output. */
   readonly stream: Writable;

@@ -4,7 +4,6 @@ const MAX_TEXT = 1024;
 const REMEMBERED_TEXT = 128;
 const REMEMBERED = 4096;
 
-/** Writes text as a JSON string, with recognisable secrets redacted and long text cut. */
 export type Quote = (text: string) => string;
 
 /** Returns a Quote with a bounded cache: most events contain the same few names. */

@@ -19,7 +19,6 @@ function redactedJson(value: unknown, budget: number): { text: string; cut: bool
 
 type Put = (piece: string) => boolean;
 
-/** Returns false as soon as the budget is used up. */
 function write(value: unknown, put: Put, depth: number): boolean {
   if (depth > MAX_DEPTH) return put('"…"');
   if (Array.isArray(value)) return writeList(value, put, depth);
@@ -55,7 +54,6 @@ interface Rendered {
   readonly cut: boolean;
 }
 
-/** Renders a part that a client or backend sent: a value, or its JSON text. See `renderValue`. */
 export function renderData(part: unknown, budget: number): Rendered {
   const source = typeof part === 'string' ? parseText(part) : { value: part, readable: true };
   return source.readable ? renderValue(source.value, budget) : { json: '""', cut: true };

@@ -9,7 +9,6 @@ import { readProblem } from '#runtime/secret-files';
 
 const write = promisify(writeWithCallback);
 
-/** Destination of audit lines. */
 export interface Sink {
   /** Writes some of these bytes and returns their number. */
   write(bytes: Buffer): Promise<number>;
@@ -34,10 +33,7 @@ export function streamSink(stream: Writable): Sink {
 
 const LOOK_EVERY = 1_000;
 
-/**
- * Returns a sink that appends to a file. It reopens the file within a second after a rotation. @throws ConfigError if the file cannot be
- * opened now
- */
+/** Returns a sink that appends to a file, reopened within a second after a rotation. @throws ConfigError if it cannot be opened now */
 export function fileSink(path: string, now: () => number): Sink {
   let descriptor = openAppending(path);
   let lookAt = now() + LOOK_EVERY;

@@ -29,18 +29,15 @@ import type { StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
 import { readLink } from './upstream-tokens/read-link.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
-/** Parts that the endpoints are built from. */
 interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
   readonly config: AuthServerConfig;
   readonly userTokens: StoredUserTokens;
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
-  /** Called with the user id when the links or sessions of a user change. */
   readonly changed: (sub: string) => void;
   /** Called when a client registers through a proxy that is missing in `trustedProxies`. */
   readonly unknownProxy: () => void;
 }
 
-/** Endpoints of one configuration. */
 export interface Assembly {
   readonly route: (path: string) => RouteHandler | undefined;
   close(): void;
@@ -102,10 +99,7 @@ function resourcesOf({ config, resourceUrl }: AssemblyParts): readonly [string, 
   return [first, ...more];
 }
 
-/**
- * Reads each secret once at the start, so that an unusable file fails the start. An empty secret disables its client
- * only.
- */
+/** Reads each secret at the start, so that an unusable file fails the start. An empty secret disables its client only. */
 function introspectionClients({ config, readFile, log }: AssemblyParts) {
   return config.introspection_clients.map(({ client_id: client, client_secret_file: file }) => {
     if (isBlank(readFile(file)))

@@ -1,10 +1,7 @@
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { UserProfile } from './storage/rows.ts';
 
-/**
- * Returns the audit subjects of a user, named as in the audit lines of requests. `undefined`: the user is not known
- * yet.
- */
+/** Names the subjects as the audit lines of requests do. `undefined`: the user is not known yet. */
 export function auditSubjects(user: UserProfile | undefined): NonNullable<AuditEvent['subjects']> {
   if (user === undefined) return {};
   const { preferred_username: preferred } = user.claims;

@@ -7,17 +7,13 @@ import type { UserTokens } from './user-tokens.ts';
 
 /** Checks for boundary 1, at each request, that the login behind a token still exists. */
 export interface SessionCheck {
-  /**
-   * Returns the claims of the login `tsid`, which must belong to the same user and client. A result is remembered for
-   * at most 5 s, or `oldest` milliseconds. Returns undefined when the login no longer exists. @throws RequestError 503
-   */
+  /** Answers with claims at most 5 s, or `oldest` ms, old. Undefined: the login no longer exists. @throws RequestError 503 */
   claimsOf(
     token: Pick<Identity, 'subject' | 'clientId'> & { readonly tsid: string },
     oldest?: number,
   ): Readonly<Record<string, StoredClaim>> | undefined | Promise<Readonly<Record<string, StoredClaim>> | undefined>;
 }
 
-/** Embedded authorization server of one gateway. */
 export interface AuthServer {
   /** Returns the handler of a path of the public port, or undefined when the path belongs to another component. */
   route(path: string): RouteHandler | undefined;
@@ -27,12 +23,8 @@ export interface AuthServer {
   readonly sessions: SessionCheck;
   readonly userTokens: UserTokens;
   readonly warnings: readonly string[];
-  /** Returns the values for `/status`. */
   status(): Promise<AuthServerStatus>;
-  /**
-   * Applies a changed configuration or changed key files and keeps all logins. @throws ConfigError; the former
-   * configuration stays active
-   */
+  /** Applies changed settings or key files and keeps all logins. @throws ConfigError; the former configuration stays active */
   update(config: AuthServerConfig): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,7 +37,6 @@ export interface AuthServerStatus {
   readonly secretsInUse: Readonly<Record<string, number>> | undefined;
   /** Row counts, at most 30 s old. Undefined while the storage does not answer. */
   readonly sizes: Sizes | undefined;
-  /** Number of operations since the start whose replication was not acknowledged in time. */
   readonly unacknowledged: number;
   readonly redirectUris: Readonly<Record<string, string>>;
 }

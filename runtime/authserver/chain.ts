@@ -2,19 +2,14 @@ import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-serve
 import type { ProviderView } from './pages/provider-view.ts';
 import type { LinkRow } from './storage/rows.ts';
 
-/** Provider of the chain, without the links of a user. */
 type ChainedProvider = Pick<ProviderView, 'name' | 'host' | 'required'>;
 
-/** Providers in the configured order, and the primary provider, which identifies the user. */
 export interface Chain {
   readonly providers: readonly ChainedProvider[];
   readonly primary: ChainedProvider;
 }
 
-/**
- * Returns the chain of a configuration. The primary provider is the named one, otherwise the first required one.
- * Validation rejects a configuration without one.
- */
+/** The primary provider is the named one, otherwise the first required one. Validation guarantees one. */
 export function chainOf({ upstreams, primary_upstream_provider: named }: AuthServerConfig): Chain {
   const providers = upstreams.map((upstream) => ({
     name: upstream.name,
@@ -33,7 +28,6 @@ export function ofProvider<T>(links: Readonly<Record<string, T>>, name: string):
   return Object.hasOwn(links, name) ? links[name] : undefined;
 }
 
-/** Returns the chain with the links of one user. */
 export function viewChain({ providers }: Chain, links: Readonly<Record<string, LinkRow>>): readonly ProviderView[] {
   return providers.map((provider) => {
     const link = ofProvider(links, provider.name);

@@ -20,7 +20,6 @@ import { authServerUrls } from './urls.ts';
 import { createUserTokens, type StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
 import type { UserTokens } from './user-tokens.ts';
 
-/** Parts of the active configuration. */
 interface ActiveConfig extends Stored {
   readonly config: AuthServerConfig;
   readonly providers: OpenProviders;
@@ -28,7 +27,6 @@ interface ActiveConfig extends Stored {
   readonly assembly: Assembly;
 }
 
-/** Row counts of the status. */
 type CountedRows = Pick<AuthServerStatus, 'secretsInUse' | 'sizes'>;
 
 const UNKNOWN_PROXY =
@@ -68,7 +66,6 @@ class ReloadableAuthServer implements AuthServer {
   /** Boundary 1 keeps this object, so it stays the same across updates. */
   readonly sessions: SessionCheck = { claimsOf: (token, oldest) => this.#current.sessions.claimsOf(token, oldest) };
 
-  /** Boundary 2 keeps this object, so it stays the same across updates. */
   readonly userTokens: UserTokens = {
     get: (identity: Identity, provider) => this.#current.userTokens.get(identity, provider),
     refused: (identity, provider, token) => this.#current.userTokens.refused(identity, provider, token),
@@ -132,10 +129,7 @@ class ReloadableAuthServer implements AuthServer {
     return this.#activeConfig;
   }
 
-  /**
-   * Builds the parts of a configuration and reuses unchanged ones. @throws ConfigError; all parts that it opened are
-   * closed
-   */
+  /** Reuses unchanged parts. @throws ConfigError; all parts that it opened are closed */
   async #make(config: AuthServerConfig, before: ActiveConfig | undefined): Promise<ActiveConfig> {
     const opened: (() => Promise<void> | void)[] = [];
     try {
@@ -218,7 +212,6 @@ class ReloadableAuthServer implements AuthServer {
     this.#current.userTokens.changed(sub);
   }
 
-  /** Closes the parts that `other` does not share. */
   async #leave(gone: ActiveConfig, other: ActiveConfig | undefined): Promise<void> {
     gone.assembly.close();
     if (gone.userTokens !== other?.userTokens) gone.userTokens.close();
@@ -226,7 +219,6 @@ class ReloadableAuthServer implements AuthServer {
     if (gone.storage !== other?.storage) await gone.storage.close();
   }
 
-  /** Counts rows once for concurrent callers, and remembers the result for a while. */
   #countRows(): Promise<CountedRows> {
     const { now } = this.#options;
     if (this.#counted === undefined || now() - this.#counted.at >= COUNTED_FOR) {
@@ -247,7 +239,6 @@ class ReloadableAuthServer implements AuthServer {
   }
 }
 
-/** Returns the settings that link URLs and tokens of users are bound to. */
 function identityOf({ issuer, authorization_endpoint_base_url: base }: AuthServerConfig): unknown {
   return [issuer, base];
 }

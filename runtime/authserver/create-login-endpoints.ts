@@ -22,7 +22,6 @@ import type { AuthStorage } from './storage/storage.ts';
 interface LoginEndpointSettings {
   readonly config: AuthServerConfig;
   readonly urls: AuthServerUrls;
-  /** Resources that tokens are issued for; the endpoint's own URL comes first. */
   readonly resources: RequestRules['resources'];
   readonly frame: PageFrame;
   readonly storage: AuthStorage;
@@ -42,7 +41,6 @@ export type LoginEndpoints = Pick<
   'register' | 'authorize' | 'consent' | 'connections' | 'changeConnections' | 'sharedCallback' | 'link' | 'followLink'
 >;
 
-/** Creates the endpoints that clients and people use outside the login steps. */
 export function createLoginEndpoints({ config, ...settings }: LoginEndpointSettings): LoginEndpoints {
   const { limits, registration, scopes_supported: scopesSupported } = config;
   const shared = { ...settings, limits, scopesSupported, chain: chainOf(config) };

@@ -22,10 +22,7 @@ const STATUS: Partial<Record<OAuthErrorCode, number>> = {
   temporarily_unavailable: 503,
 };
 
-/**
- * Error answer of an endpoint, sent as `{error, error_description}` or in a redirect. `description` is fixed text:
- * never input, tokens, or a provider's text. The private reason is the `cause`.
- */
+/** `description` is fixed text: never input, tokens, or a provider's text. The private reason is the `cause`. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: OAuthErrorCode;

@@ -7,10 +7,7 @@ import { authServerUrls } from './urls.ts';
 const MAX_AGE = 60;
 const CACHED = { 'Cache-Control': `public, max-age=${MAX_AGE}` };
 
-/**
- * Returns the metadata of RFC 8414 §2, plus the members that OpenID Connect Discovery requires, because some clients
- * read only that document. The server is no OpenID provider: it issues no ID tokens and drops the scope `openid`.
- */
+/** RFC 8414 §2, plus what OpenID Connect Discovery requires: some clients read only that. The server issues no ID tokens (`openid`). */
 export function authServerMetadata(config: AuthServerConfig): Readonly<Record<string, unknown>> {
   const urls = authServerUrls(config);
   const { registration, introspection_clients: introspection, cimd, scopes_supported } = config;

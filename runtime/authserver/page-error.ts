@@ -2,7 +2,6 @@
 export interface ErrorPage {
   readonly status: number;
   readonly title: string;
-  /** The failure and the next action for the user. */
   readonly text: string;
 }
 

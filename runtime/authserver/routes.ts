@@ -15,16 +15,13 @@ export interface Handlers {
   readonly jwks: Handler;
   readonly register: Handler | undefined;
   readonly authorize: Handler | undefined;
-  /** Receives the form of the consent page. */
   readonly consent: Handler | undefined;
   /** `params.provider` names the provider. */
   readonly callback: Handler | undefined;
   readonly connections: Handler | undefined;
-  /** Receives the forms of the connections page. */
   readonly changeConnections: Handler | undefined;
   /** `params.backend` names the remote server at which an administrator logged in. */
   readonly sharedCallback: Handler | undefined;
-  /** Shows the page of a link URL; `followLink` receives its form. */
   readonly link: Handler | undefined;
   readonly followLink: Handler | undefined;
 }
@@ -35,8 +32,7 @@ const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/open
 function endpoints(of: Handlers): readonly Endpoint[] {
   return [
     { method: 'POST', path: '/oauth/token', handle: of.token, kind: 'json', body: 'form', cors: true },
-    // Default of MCP 2025-03-26. Some clients, such as Python's, keep their tokens across a restart but not the
-    // metadata.
+    // Default of MCP 2025-03-26. Some clients, such as Python's, keep their tokens across a restart but not the metadata.
     { method: 'POST', path: '/token', handle: of.token, kind: 'json', body: 'form', cors: true },
     { method: 'GET', path: '/.well-known/jwks.json', handle: of.jwks, kind: 'json', cors: true },
     { method: 'GET', path: DISCOVERY[0], handle: of.metadata, kind: 'json', cors: true },
@@ -61,7 +57,6 @@ export interface RouteSettings extends ServeSettings {
   readonly basePaths: readonly string[];
 }
 
-/** Creates the lookup of handlers for paths of the public port. It returns undefined for paths of other components. */
 export function createRoutes(handlers: Handlers, settings: RouteSettings): (path: string) => RouteHandler | undefined {
   const app = express();
   app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing');

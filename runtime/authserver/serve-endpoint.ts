@@ -7,14 +7,11 @@ import { OAuthError } from './errors.ts';
 import type { Answer, Handler } from './handler.ts';
 import { readCookies } from './read-cookies.ts';
 
-/** Row of the table of endpoints. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
   /** Express pattern. */
   readonly path: string;
-  /** Undefined when the endpoint is not served. */
   readonly handle: Handler | undefined;
-  /** Audience of the errors: `json` for clients, `page` for people in a browser. */
   readonly kind: 'json' | 'page';
   readonly body?: 'form' | 'json';
   /** Scripts of every web page may call the endpoint, because it ignores cookies. */
@@ -23,7 +20,6 @@ export interface Endpoint {
 
 export interface ServeSettings extends Omit<FailureSettings, 'kind'> {
   readonly readSource: ReadSource;
-  /** Called for each answer with the endpoint's path in the table. */
   readonly answered: (endpoint: string, status: number) => void;
 }
 
@@ -32,7 +28,6 @@ const MAX_BODY = 65_536;
 const TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const;
 const NOTHING = new URLSearchParams();
 
-/** Serves one request at an endpoint and turns every error into an answer. */
 export async function serveEndpoint(
   { path: pattern, handle, kind, body, cors }: Endpoint & { readonly handle: Handler },
   req: IncomingMessage,
@@ -66,7 +61,6 @@ export async function serveEndpoint(
   writeAnswer(res, answer, cors === true);
 }
 
-/** Writes an answer, unless the client has disconnected. */
 export function writeAnswer(res: ServerResponse, { status, headers, body }: Answer, cors: boolean): void {
   if (res.headersSent || res.destroyed) return;
   const all: Record<string, string | number | readonly string[]> = { 'Cache-Control': 'no-store', ...headers };

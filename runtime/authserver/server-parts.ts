@@ -25,9 +25,7 @@ import { createOutOfService } from './upstream/out-of-service.ts';
 import type { ProviderDeps } from './upstream/provider-deps.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
-/** Options that the process passes to the authorization server. */
 export interface AuthServerOptions {
-  /** Identity of the server, which stored rows are bound to. */
   readonly place: Place;
   /** URL of the MCP endpoint: the default audience of tokens. */
   readonly resourceUrl: string;
@@ -36,24 +34,20 @@ export interface AuthServerOptions {
   readonly readBytes: (file: string) => Uint8Array;
   readonly readSource: ReadSource;
   readonly record: (event: AuditEvent) => void;
-  /** Called for each answer of an endpoint. */
   readonly answered: (endpoint: string, status: number) => void;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
-  /** Returns the current logins at remote servers that serve all callers. */
   readonly sharedLogins: () => readonly SharedLogin[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly random: (bytes: number) => Buffer;
 }
 
-/** Parts that survive a change of the configuration. */
 export interface LastingParts {
   readonly keys: RotatingSigningKeys;
   readonly secrets: RotatingSecretRing;
 }
 
-/** Storage and its caches. */
 export interface Stored {
   readonly storage: AuthStorage;
   readonly sessions: SwitchableSessionCheck;
@@ -71,7 +65,6 @@ export async function openStored(
   return { storage, sessions: createSessionCheck(storage, now), known: new BoundedMap(KNOWN_SESSIONS) };
 }
 
-/** Provider with the settings that it was opened from. */
 interface OpenProvider {
   /** Undefined when the settings are unusable. The provider is opened again when a file or the configuration changes. */
   readonly settings: string | undefined;
@@ -82,10 +75,7 @@ interface OpenProvider {
 }
 export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 
-/**
- * Opens the upstream providers of a configuration. An unchanged provider stays open. A provider with unusable settings is out of
- * service; if only a file is missing and nothing else is new, it keeps its former settings.
- */
+/** A provider with unusable settings is out of service. If only a file is missing and nothing else is new, it keeps its former settings. */
 export function openProviders(
   config: AuthServerConfig,
   before: OpenProviders,
@@ -155,7 +145,6 @@ function checkProvider(upstream: Upstream, { allowHttp }: ProviderRules): void {
   throw new ConfigError(`upstream ${upstream.name}: ${texts.join('; ')}`);
 }
 
-/** Closes the providers that `others` does not contain. */
 export async function closeProviders(providers: OpenProviders, others: OpenProviders): Promise<void> {
   const kept = new Set([...others.values()].map(({ provider }) => provider));
   const gone = [...providers.values()].filter(({ provider }) => !kept.has(provider));

@@ -4,18 +4,14 @@ import type { StoredClaim } from '#runtime/incoming/identity';
 import type { SessionCheck } from './auth-server.ts';
 import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 
-/** Session check of boundary 1, with invalidation of its cache. */
 export interface SwitchableSessionCheck extends SessionCheck {
-  /** Forgets a session that this process has ended or changed. */
   forget(key: string): void;
-  /** Forgets all sessions of a user. */
   forgetUser(sub: string): void;
 }
 
 type Claims = Readonly<Record<string, StoredClaim>>;
 
 interface Remembered {
-  /** Undefined when the session does not exist. */
   readonly session: { readonly sub: string; readonly clientId: string; readonly claims: Claims } | undefined;
   /** Time of the read, in milliseconds since the epoch. */
   readonly at: number;
@@ -72,7 +68,6 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Swi
   };
 }
 
-/** Returns the claims only if user and client of the token match the session. */
 function claimsFor(
   { subject, clientId }: Parameters<SessionCheck['claimsOf']>[0],
   { session }: Remembered,

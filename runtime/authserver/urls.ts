@@ -5,7 +5,6 @@ export interface AuthServerUrls {
   /** Issuer, byte for byte as configured. */
   readonly issuer: string;
   readonly authorize: string;
-  /** Target of the consent form. */
   readonly consent: string;
   readonly token: string;
   readonly register: string;
@@ -13,11 +12,8 @@ export interface AuthServerUrls {
   readonly introspect: string;
   readonly jwks: string;
   readonly connections: string;
-  /** Start of link URLs. */
   readonly link: string;
-  /** Returns the redirect URI of remote servers, for an administrator's shared login. */
   readonly sharedCallback: (backend: string) => string;
-  /** Returns the redirect URI of an upstream provider. */
   readonly callback: (provider: string) => string;
 }
 

@@ -5,16 +5,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 /** Maximum of connections that wait to be accepted: the default of `listen`. */
 const BACKLOG = 511;
 
-/** A listener that accepts no more connections. */
 interface ClosedListener {
-  /** Settles when all its connections are closed. */
   readonly emptied: Promise<void>;
 }
 
-/**
- * Closes the listener of a server and keeps its connections open. The next answer on each connection tells the client to close it: a
- * connection closed by the server loses a request in transit.
- */
+/** Keeps connections open. The next answer tells each client to close: a connection closed by the server loses a request in transit. */
 export async function acceptNoMore(server: Server): Promise<ClosedListener> {
   server.prependListener('request', (_req, res) => {
     res.shouldKeepAlive = false;
@@ -24,10 +19,7 @@ export async function acceptNoMore(server: Server): Promise<ClosedListener> {
   return { emptied: new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve())) };
 }
 
-/**
- * Accepts the waiting connections. Clients may have sent requests on them, and closing the listener would reset them. The event loop
- * accepts one per iteration; a process that was paused may have many.
- */
+/** Closing the listener would reset waiting connections. The event loop accepts one per iteration; a paused process may have many. */
 async function acceptWaiting(server: Server): Promise<void> {
   let accepted = 0;
   const count = () => {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { RequestError, type PublicAnswer } from '#runtime/errors';
 
-/** Known properties of the failed request. */
 interface FailedRequest {
   readonly requestId: string;
   /** The JSON-RPC id as written in the request; undefined: none, or not read yet. */
@@ -9,14 +8,9 @@ interface FailedRequest {
 }
 
 const INTERNAL: PublicAnswer = { status: 500, code: 'internal', text: 'Internal error' };
-/** JSON-RPC code of errors without a code of their own. */
 const RPC_INTERNAL = -32603;
 
-/**
- * Answers a request with the thrown error, if it has no answer yet. After a stream has begun, the relays write errors into it with
- * `renderRpcError`. The caller logs the private cause. This function cuts off an answer that has begun, so that its first part is not
- * taken for the whole. @returns the public answer, for log, metrics and audit
- */
+/** Cuts off an answer that has begun, so that its part is not taken for the whole. The caller logs the cause. @returns the public answer */
 export function answerError(res: ServerResponse, error: unknown, request: FailedRequest): PublicAnswer {
   const answer = publicAnswer(error, request);
   if (res.headersSent) {

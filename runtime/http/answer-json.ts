@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 
 const ONE_WRITE = 16_384;
 
-/** Answers with one JSON document. */
 export function answerJson(
   res: ServerResponse,
   status: number,

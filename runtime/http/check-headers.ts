@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 
-/**
- * Requires the content type JSON of a POST. Web pages can send other types without a preflight, so this check also blocks foreign pages.
- * @throws RequestError 415
- */
+/** Web pages can post other types than JSON without a preflight, so this check also blocks foreign pages. @throws RequestError 415 */
 export function checkHeaders(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
   if (type === 'application/json') return;

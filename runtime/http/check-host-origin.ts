@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 
-/** Accepted addresses of the endpoint, and web pages that may call it. */
 interface HostOriginSettings {
   /** Exact Host headers: `name:port`, or `name` for a default port. */
   readonly hosts: readonly string[];
@@ -11,17 +10,13 @@ interface HostOriginSettings {
   readonly hostSuffixes: readonly string[];
   /** Origins of the endpoint itself. They need no CORS headers. */
   readonly ownOrigins: readonly string[];
-  /** Other origins whose pages may call. */
   readonly allowedOrigins: readonly string[];
 }
 
 type CorsHeaders = Readonly<Record<string, string>>;
 
 export interface HostOriginCheck {
-  /**
-   * Returns the headers to set on every answer; undefined for a caller that is no page of another origin. @throws RequestError 403,
-   * against DNS rebinding and foreign pages
-   */
+  /** Returns CORS headers for a page of another origin. @throws RequestError 403, against DNS rebinding and foreign pages */
   check(host: string | undefined, origin: string | undefined): CorsHeaders | undefined;
   /** Returns the headers of the 204 to a preflight (OPTIONS with Access-Control-Request-Method), in addition to those of `check`. */
   preflight(headers: IncomingHttpHeaders): CorsHeaders;
@@ -83,7 +78,6 @@ function isBelow(suffixes: ReadonlySet<string>, name: string, port: string): boo
   return false;
 }
 
-/** Returns the hosts and origins of an endpoint from its known addresses. */
 export function hostsAndOrigins(settings: {
   /** Configured ones of resource_url, the embedded authorization server's issuer, and the authorization endpoint base. */
   urls: readonly string[];

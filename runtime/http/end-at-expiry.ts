@@ -9,27 +9,20 @@ const LOOK_EVERY = 4_000;
 
 type Judge = Pick<Authenticator, 'authenticate' | 'isAlive'>;
 
-/** Clock and authenticators that decide when a stream ends. */
 interface StreamClock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** The authenticator that admitted the caller. */
   readonly admittedBy: Judge;
-  /** Returns the active authenticator. */
   readonly authenticator: () => Judge;
   /** Milliseconds between two checks; absent: 4 s. */
   readonly lookEvery?: number;
 }
 
-/** Returns the clock of a stream that these services opened. */
 export function streamClock({ authenticator, latest }: Pick<Services, 'authenticator' | 'latest'>): StreamClock {
   return { now: Date.now, admittedBy: authenticator, authenticator: () => latest().authenticator };
 }
 
-/**
- * Ends a stream when the caller's authorization ends: the token expires, the login ends, or a new configuration or new keys no longer
- * admit the same caller. The client then reconnects with a fresh token.
- */
+/** Ends when the token expires, the login ends, or new settings or keys no longer admit the caller, who reconnects with a fresh token. */
 export function endAtExpiry(res: ServerResponse, identity: Identity, clock: StreamClock): void {
   endWhenRefused(res, identity, clock);
   const left = identity.expiresAt - clock.now();

@@ -9,7 +9,6 @@ interface ListenerOptions {
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Chooses a handler by path; undefined: 404. */
   readonly route: Route;
-  /** Called with an error that a handler threw. */
   readonly failed: (error: unknown) => void;
 }
 

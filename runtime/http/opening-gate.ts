@@ -1,7 +1,6 @@
 import { answerJson } from './answer-json.ts';
 import { answerRoute, type Route, type RouteHandler } from './listener.ts';
 
-/** Holds requests until the gateway can serve them. */
 export interface OpeningGate {
   readonly route: (path: string) => RouteHandler;
   /** Passes all held requests to the route. Call it once; later requests go to the route directly. */
@@ -12,10 +11,7 @@ export interface OpeningGate {
 const MAX_WAITING = 1_000;
 const TRY_AGAIN = '{"error":"starting","error_description":"Not everything is open yet; try again in a second"}';
 
-/**
- * Returns a gate that holds requests until the gateway is open: an error would look like the answer of another server. It forgets clients
- * that disconnect, and reads no bodies.
- */
+/** Holds requests, because an error would look like another server's answer. Forgets clients that disconnect, and reads no bodies. */
 export function createOpeningGate(most = MAX_WAITING): OpeningGate {
   const waiting = new Set<(route: Route | undefined) => void>();
   return {

@@ -8,14 +8,9 @@ import type { StatusSnapshot } from './status-snapshot.ts';
 
 export interface PrivatePortDeps {
   readonly snapshot: () => StatusSnapshot;
-  /** Returns the `/status` part of the authorization server; absent: there never is one. */
   readonly authServer?: () => Promise<RuntimeStatus['auth_server']>;
-  /** Undefined if the configuration has no metrics path. */
   readonly renderMetrics: () => Promise<{ contentType: string; text: string }> | undefined;
-  /**
-   * Returns the bearer tokens that `/status` accepts, one per line: an old one may stay valid for a while. Undefined: no token is
-   * required.
-   */
+  /** Bearer tokens of `/status`, one per line: an old one may stay valid for a while. Undefined: no token is required. */
   readonly readStatusTokens: () => string | undefined;
   /** Answers paths below /login/; absent: not served, because other machines can reach the port. */
   readonly login?: ((url: URL) => Promise<LoginAnswer>) | undefined;
@@ -52,10 +47,7 @@ const endpoints = new Map<string, Endpoint>([
   ['/metrics', (_req, deps) => metrics(deps)],
 ]);
 
-/**
- * Returns the server of health, readiness, status and metrics, on a port that is never exposed. It accepts GET and HEAD only. On a
- * loopback port it refuses foreign host names, against DNS rebinding.
- */
+/** Serves a port that is never exposed, by GET and HEAD only. A loopback port refuses foreign host names, against DNS rebinding. */
 export function createPrivatePort(deps: PrivatePortDeps): PrivatePort {
   let isLocal = false;
   const server = createServer((req, res) => {

@@ -18,8 +18,7 @@ export function createReadSource(trustedProxies: readonly string[]): ReadSource 
     if (peer === undefined || !isTrusted(peer)) return peer;
     const forwarded = req.headers['x-forwarded-for'];
     const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').map(addressOf);
-    // From the nearest hop outwards, the first untrusted hop is the client. An invalid hop ends the search: the client may have forged
-    // the earlier ones.
+    // From the nearest hop outwards, the first untrusted hop is the client. An invalid hop ends the search: earlier ones may be forged.
     const client = hops.reverse().find((hop) => hop === undefined || !isTrusted(hop));
     return client ?? peer;
   };

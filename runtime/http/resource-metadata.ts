@@ -11,10 +11,7 @@ interface ResourceMetadata {
   readonly bearer_methods_supported: readonly ['header'];
 }
 
-/**
- * Returns the protected resource metadata of the endpoint. Undefined if no token is required: clients read the 404 as "no authorization".
- * `resource` is byte for byte the user's URL, as clients compare it so.
- */
+/** Undefined if no token is required: clients read the 404 as "no authorization". Clients compare `resource` byte for byte. */
 export function resourceMetadata(settings: { resourceUrl: string; incoming: Incoming }): ResourceMetadata | undefined {
   const { resourceUrl, incoming } = settings;
   if (incoming.type === 'anonymous') return undefined;
@@ -31,7 +28,6 @@ export function metadataPaths(resourceUrl: string): readonly string[] {
   return [...new Set([WELL_KNOWN, `${WELL_KNOWN}/mcp`, WELL_KNOWN + pathOf(resourceUrl)])];
 }
 
-/** Returns the URL that a challenge names as `resource_metadata`. */
 export function metadataUrl(resourceUrl: string): string {
   return new URL(resourceUrl).origin + WELL_KNOWN + pathOf(resourceUrl);
 }

@@ -4,13 +4,10 @@ import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 export type BackendSnapshot = RuntimeStatus['backends'][number] & {
   readonly prompts: number | null;
   readonly resources: number | null;
-  /** State of its circuit breaker. */
   readonly breaker: 'closed' | 'open' | 'half-open';
-  /** Calls in flight, how many of them are queued, and the age of the oldest. */
   readonly calls: { readonly in_flight: number; readonly queued: number; readonly oldest_seconds: number };
   /** How requests to it are authenticated, e.g. `tokenExchange`. */
   readonly auth_type: string;
-  /** Supported MCP revisions. */
   readonly revisions: readonly string[];
   /** RFC 3339; null before the first probe. */
   readonly last_probe: string | null;
@@ -22,17 +19,13 @@ export type BackendSnapshot = RuntimeStatus['backends'][number] & {
 export type StatusSnapshot = Omit<RuntimeStatus, 'backends' | 'config_digest' | 'auth_server'> & {
   readonly server: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly version: string;
-  /** SHA-256 (hex) of the active run configuration. */
   readonly config_digest: string;
-  /** A newer document that is not active, and the reason. */
   readonly config_refused: { readonly at: string; readonly message: string } | null;
   readonly draining: boolean;
   readonly backends: readonly BackendSnapshot[];
   readonly sessions: number;
   readonly streams: number;
-  /** Memory for answers that must be buffered, and the number of backend readers that wait for memory. */
   readonly buffered: { readonly bytes: number; readonly limit_bytes: number; readonly waiting: number };
   readonly uptime_seconds: number;
-  /** Keyed HMAC-SHA256 (hex) of each file that the configuration names. */
   readonly secret_files: Readonly<Record<string, string>>;
 };

@@ -3,7 +3,6 @@ import type { SessionCheck } from '#runtime/authserver/auth-server';
 import type { Log } from '#runtime/telemetry/log';
 import type { DispatcherFor } from './json-client.ts';
 
-/** Process-wide settings and collaborators of boundary 1. */
 export interface AuthenticatorOptions {
   /** The configured URL of the endpoint: the audience if none is configured. */
   readonly resourceUrl?: string | undefined;
@@ -14,19 +13,16 @@ export interface AuthenticatorOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
-  /** Reads a secret, key or certificate file. */
   readonly readFile: (path: string) => Promise<string>;
   /** Returns the public keys of the embedded authorization server. Required if `incoming.embedded` is set. */
   readonly embeddedKeys?: (() => JSONWebKeySet | Promise<JSONWebKeySet>) | undefined;
   /** Returns whether an unknown key of the embedded server may still arrive, because another replica saw it first; absent: never. */
   readonly embeddedKeysMayCome?: (() => boolean) | undefined;
-  /** Logins of the embedded authorization server. Required if `incoming.embedded` is set. */
   readonly embeddedSessions?: SessionCheck | undefined;
   /** The claim that holds the groups if `incoming.groups_claim` names none. */
   readonly groupsClaim?: string | undefined;
   /** Creates connections to the identity provider, e.g. through a proxy; absent: direct ones. */
   readonly dispatcherFor?: DispatcherFor | undefined;
-  /** Called for each token with whether it was cached. */
   readonly lookedUp?: ((remembered: boolean) => void) | undefined;
   /** Milliseconds for one call to the identity provider; absent: 5 s. */
   readonly deadline?: number | undefined;

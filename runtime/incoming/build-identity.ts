@@ -7,13 +7,11 @@ export function identityKey(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject]);
 }
 
-/** Returns the subject of an `identityKey`. */
 export function subjectOf(key: string): string {
   const [, subject] = z.tuple([z.string(), z.string()]).parse(JSON.parse(key));
   return subject;
 }
 
-/** The identity of callers without a token. */
 export const ANONYMOUS: Identity = {
   issuer: '',
   subject: 'anonymous',

@@ -24,14 +24,12 @@ export interface Challenges {
   invalid(reason: InvalidToken, cause?: unknown): RequestError;
   /** Returns a 403 that names the held and the missing scopes, so that a new token loses none. */
   insufficientScope(held: readonly string[]): RequestError;
-  /** Returns a 503: the token cannot be verified now. */
   unavailable(cause: unknown): RequestError;
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 const MAX_SCOPES = 64;
 
-/** Returns the refusals of an endpoint whose metadata is at `metadataUrl` and that requires `scopes`. */
 export function createChallenges(settings: { metadataUrl: string | undefined; scopes: readonly string[] }): Challenges {
   const { metadataUrl, scopes } = settings;
   const refuse = (status: number, code: string, text: string, parameters: Parameters, cause?: unknown) =>
@@ -82,10 +80,7 @@ function challenge(parameters: Parameters): string {
   return shown.length > 0 ? `Bearer ${shown.join(', ')}` : 'Bearer';
 }
 
-/**
- * Returns the required and held scopes. Held scopes are external input: the header takes only those that RFC 6749 §3.3 allows in a quoted
- * string.
- */
+/** Held scopes are external input: the header takes only those that RFC 6749 §3.3 allows in a quoted string. */
 function union(required: readonly string[], held: readonly string[]): string[] {
   return [...new Set([...required, ...held.filter((scope) => SCOPE.test(scope))])].slice(0, MAX_SCOPES);
 }

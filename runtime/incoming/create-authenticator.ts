@@ -16,10 +16,7 @@ const builders: Builders = {
   oidc: createOidcAuthenticator,
 };
 
-/**
- * Returns boundary 1 as configured. A reload builds a new one and closes the former, which forgets all tokens. @throws ConfigError if
- * this process cannot serve the configuration
- */
+/** A reload builds a new one and closes the former, which forgets all tokens. @throws ConfigError if this process cannot serve it */
 export function createAuthenticator(incoming: Incoming, options: AuthenticatorOptions): Authenticator {
   const build = builders[incoming.type] as (incoming: Incoming, options: AuthenticatorOptions) => Authenticator;
   return build(incoming, options);

@@ -10,10 +10,7 @@ const IssuerMetadata = z.object({
 });
 export type IssuerMetadata = z.infer<typeof IssuerMetadata>;
 
-/**
- * Returns the issuer's metadata: the first document at its well-known URLs with exactly this issuer (RFC 8414 §3.3: byte for byte).
- * @throws IdpUnavailable
- */
+/** Returns the first document at the well-known URLs with exactly this issuer (RFC 8414 §3.3: byte for byte). @throws IdpUnavailable */
 export async function discoverIssuer(issuer: string, client: JsonClient): Promise<IssuerMetadata> {
   let last: unknown;
   for (const place of metadataPlaces(issuer)) {

@@ -10,7 +10,6 @@ interface IntrospectionRules {
   readonly audience: string | undefined;
   readonly clientId: string;
   readonly readClientSecret: () => Promise<string>;
-  /** Returns the URL of the endpoint: configured or discovered. */
   readonly endpoint: () => Promise<string>;
   readonly client: JsonClient;
   readonly challenges: Challenges;
@@ -32,10 +31,7 @@ export type Introspected = z.infer<typeof Answer>;
 
 const MAX_IN_FLIGHT = 128;
 
-/**
- * Returns a function that introspects an opaque token at its issuer, without a cache. It rejects with a RequestError: 401 for an invalid
- * token, 503 for an invalid answer of the issuer.
- */
+/** Introspects without a cache. Rejects with RequestError 401 for an invalid token, 503 for an invalid answer of the issuer. */
 export function createIntrospection(rules: IntrospectionRules): (token: string) => Promise<Introspected> {
   let inFlight = 0;
   return async (token) => {

@@ -5,7 +5,6 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { trustAlso } from '#runtime/http/trust-also';
 
-/** Options of connections to an identity provider. The caller may insert a proxy. */
 type ConnectOptions = buildConnector.BuildOptions;
 export type DispatcherFor = (connect: ConnectOptions) => Dispatcher;
 
@@ -90,10 +89,7 @@ async function openDispatcher(rules: JsonClientRules): Promise<Dispatcher> {
   return (rules.dispatcherFor ?? ((options) => new Agent({ connect: options, connections: 16 })))(connect);
 }
 
-/**
- * Checks a URL's scheme and literal address. A literal address skips the name lookup with its check. Plain http is allowed on loopback,
- * or if configured.
- */
+/** A literal address skips the name lookup with its check. Plain http is allowed on loopback, or if configured. */
 function checkTarget(url: string, rules: JsonClientRules): URL {
   const target = new URL(url);
   const onMachine = isLoopbackHost(target.hostname);

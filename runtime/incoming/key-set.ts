@@ -19,10 +19,7 @@ export const Jwks = z.object({ keys: z.array(z.record(z.string(), z.unknown())).
 const DEFAULT_ALGORITHM: Record<string, string> = { RSA: 'RS256', EC: 'ES256', OKP: 'EdDSA' };
 const CURVE_ALGORITHM: Record<string, string> = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
 
-/**
- * Returns the usable public keys of a JWKS document (RFC 7517). An unusable key does not invalidate the others. @param former returned
- * again if its keys are the same @throws IdpUnavailable if no key is usable
- */
+/** An unusable key does not invalidate the others. Returns `former` if its keys are the same. @throws IdpUnavailable if no key is usable */
 export async function readKeySet(document: unknown, former: KeySet | undefined): Promise<KeySet> {
   const parsed = Jwks.safeParse(document);
   if (!parsed.success) throw new IdpUnavailable('the key set is no JWKS document');

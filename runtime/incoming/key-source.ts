@@ -12,7 +12,6 @@ interface KeySourceSettings {
   readonly client: JsonClient;
   readonly metadata: Refreshed<IssuerMetadata>;
   readonly readFile: (path: string) => Promise<string>;
-  /** Returns the keys of the embedded authorization server. */
   readonly embeddedKeys: (() => JSONWebKeySet | Promise<JSONWebKeySet>) | undefined;
   /** Milliseconds. */
   readonly jwksMaxAge: number;
@@ -33,10 +32,7 @@ interface Origin {
   readonly cooldown: number;
 }
 
-/**
- * Returns the keys that verify the issuer's tokens. The first configured source wins: embedded server, document, file, URL, discovery.
- * @throws ConfigError if the configuration names an embedded server that does not exist
- */
+/** The first configured source wins: embedded server, document, file, URL, discovery. @throws ConfigError without the embedded server */
 export function createKeySource(settings: KeySourceSettings): Refreshed<KeySet> {
   const { log } = settings;
   const origin = chooseOrigin(settings);

@@ -5,15 +5,11 @@ import { ClaimsTooLarge, normaliseClaims, readGroups } from './normalise-claims.
 
 type Claims = Readonly<Record<string, StoredClaim>>;
 
-/** An identity whose token names its login. */
 type LoggedIn = Identity & { readonly tsid: string };
 
 /** Checks at each request whether the login behind its token still exists, and adds the claims of that login. */
 export interface LoginCheck {
-  /**
-   * Returns the caller with the claims of the login. A cached login is answered synchronously, with the same object while it is
-   * unchanged. @throws RequestError 401 if the login has ended, 503 if its state is unknown
-   */
+  /** Answers a cached login synchronously with the same object. @throws RequestError 401 if it has ended, 503 if its state is unknown */
   admit(identity: Identity): Identity | Promise<Identity>;
   /** Returns whether the login exists, or existed a second ago. Rejects if the state is unknown. */
   isAlive(identity: Identity): Promise<boolean>;
@@ -54,7 +50,6 @@ function isLoggedIn(identity: Identity): identity is LoggedIn {
   return identity.tsid !== undefined;
 }
 
-/** Adds the login's claims. The token's own claims take precedence. */
 function withClaims(
   identity: Identity,
   claims: Claims,

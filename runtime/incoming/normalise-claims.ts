@@ -13,18 +13,12 @@ export class ClaimsTooLarge extends Error {
   override readonly name = 'ClaimsTooLarge';
 }
 
-/**
- * Returns the claims that policies can read: String, Long (safe integers), Bool and Sets of these. Any other claim (null, fraction,
- * object, nested list) is omitted as a whole: a `forbid` that reads it then fails and denies. @throws ClaimsTooLarge
- */
+/** Omits what policies cannot read (null, fraction, object, nested list): a `forbid` on it fails and denies. @throws ClaimsTooLarge */
 export function normaliseClaims(claims: Readonly<Record<string, unknown>>): Record<string, ClaimValue> {
   return eachClaim(claims, normaliseSet);
 }
 
-/**
- * Returns claims for storage. `normaliseClaims` and `readGroups` read them as they read the token. Null replaces non-scalar items of
- * lists. @throws ClaimsTooLarge
- */
+/** `normaliseClaims` and `readGroups` read the result as the token. Null replaces non-scalar list items. @throws ClaimsTooLarge */
 export function keepClaims(claims: Readonly<Record<string, unknown>>): Record<string, StoredClaim> {
   return eachClaim<StoredClaim>(claims, (values) => {
     const kept = scalarsOf(values).map((value) => value ?? null);
@@ -48,10 +42,7 @@ function eachClaim<Value extends StoredClaim>(
   );
 }
 
-/**
- * Returns the groups of a token. They come from the claim `name`, else from that dotted path, as in `realm_access.roles`. Without a name,
- * they come from `groups` and `roles` together. @throws ClaimsTooLarge
- */
+/** Reads the claim `name`, else that dotted path. Without a name, reads `groups` and `roles` together. @throws ClaimsTooLarge */
 export function readGroups(claims: Readonly<Record<string, unknown>>, name: string | undefined): readonly string[] {
   const sources = name === undefined ? [claims.groups, claims.roles] : [readPath(claims, name)];
   const groups = sources.flat().filter((group) => typeof group === 'string');

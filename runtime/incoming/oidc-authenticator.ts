@@ -13,10 +13,7 @@ import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts';
 
 const REMEMBERED_TOKENS = 10_000;
 
-/**
- * Returns boundary 1 for bearer tokens of one issuer. It caches a token by its hash, at most until the token's expiry or a change of
- * keys. A cached token costs one hash and one lookup. @throws ConfigError
- */
+/** Caches a token by its hash, at most until its expiry or a change of keys. A hit costs one hash and one lookup. @throws ConfigError */
 export function createOidcAuthenticator(incoming: OidcIncoming, options: AuthenticatorOptions): Authenticator {
   const { resourceUrl, now } = options;
   const audience = incoming.audience ?? resourceUrl;
@@ -123,7 +120,6 @@ class OidcAuthenticator implements Authenticator {
     }
   }
 
-  /** Verifies a token once for all concurrent requests. */
   #verifyOnce(token: string, digest: string): Promise<Identity> {
     const started = this.#inFlight.get(digest);
     if (started) return started;

@@ -4,10 +4,7 @@ import type { Challenges } from './challenges.ts';
 export const MAX_TOKEN_LENGTH = 16_384;
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
-/**
- * Returns the bearer token of a request (RFC 6750 §2.1). Reads only the Authorization header, which must occur once. @param rawHeaders
- * node's flat list: name, value, name, value … @throws RequestError 401
- */
+/** Reads the Authorization header only, which must occur once (RFC 6750 §2.1). `rawHeaders`: node's flat list. @throws RequestError 401 */
 export function readBearer(rawHeaders: readonly string[], challenges: Challenges): string {
   const value = findAuthorization(rawHeaders, challenges);
   if (value === undefined) throw challenges.missing();

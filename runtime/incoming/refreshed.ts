@@ -13,11 +13,9 @@ interface RefreshedSettings<T> {
 
 /** A remote value that is read on demand, by one reader at a time. It survives a failing source for a while. */
 export interface Refreshed<T> {
-  /** The current value, without a read. */
   readonly current: T | undefined;
   /** Before this time `get` only returns `current`. */
   readonly quietUntil: number;
-  /** Whether the last read failed. */
   readonly failing: boolean;
   /** Returns the value, synchronously if it is young enough. Throws, or rejects with, the source's error if there is no usable value. */
   get(): T | Promise<T>;

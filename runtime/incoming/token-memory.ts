@@ -19,7 +19,6 @@ export interface TokenMemory {
   readonly size: number;
 }
 
-/** Returns a cache of at most `capacity` tokens. */
 export function createTokenMemory(capacity: number): TokenMemory {
   const tokens = new SecondChanceMap<string, { readonly token: RememberedToken; used: boolean }>(capacity);
   return {

@@ -16,7 +16,6 @@ import { createRefreshed, type Refreshed } from './refreshed.ts';
 import type { RememberedToken } from './token-memory.ts';
 import { acceptedTypes, verifyJwt } from './verify-jwt.ts';
 
-/** Verifies a token. Returns its caller and how long the result may be cached. */
 export interface TokenVerifier {
   /** Rejects with a RequestError: 401, 403 or 503. */
   verify(token: string): Promise<RememberedToken>;
@@ -30,10 +29,7 @@ const MAX_INTROSPECTION_CACHE = 30_000;
 /** Milliseconds. Bridges an outage of the issuer's metadata, as for its keys. */
 const METADATA_STALE_FOR = 3_600_000;
 
-/**
- * Returns the verifier of one issuer's tokens. It verifies JWTs itself, and introspects opaque tokens if a client secret is configured.
- * @param audience undefined: not checked @throws ConfigError
- */
+/** Verifies JWTs, and introspects opaque tokens if a client secret is configured. `audience` undefined: not checked. @throws ConfigError */
 export function createTokenVerifier(
   incoming: OidcIncoming,
   options: AuthenticatorOptions,
@@ -146,7 +142,6 @@ function chooseIntrospection(
 
 type Admission = (token: string, claims: Readonly<Record<string, unknown>>, expiresAt: number) => Identity;
 
-/** Checks the other requirements of a token: a subject, the required audience, and the scopes. */
 function createAdmission(incoming: OidcIncoming, options: AuthenticatorOptions, challenges: Challenges): Admission {
   const { issuer, scopes, required_subject } = incoming;
   const groupsClaim = incoming.groups_claim ?? options.groupsClaim;
@@ -180,7 +175,6 @@ function build(
   }
 }
 
-/** Returns the header of a signed JWT in compact form; undefined for other tokens. */
 function jwtHeader(token: string): ProtectedHeaderParameters | undefined {
   if (token.split('.', 4).length !== 3) return undefined;
   try {

@@ -12,7 +12,6 @@ interface JwtRules {
   readonly types: readonly string[];
   readonly challenges: Challenges;
   readonly now: () => number;
-  /** Returns whether an unknown key may still arrive. */
   readonly keysMayCome?: (() => boolean) | undefined;
 }
 
@@ -35,10 +34,7 @@ export function acceptedTypes(settings: { embedded: boolean; required_typ?: stri
   return ['at+jwt', 'jwt', ''];
 }
 
-/**
- * Verifies a JWT access token. Keys come only from the key source: `jku`, `x5u`, `x5c` and `jwk` in the token are ignored. @throws
- * RequestError 401, or 503 if the keys are unavailable
- */
+/** Ignores `jku`, `x5u`, `x5c` and `jwk`: keys come only from the key source. @throws RequestError 401, or 503 if keys are unavailable */
 export async function verifyJwt(
   token: string,
   header: ProtectedHeaderParameters,

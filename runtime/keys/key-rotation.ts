@@ -1,10 +1,7 @@
 /** Milliseconds until every replica has read a change of the files. */
 const SEEN_BY_ALL = 120_000;
 
-/**
- * Returns whether another replica may use a `kid` that this process has not read yet. Other replicas exist only with shared storage.
- * `now`: milliseconds since the epoch.
- */
+/** Returns whether another replica may use a `kid` unknown here, which requires shared storage. `now`: milliseconds since the epoch. */
 export function newKeysMayArrive(
   { status, changedAt }: { readonly status: { readonly ephemeral: boolean }; readonly changedAt: number },
   storage: { readonly kind: 'memory' | 'sqlite' | 'redis' },
@@ -13,7 +10,6 @@ export function newKeysMayArrive(
   return storage.kind === 'redis' && !status.ephemeral && now - changedAt < SEEN_BY_ALL;
 }
 
-/** A key or secret of a list. */
 interface Successor {
   readonly kid: string;
 }
@@ -23,14 +19,10 @@ interface KeyRotation<T extends Successor> {
   /** In the order of the configuration. */
   readonly all: readonly T[];
   readonly get: (kid: string) => T | undefined;
-  /** Returns the one that signs now. */
   readonly making: () => T;
   /** Milliseconds since the epoch of the start or the last change. */
   readonly changedAt: number;
-  /**
-   * Replaces the list. The first entry signs. A new entry verifies at once, and signs 120 s later, as another replica may read it later.
-   * If no former entry remains, it signs at once. @returns whether anything changed
-   */
+  /** A new first entry signs after 120 s, as replicas may read it later; at once if none remains. @returns whether anything changed */
   update(next: readonly T[]): boolean;
 }
 

@@ -4,12 +4,8 @@ export interface Opened {
   readonly stale: boolean;
 }
 
-/**
- * HMAC secrets: the first signs, all verify. HKDF (RFC 5869) derives one sub-key for MACs and one for AES-256-GCM. A new first secret
- * verifies at once but signs only 120 s later, as other replicas may read it later.
- */
+/** The first HMAC secret signs (a new one after 120 s), all verify. HKDF (RFC 5869) derives keys for MACs and AES-256-GCM. */
 export interface SecretRing {
-  /** Name of the secret that signs now. */
   readonly kid: string;
   /** Returns base64url of HMAC-SHA-256 under the secret `kid`. @throws UnknownSecret */
   mac(kid: string, text: string): string;

@@ -11,10 +11,7 @@ interface AddedHeadersDeps {
 
 const NONE: readonly string[] = [];
 
-/**
- * Returns the headers of every request to the backend, as a flat list of names and values. Values from files follow their file. An
- * invalid value does not replace a valid one. @throws ConfigError for a file with an invalid header value
- */
+/** Flat list of names and values, which follow their files. An invalid value does not replace a valid one. @throws ConfigError for one */
 export function addedHeaders(
   { add_plaintext_headers: texts, add_header_files: byName }: HttpBackend['header_forward'],
   { backend, files, log }: AddedHeadersDeps,

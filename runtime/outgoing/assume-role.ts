@@ -17,11 +17,9 @@ export interface AwsCredentials {
 
 interface RoleRequest {
   readonly backend: string;
-  /** URL of the STS endpoint. */
   readonly endpoint: string;
   readonly role: string;
   readonly sessionName: string;
-  /** The caller's token. */
   readonly webIdentity: string;
   /** Seconds. */
   readonly duration: number;
@@ -31,10 +29,7 @@ interface RoleRequest {
   readonly now: () => number;
 }
 
-/**
- * Calls AssumeRoleWithWebIdentity of AWS STS, which takes the caller's token and no signature. @throws RequestError whose cause names the
- * problem, without any token
- */
+/** Sends the caller's token and no signature to AWS STS. @throws RequestError whose cause names the problem, without tokens */
 export async function assumeRole(request: RoleRequest): Promise<AwsCredentials> {
   const { backend, dispatcher, deadline } = request;
   const form = new URLSearchParams({

@@ -25,10 +25,7 @@ interface AssumedRole extends Exchanged {
   readonly credentials: AwsCredentials;
 }
 
-/**
- * Returns a credential that signs method, path and body of each request with AWS Signature Version 4. The caller's token authorizes the
- * role. Role credentials are cached by caller and role. @throws ConfigError
- */
+/** Signs method, path and body (AWS Signature Version 4). The caller's token authorizes the role; cached by both. @throws ConfigError */
 export function awsSts(auth: AwsSts, deps: CredentialDeps): Credential {
   return new AwsStsCredential(auth, deps);
 }
@@ -45,7 +42,6 @@ class AwsStsCredential implements Credential {
   readonly #roles: ExchangedTokens<AssumedRole>;
   /** Last credentials of an identity, so that a cache hit reads no claim. */
   readonly #known = new WeakMap<Identity, AssumedRole>();
-  /** Credentials that signed these headers. */
   readonly #signers = new WeakMap<CredentialHeaders, AssumedRole>();
   readonly #dispatcher: Dispatcher;
 

@@ -35,7 +35,6 @@ export interface IssuedToken {
   readonly expiresAt: number;
 }
 
-/** The requested properties, which the answer must match. */
 interface ExchangeExpectation {
   readonly backend: string;
   readonly audience: string | undefined;

@@ -6,9 +6,7 @@ import type { UserTokens } from '#runtime/authserver/user-tokens';
 /** Outcome of one token exchange. `hit`: the token was cached. */
 export type ExchangeOutcome = 'hit' | 'exchanged' | 'failed';
 
-/** Collaborators of a credential. */
 export interface CredentialDeps {
-  /** Name of the backend, for messages. */
   readonly backend: string;
   /** Returns the current content of a configured file, without trailing line breaks. Cheap to call. */
   readonly readSecret: (file: string) => string;
@@ -21,7 +19,6 @@ export interface CredentialDeps {
   readonly proxy?: ProxySettings | undefined;
   /** Milliseconds for a token endpoint's whole answer. */
   readonly exchangeDeadline?: number;
-  /** Stored tokens of the callers; undefined without an embedded authorization server. */
   readonly userTokens?: UserTokens | undefined;
   /** URL of the backend, which signatures cover; undefined: not an HTTP backend. */
   readonly url?: string | undefined;

@@ -5,7 +5,6 @@ import type { SharedLogin } from '#runtime/remote-login/shared-login';
 /** Headers that authenticate one request to one backend: flat name, value, name, value …, with names in lower case. */
 export type CredentialHeaders = readonly string[];
 
-/** The parts of a request that a signature covers. */
 export interface OutgoingRequest {
   readonly verb: 'POST' | 'GET' | 'DELETE';
   readonly body: Buffer | undefined;
@@ -24,9 +23,7 @@ export interface ProviderLogin {
   refused(identity: Identity, refused: CredentialHeaders): RequestError;
 }
 
-/** Boundary 2 of one backend, built once from its configuration. */
 export interface Credential {
-  /** Kind of authentication for `/status` and the table, e.g. `tokenExchange`. */
   readonly authType: string;
   /** Whether a backend's answers may depend on the caller. If so, callers share none of its lists. */
   readonly perUser: boolean;
@@ -34,15 +31,9 @@ export interface Credential {
   readonly login?: ProviderLogin;
   /** Absent: the credential uses no login shared by all callers. */
   readonly sharedLogin?: SharedLogin;
-  /**
-   * Returns the headers for this caller, synchronously if cached. Signing credentials use `request`. @throws RequestError if the
-   * credential is unavailable; LoginNeeded if the caller must first log in at `login`
-   */
+  /** Synchronous if cached. Signing uses `request`. @throws RequestError if unavailable, LoginNeeded if a login at `login` is needed */
   headersFor(identity: Identity, request?: OutgoingRequest): CredentialHeaders | Promise<CredentialHeaders>;
-  /**
-   * Drops the cached headers of this caller that the backend refused with a 401, unless others have replaced them. Returns false if it
-   * cannot renew any.
-   */
+  /** Drops headers that the backend refused with a 401, unless others have replaced them. Returns false if it cannot renew any. */
   invalidate(identity: Identity, refused: CredentialHeaders): boolean;
   /** Calls the listener when the credentials of callers have changed; absent: changes are unknown. */
   onChange?(listener: () => void): void;

@@ -10,7 +10,6 @@ export interface DispatcherOptions {
   readonly proxy?: ProxySettings | undefined;
   /** Milliseconds for TCP and TLS. */
   readonly connectTimeout: number;
-  /** Limit of connections to one origin. */
   readonly connections: number;
   /** false: each request opens a connection, so that none uses a connection that is closing. */
   readonly keepAlive?: boolean;

@@ -14,10 +14,7 @@ const TEXTS = {
 
 export type ExchangeErrorCode = keyof typeof TEXTS;
 
-/**
- * Returns the error of a failed token exchange: an error of this call alone, at HTTP 200, as the session and the other backends still
- * work. The reason is the cause, which is logged and never sent.
- */
+/** An error of this call alone, at HTTP 200: session and other backends still work. The reason is the cause, which is never sent. */
 export function exchangeError(code: ExchangeErrorCode, backend: string, cause: unknown): RequestError {
   const text = `The token service of backend ${backend} ${TEXTS[code]}.`;
   return new RequestError(

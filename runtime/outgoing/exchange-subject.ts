@@ -3,12 +3,10 @@ import type { TokenExchange } from '#crds/run-config/outgoing';
 import type { Identity } from '#runtime/incoming/identity';
 import { exchangeError } from './exchange-error.ts';
 
-/** The token that is exchanged. */
 export interface Subject {
   /** The same object for as long as the token is the same. */
   readonly holder: Identity | UserToken;
   readonly text: string;
-  /** Identifies user and token in cache keys. */
   readonly key: string;
   /** Milliseconds since the epoch. Tokens exchanged for this one are not used longer. */
   readonly expiresAt: number;

@@ -20,10 +20,7 @@ interface ExchangeCall {
   readonly now: () => number;
 }
 
-/**
- * Exchanges the caller's token for one of the backend (RFC 8693 §2). @throws RequestError whose cause names the problem, without any
- * token
- */
+/** RFC 8693 §2. @throws RequestError whose cause names the problem, without any token */
 export async function exchangeToken(auth: TokenExchange, call: ExchangeCall): Promise<IssuedToken> {
   const form = exchangeForm(auth, call);
   const headers = clientAuthentication(auth, call.clientSecret);

@@ -7,9 +7,7 @@ export interface Exchanged {
   refreshAt: number;
   /** From this time on, the token is not used. */
   readonly usableUntil: number;
-  /** Whether it was replaced, evicted or refused by its backend. */
   dropped: boolean;
-  /** Whether it was used since the last search for an entry to evict. */
   used: boolean;
 }
 
@@ -45,7 +43,6 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     this.#now = now;
   }
 
-  /** Number of cached tokens. */
   get size(): number {
     return this.#tokens.size;
   }
@@ -54,9 +51,7 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     return this.#tokens.get(key);
   }
 
-  /**
-   * Returns the cached token if it is still valid. Near its expiry, this starts a renewal in the background; a failure is retried later.
-   */
+  /** Near the token's expiry, starts a renewal in the background; a failure is retried later. */
   serving(key: string, exchange: () => Promise<Token>): Token | undefined {
     const token = this.#tokens.get(key);
     const now = this.#now();
@@ -76,10 +71,7 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     this.#tokens.delete(key);
   }
 
-  /**
-   * Runs one exchange for this key, or joins the pending one, and caches its token. Failures are not cached. Undefined: too many
-   * exchanges are pending.
-   */
+  /** Runs one exchange for this key, or joins the pending one. Failures are not cached. Undefined: too many exchanges are pending. */
   obtain(key: string, exchange: () => Promise<Token>): Promise<Token> | undefined {
     const running = this.#flights.get(key);
     if (running !== undefined) return running;

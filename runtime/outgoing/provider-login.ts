@@ -4,12 +4,9 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { CredentialDeps } from './credential-deps.ts';
 import type { CredentialHeaders, ProviderLogin } from './credential.ts';
 
-/** Stored tokens of one provider, and the token behind each of the headers built from them. */
 export interface ProviderTokens extends ProviderLogin {
   get(identity: Identity): UserToken | Promise<UserToken>;
-  /** Records the token that these headers were built from. */
   made(headers: CredentialHeaders, accessToken: string): void;
-  /** Returns the access token behind these headers; undefined: they have another origin. */
   behind(headers: CredentialHeaders): string | undefined;
   readonly tokens: UserTokens;
 }

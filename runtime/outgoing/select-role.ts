@@ -6,14 +6,10 @@ type Claims = Identity['claims'];
 type Mapping = AwsSts['role_mappings'][number];
 type Matches = (claims: Claims) => boolean;
 
-/** The claim whose values a lone `claim` is compared with. */
 const DEFAULT_ROLE_CLAIM = 'groups';
 const ROLE = /^arn:aws[a-z-]{0,16}:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
 
-/**
- * Returns a function that selects the caller's role. The matching mapping with the lowest priority wins; on equal priorities, the first
- * one. Without a match, it is the role that `role_claim` names, else the fallback. Undefined: none.
- */
+/** The matching mapping with the lowest priority wins, or the first of equal ones; then the role of `role_claim`, then the fallback. */
 export function createRoleSelection(auth: AwsSts): (claims: Claims) => string | undefined {
   const mappings = auth.role_mappings
     .map((mapping) => ({ ...mapping, matches: matcherOf(mapping, auth) }))

@@ -28,10 +28,7 @@ interface HeaderDeps {
   readonly log: Log;
 }
 
-/**
- * Returns a credential with one header from a file, the same for every caller; it follows the file. An invalid value never replaces a
- * valid one. @throws ConfigError for an invalid value at the start
- */
+/** One header from a file, which it follows. An invalid value never replaces a valid one. @throws ConfigError for an invalid first value */
 export function headerValue(source: HeaderSource, { backend, readSecret, log }: HeaderDeps): Credential {
   const name = source.name.toLowerCase();
   let seen = checkHeaderValue(readSecret(source.file), source.file, backend);
@@ -62,5 +59,4 @@ export function checkHeaderValue(value: string, file: string, backend: string): 
   throw new ConfigError(`backend ${backend}: ${file} is empty or holds characters that no header may have`);
 }
 
-/** Returns whether this is a valid header value that is not blank. */
 export const isHeaderValue = (value: string): boolean => !isBlank(value) && HEADER_VALUE.test(value);

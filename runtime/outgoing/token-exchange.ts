@@ -20,23 +20,17 @@ const DEADLINE = 5_000;
 const CONNECT_TIMEOUT = 3_000;
 const CONNECTIONS = 16;
 
-/** Contents of the configured files. */
 interface Values {
   readonly clientSecret: string | undefined;
   readonly caBundle: string | undefined;
 }
 
-/** The configuration with the contents of its files. */
 interface Resolved extends Values {
-  /** Identifies the resolved configuration in cache keys. */
   readonly digest: string;
   readonly dispatcher: Dispatcher;
 }
 
-/**
- * Returns a credential that exchanges the caller's token, or the caller's stored token of a provider (RFC 8693). The result is cached by
- * configuration and subject token. @throws ConfigError
- */
+/** Exchanges the caller's own or stored token (RFC 8693). The cache key is configuration and subject token. @throws ConfigError */
 export function tokenExchange(auth: TokenExchange, deps: CredentialDeps): Credential {
   warnOfPlainHttp(auth, deps);
   return new TokenExchangeCredential(auth, deps);
@@ -58,7 +52,6 @@ class TokenExchangeCredential implements Credential {
   /** Last token of an identity or a stored token, so that a cache hit computes no hash. */
   readonly #known = new WeakMap<Subject['holder'], { digest: string; token: ExchangedToken }>();
   readonly #keys = new WeakMap<CredentialHeaders, string>();
-  /** The latest contents, even if unusable. */
   #seen: Values;
   #resolved: Resolved;
 

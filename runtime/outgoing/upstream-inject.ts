@@ -11,10 +11,7 @@ type UpstreamInject = Extract<BackendAuth, { type: 'upstream_inject' }>;
 /** RFC 6750 §2.1 b64token. The limit keeps headers within the limits of servers. */
 const BEARER = /^[A-Za-z0-9._~+/-]{1,16384}=*$/;
 
-/**
- * Returns a credential that sends the caller's stored token of a provider, in Authorization or another header. It builds headers once for
- * each token. @throws ConfigError
- */
+/** Sends the caller's stored token of a provider. Builds headers once for each token. @throws ConfigError */
 export function upstreamInject(auth: UpstreamInject, deps: CredentialDeps): Credential {
   return new UpstreamInjectCredential(auth, deps);
 }

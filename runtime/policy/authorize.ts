@@ -17,7 +17,6 @@ export interface AuthorizerOptions {
   readonly log: Log;
   /** Names the policy set, e.g. `server` or `backend/files`. A reload under the same name reuses the set's memory in Cedar. */
   readonly name?: string;
-  /** Limit of cached decisions, each for calls and for lists; 0: none. */
   readonly cacheSize?: number;
   readonly metrics?: Partial<PolicyMetrics>;
   /** Whether a user has the same subject at each login; absent: true. If false, policies that read the caller are refused. */
@@ -27,10 +26,7 @@ export interface AuthorizerOptions {
 const UNNAMED =
   'policies read the principal or claims, but the primary provider does not say who a user is; give it userinfo or identity_from_token';
 
-/**
- * Loads the policies of one boundary. `authz` absent: it admits every authenticated caller; an empty list: no caller. @throws ConfigError
- * that names each invalid policy and the remedy
- */
+/** `authz` absent: admits every authenticated caller; an empty list: none. @throws ConfigError with each invalid policy and its remedy */
 export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Authorizer {
   if (authz === undefined) return openAuthorizer();
 

@@ -3,13 +3,10 @@ import type { Identity } from '#runtime/incoming/identity';
 
 export type PolicyAction = 'call_tool' | 'get_prompt' | 'read_resource';
 
-/** Subject of a policy decision: one advertised tool, prompt or resource. */
 export interface PolicyResource {
-  /** Advertised name, or the URI of a resource. */
   readonly name: string;
   readonly backend: string;
   readonly originalName: string;
-  /** Annotation hints of a tool, if the backend sent them. */
   readonly annotations?: Readonly<Record<string, string | boolean>> | undefined;
 }
 
@@ -33,9 +30,7 @@ export interface Authorizer {
   warmUp(action: PolicyAction, resource: PolicyResource): void;
   /** Whether a loaded policy reads `arg_*`. If so, duplicate keys in `arguments` are refused, and arguments are re-serialised. */
   readonly readsArguments: boolean;
-  /** Tools, prompts and resources that the policies name. */
   readonly names: readonly NamedResource[];
-  /** Warnings for the administrator about the policies. */
   readonly warnings: readonly string[];
   /** Identifies this policy set in caches; changes with every reload. */
   readonly id: string;

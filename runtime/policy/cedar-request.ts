@@ -13,14 +13,12 @@ import type { ValueClassifier } from './value-class.ts';
 
 type Values = Readonly<Record<string, PolicyValue>>;
 
-/** The facts about a caller that policies can read. */
 export interface Caller {
   /** Whether Cedar can represent the name: it rejects invalid Unicode. */
   readonly speakable: boolean;
   /** Identifies the class of the caller. Callers with the same key get the same decisions. */
   readonly key: string;
   readonly uid: TypeAndId;
-  /** The caller's groups that policies or user entities name. */
   readonly groups: readonly string[];
   /** `claim_<name>` of each mentioned claim. */
   readonly attributes: Values;
@@ -28,17 +26,14 @@ export interface Caller {
   readonly context: Values;
 }
 
-/** The facts about a tool, prompt or resource that policies can read. */
 export interface Target {
   readonly speakable: boolean;
-  /** Identifies the class of the resource. Resources with the same key get the same decisions. */
   readonly key: string;
   readonly id: string;
   readonly backend: string;
   readonly attributes: Values;
 }
 
-/** The arguments of a call that policies can read. */
 interface CallArguments {
   readonly key: string;
   readonly context: Values;
@@ -48,9 +43,7 @@ interface CallerSettings {
   readonly mentions: Mentions;
   /** The claim that holds the groups for this policy set; absent: the groups of the identity. */
   readonly groupsClaim: string | undefined;
-  /** The result of `findNamedIds`. */
   readonly ids: ReadonlySet<string>;
-  /** One classifier for each mentioned claim. */
   readonly classifiers: readonly ValueClassifier[];
 }
 
@@ -124,7 +117,6 @@ function readValues(from: Readonly<Record<string, unknown>>, names: readonly str
   return values;
 }
 
-/** Returns the request builder of one policy set. It adds the user's entities that the request references. */
 export function createRequestBuilder(entities: readonly UserEntity[], mentions: Mentions) {
   const own = new Map(entities.map((entity) => [writeUid(entity.uid), entity]));
   return (action: PolicyAction, caller: Caller, target: Target, call: CallArguments): CedarRequest => {
@@ -148,7 +140,6 @@ export function createRequestBuilder(entities: readonly UserEntity[], mentions: 
   };
 }
 
-/** Returns an entity of the request, merged with the user's entity of the same uid. */
 function merge(
   own: ReadonlyMap<string, UserEntity>,
   uid: TypeAndId,

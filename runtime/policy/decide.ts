@@ -23,14 +23,11 @@ import { createMemory } from './remember-decisions.ts';
 import { createResourceClassifier } from './resource-class.ts';
 import { createValueClassifiers } from './value-class.ts';
 
-/** One active policy set. */
 interface DeciderSettings {
-  /** Identifies the set in Cedar; see `loadPolicies`. */
   readonly name: string;
   readonly policies: readonly ParsedPolicy[];
   readonly entities: readonly UserEntity[];
   readonly groupsClaim: string | undefined;
-  /** Limit of cached decisions. */
   readonly cacheSize: number;
   readonly log: Log;
   readonly metrics: Partial<PolicyMetrics>;
@@ -39,7 +36,6 @@ interface DeciderSettings {
 interface Decider {
   /** @throws RequestError 503 if Cedar fails */
   readonly decide: (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
-  /** Returns the class of a resource: members get the same decisions. Compare classes by identity. */
   readonly classOf: (resource: PolicyResource) => object;
   /** Evaluates one request about the resource, without caching, counting or logging. */
   readonly warmUp: (action: PolicyAction, resource: PolicyResource) => void;
@@ -50,10 +46,7 @@ const WARM_GROUPS = 8;
 
 const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
 
-/**
- * Returns a decider for one policy set. It caches each decision by all values that the policies can read. @throws PolicyEngineFailed
- * while loading
- */
+/** Caches each decision by all values that the policies can read. @throws PolicyEngineFailed while loading */
 export function createDecider(settings: DeciderSettings): Decider {
   const { cacheSize, entities, groupsClaim, metrics, policies } = settings;
   const mentions = findMentions(policies, entities);
@@ -107,16 +100,12 @@ export function createDecider(settings: DeciderSettings): Decider {
   return { decide, classOf, warmUp };
 }
 
-/** Returns a sample caller with groups and claims that the policies name. */
 function sampleIdentity(ids: ReadonlySet<string>, claims: readonly string[]) {
   const values = Object.fromEntries(claims.map((claim) => [claim, '']));
   return { subject: '', groups: [...ids].slice(0, WARM_GROUPS), claims: values };
 }
 
-/**
- * Returns the same caller or resource for all members of a class, so that Cedar evaluates the class once. References are weak, as names
- * and claims may be long.
- */
+/** Returns the same object for all members of a class: Cedar evaluates the class once. References are weak, as names may be long. */
 function createClassMemory<T extends Caller | Target>(cacheSize: number): (read: T) => T {
   const classes = createMemory<WeakRef<T>>(cacheSize);
   return (read) => {

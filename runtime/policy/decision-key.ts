@@ -3,10 +3,7 @@ import { createHash } from 'node:crypto';
 /** Longer parts of a key are replaced by their hash. */
 const MAX_PART = 512;
 
-/**
- * Returns one part of a key from the values that a decision can read. JSON keeps values distinct (null only means absent). It contains no
- * line feed, so that line feeds can separate parts.
- */
+/** JSON keeps values distinct (null only means absent) and contains no line feed, so that line feeds can separate parts. */
 export function keyPart(values: readonly unknown[]): string {
   const text = JSON.stringify(values);
   return text.length <= MAX_PART ? text : `#${createHash('sha256').update(text).digest('base64')}`;

@@ -1,10 +1,7 @@
 import type { TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 import { referencesOf, writeUid, type UserEntity } from '#crds/policy/entities';
 
-/**
- * Returns the user's entities that an evaluation can reach from the entities of the request and of the policies. The others would only
- * cost time.
- */
+/** Keeps entities that are reachable from the request and the policies. The others would only cost time. */
 export function findReachable(
   start: readonly UserEntity[],
   literals: readonly TypeAndId[],

@@ -3,10 +3,7 @@ import type { AuthorizerOptions } from './authorize.ts';
 import type { Authorizer } from './authorizer.ts';
 import { openAuthorizer } from './open-authorizer.ts';
 
-/**
- * Loads the policies of one boundary. Cedar itself is loaded with the first policies. `authz` absent: it admits every authenticated
- * caller. @throws ConfigError that names each invalid policy
- */
+/** Loads Cedar with the first policies. `authz` absent: admits authenticated callers. @throws ConfigError that names each invalid policy */
 export async function loadAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Promise<Authorizer> {
   if (authz === undefined) return openAuthorizer();
   const { createAuthorizer } = await import('./authorize.ts');

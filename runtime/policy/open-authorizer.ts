@@ -3,7 +3,6 @@ import type { Authorizer, Decision } from './authorizer.ts';
 
 const ALLOWED: Decision = { allowed: true, wouldDeny: false, policies: [] };
 
-/** Returns an authorizer without policies: it admits every authenticated caller. */
 export function openAuthorizer(): Authorizer {
   return {
     id: randomUUID(),

@@ -8,7 +8,6 @@ import {
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { BACKEND, CLIENT, GROUP, RESOURCE_TYPES } from '#crds/policy/vocabulary';
 
-/** One authorization request to Cedar. */
 export interface CedarRequest {
   readonly principal: TypeAndId;
   readonly action: TypeAndId;
@@ -17,7 +16,6 @@ export interface CedarRequest {
   readonly entities: readonly EntityJson[];
 }
 
-/** Policies that Cedar has parsed. */
 export interface LoadedPolicies {
   /** @throws PolicyEngineFailed */
   evaluate(request: CedarRequest): Response;
@@ -35,10 +33,7 @@ interface Slot {
   owner: symbol | undefined;
 }
 
-/**
- * Cedar stores parsed policy sets by id in its single WebAssembly instance and never frees them. Ids are therefore reused: each policy
- * set of the configuration keeps one id, and their number is bounded. This map mirrors the store and names the present owner of each id.
- */
+/** Cedar stores policy sets by id in one WebAssembly instance and never frees them. Ids are reused and bounded; this map names owners. */
 const slots = new Map<string, Slot>();
 
 function slotOf(name: string): Slot {
@@ -56,10 +51,7 @@ function spareSlot(): Slot {
   return oldest[1];
 }
 
-/**
- * Loads a policy set into Cedar. @param name of the policy set in the configuration. A later set of this name replaces it in memory; an
- * earlier one still works, but slowly. @throws PolicyEngineFailed
- */
+/** @param name of the set. A later set replaces it in memory; an earlier one still works, but slowly. @throws PolicyEngineFailed */
 export function loadPolicies(name: string, policies: Readonly<Record<string, PolicyJson>>): LoadedPolicies {
   const owner = Symbol(name);
   const load = () => {

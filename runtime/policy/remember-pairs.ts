@@ -3,7 +3,6 @@ import type { Decision, PolicyAction } from './authorizer.ts';
 /** Last decision for one caller and one target: the same arguments again need no key. */
 interface LastDecision {
   readonly action: PolicyAction;
-  /** Key of the arguments. */
   readonly call: string;
   readonly decision: Decision;
 }

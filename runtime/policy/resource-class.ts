@@ -4,16 +4,12 @@ import type { PolicyResource } from './authorizer.ts';
 import type { PolicyValue } from './normalise-value.ts';
 import { createValueClassifiers } from './value-class.ts';
 
-/** Returns the values that identify the class of a resource, from the resource and the attributes that policies mention. */
 export type ResourceClassifier = (
   resource: PolicyResource,
   attributes: Readonly<Record<string, PolicyValue>>,
 ) => readonly unknown[];
 
-/**
- * Puts resources that no policy can distinguish into one class: they have none of the named `ids`, the same parents, and the same classes
- * of attributes.
- */
+/** One class has none of the named `ids`, the same parents, and the same classes of attributes: no policy can distinguish its members. */
 export function createResourceClassifier(
   policies: readonly ParsedPolicy[],
   ids: ReadonlySet<string>,

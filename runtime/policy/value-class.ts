@@ -17,10 +17,7 @@ interface AttributeTests {
 
 type Tests = Map<string, AttributeTests>;
 
-/**
- * Creates one classifier for each of the attributes of the variables. If policies only compare an attribute with literals, the outcomes
- * are its class. Otherwise its value is its class.
- */
+/** If policies only compare an attribute with literals, the outcomes are its class. Otherwise its value is its class. */
 export function createValueClassifiers(
   policies: readonly ParsedPolicy[],
   variables: readonly Var[],

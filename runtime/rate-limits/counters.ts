@@ -2,12 +2,8 @@ import type { Limit, Refusal } from './limit.ts';
 
 /** Request counters: in this process, or in Redis for all replicas. */
 export interface Counters {
-  /**
-   * Counts one request at all of these limits, or at none. `user`: `Identity.key`. @returns undefined if the request may pass @throws
-   * StorageUnavailable if the count is unknown
-   */
+  /** Counts one request at all of these limits, or at none. `user`: `Identity.key`. @throws StorageUnavailable if the count is unknown */
   take(limits: readonly Limit[], user: string): Refusal | undefined | Promise<Refusal | undefined>;
-  /** Keeps the counts of these limits and drops all others. */
   retain(limits: readonly Limit[]): void;
   close(): void;
 }

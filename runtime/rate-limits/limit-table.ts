@@ -6,7 +6,6 @@ import type { Limit } from './limit.ts';
 
 type Bucket = NonNullable<RateLimiting['shared']>;
 
-/** Limits of the server or of one backend. */
 interface Limits {
   readonly general: readonly Limit[];
   readonly byTool: ReadonlyMap<string, readonly Limit[]>;
@@ -35,22 +34,18 @@ export class LimitTable {
     this.ofUsers = this.#server.general.filter(({ perUser }) => perUser);
   }
 
-  /** Advertised names of the tools that the server limits. */
   get tools(): readonly string[] {
     return [...this.#server.byTool.keys()];
   }
 
-  /** Returns the limits of a request to this backend that calls no tool. */
   ofBackend(name: string): readonly Limit[] {
     return this.#general.get(name) ?? this.#server.general;
   }
 
-  /** Returns the limits of one request to all of these backends. */
   ofBackends(names: readonly string[]): readonly Limit[] {
     return [...this.#server.general, ...names.flatMap((name) => this.#backends.get(name)?.general ?? [])];
   }
 
-  /** Returns the limits of a call of this tool. The result is cached for each list entry. */
   ofTool(entry: CatalogueEntry): readonly Limit[] {
     const known = this.#tools.get(entry);
     if (known) return known;

@@ -3,10 +3,7 @@ import { SecondChanceMap } from '#runtime/second-chance-map';
 import type { Counters } from './counters.ts';
 import type { Limit, Refusal } from './limit.ts';
 
-/**
- * Limit of counted users over all limits, in equal parts, so that users of one limit cannot evict those of another. A new user evicts an
- * idle one. One takes about 150 bytes.
- */
+/** Equal parts for all limits: users of one limit cannot evict those of another. A new user evicts an idle one of about 150 bytes. */
 const MAX_USERS = 200_000;
 
 /** SecondChanceMap requires `used`. */

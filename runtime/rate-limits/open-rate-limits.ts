@@ -7,16 +7,12 @@ import { RateLimits, type RateLimitsDeps } from './rate-limits.ts';
 
 /** The limits of a configuration and their counters. The next configuration reuses the counters if possible. */
 export interface OpenRateLimits {
-  /** Undefined: no limits. */
   readonly limiter: RateLimits | undefined;
   readonly counters: Counters | undefined;
-  /** Settings of the counters. */
   readonly made: string | undefined;
-  /** Activates the limits and drops the counts of all others. */
   takeOver(): void;
   /** Returns the counters that the next configuration does not reuse. The caller closes them after their last request. */
   leave(next: OpenRateLimits): Counters | undefined;
-  /** Discards the new limits if they are not applied; the former ones stay. */
   abandon(before: OpenRateLimits): void;
   close(): void;
 }
@@ -27,7 +23,6 @@ interface OpenDeps extends Pick<RateLimitsDeps, 'now' | 'log' | 'count'> {
 
 type LimitsConfig = Pick<RunConfig, 'rate_limiting' | 'backends' | 'session_storage'>;
 
-/** No limits. */
 export const NO_LIMITS: OpenRateLimits = {
   limiter: undefined,
   counters: undefined,
@@ -38,10 +33,7 @@ export const NO_LIMITS: OpenRateLimits = {
   close: () => undefined,
 };
 
-/**
- * Opens the limits. Replicas that share sessions in Redis also count there. @throws ConfigError if an address is malformed or a file is
- * unreadable
- */
+/** Replicas that share sessions in Redis also count there. @throws ConfigError if an address is malformed or a file is unreadable */
 export async function openRateLimits(
   config: LimitsConfig,
   before: OpenRateLimits,

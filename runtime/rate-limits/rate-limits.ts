@@ -108,7 +108,6 @@ export class RateLimits {
     if (closed) throw notCounted(closed, error);
   }
 
-  /** Returns the refusal that applies to every request of this user. */
   #refusalOf(key: string): Refusal | undefined {
     const refused = this.#refused.get(key);
     if (!refused) return undefined;
@@ -123,7 +122,6 @@ export class RateLimits {
     return rateLimited(refusal);
   }
 
-  /** Caches a refusal that applies to every request of this user. */
   #note<R extends Refusal | undefined>(refusal: R, key: string): R {
     if (refusal && this.#deps.table.ofUsers.includes(refusal.limit))
       this.#refused.set(key, { limit: refusal.limit, until: this.#deps.now() + refusal.wait });

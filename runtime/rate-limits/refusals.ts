@@ -9,7 +9,6 @@ const STORE_RETRY = 1;
 
 /** A request that a rate limit refused. */
 export class RateLimited extends RequestError {
-  /** Scope of the limit, for the audit. */
   readonly scope: Limit['scope'];
   constructor(scope: Limit['scope'], ...of: ConstructorParameters<typeof RequestError>) {
     super(...of);
@@ -17,9 +16,7 @@ export class RateLimited extends RequestError {
   }
 }
 
-/**
- * Returns the error of a refused request (RFC 6585 §4). Clients without access to headers, as on HTTP+SSE, read the seconds in the error.
- */
+/** RFC 6585 §4. Clients without access to headers, as on HTTP+SSE, read the seconds in the error. */
 export function rateLimited({ limit: { scope }, wait }: Refusal): RateLimited {
   const retryAfter = Math.max(1, Math.ceil(wait / 1000));
   return new RateLimited(scope, {
@@ -31,7 +28,6 @@ export function rateLimited({ limit: { scope }, wait }: Refusal): RateLimited {
   });
 }
 
-/** Returns the error of a request that could not be counted, under a limit that fails closed. */
 export function notCounted({ scope }: Limit, cause: unknown): RateLimited {
   return new RateLimited(
     scope,

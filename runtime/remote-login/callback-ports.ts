@@ -18,10 +18,7 @@ interface Listening {
 export class CallbackPorts {
   readonly #open = new Map<number, Listening>();
 
-  /**
-   * Listens for `timeout` milliseconds, or until a callback arrives. @returns the redirect URI with which the client is registered.
-   * @throws ConfigError: the port is in use
-   */
+  /** Listens for `timeout` milliseconds, or until a callback. @returns the client's redirect URI @throws ConfigError: the port is in use */
   async open(port: number, timeout: number, receive: Receive): Promise<string> {
     const close = () => this.#close(port);
     const present = this.#open.get(port);

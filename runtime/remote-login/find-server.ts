@@ -31,7 +31,6 @@ const ServerDocument = z.object({
 });
 type ServerDocument = z.infer<typeof ServerDocument>;
 
-/** The authorization server of a remote server, and the parameters of its requests. */
 export interface RemoteServer {
   readonly metadata: ServerDocument;
   /** False: no source named the issuer, so it cannot be checked in answers. */
@@ -42,19 +41,14 @@ export interface RemoteServer {
 }
 
 interface Place {
-  /** Name of the backend, for messages. */
   readonly name: string;
-  /** URL of the remote server. */
   readonly url: string;
   readonly http: RemoteHttp;
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/**
- * Finds the authorization server of a remote server. The configuration comes first, then the server's challenge (RFC 9728) and the
- * metadata of its issuer (RFC 8414). @throws UpstreamUnavailable whose message names the remedy
- */
+/** Order: configuration, challenge (RFC 9728), issuer's metadata (RFC 8414). @throws UpstreamUnavailable whose message names the remedy */
 export async function findServer(auth: RemoteAuth, place: Place): Promise<RemoteServer> {
   const { issuer, authorize_url: authorizeUrl, token_url: tokenUrl, scopes } = auth;
   const resource = auth.resource ?? place.url;
@@ -111,10 +105,7 @@ interface Told {
   readonly resource: string;
 }
 
-/**
- * Asks the remote server for its issuer: in its challenge, then at its well-known URLs. Servers of MCP 2025-03-26 are themselves the
- * issuer.
- */
+/** Reads the challenge, then the well-known URLs. Servers of MCP 2025-03-26 are themselves the issuer. */
 async function askServer(place: Place): Promise<Told> {
   const challenge = await fetchChallenge(place);
   for (const url of resourcePlaces(place.url, challenge)) {
@@ -177,7 +168,6 @@ async function fetchMetadata(issuer: string, place: Place): Promise<ServerDocume
   );
 }
 
-/** Returns the document; undefined if it does not exist at this URL. */
 async function fetchDocument<T>(url: string, schema: z.ZodType<T>, { http }: Place): Promise<T | undefined> {
   const { status, text } = await http.call(url, { method: 'GET', headers: { accept: 'application/json' } });
   if (status !== 200) return undefined;

@@ -18,7 +18,6 @@ export function rememberServer<T>(find: () => Promise<T>, now: () => number): ()
       throw error;
     }
   };
-  /** All callers share a lookup that is pending or has just failed. */
   const look = (): Promise<T> => {
     if (!last || now() >= last.until) last = { flight: begin(), until: Infinity };
     return last.flight;

@@ -5,19 +5,14 @@ import { LoginFailed, type SharedLogin } from './shared-login.ts';
 import { loginDonePage, loginFailedPage, noSuchLoginPage } from './show-outcome.ts';
 
 interface LocalLoginsDeps {
-  /** Returns the origin of the private port on this machine. */
   readonly origin: () => string;
-  /** Returns the login of a backend, if it has one. */
   readonly find: (backend: string) => SharedLogin | undefined;
   readonly log: Log;
 }
 
 const CALLBACK = 'callback';
 
-/**
- * Logins at remote servers by the person who runs this machine. They begin at a secret URL in the status, and return to the private port
- * or to the configured port.
- */
+/** Logins by the person who runs this machine. They begin at a secret URL in the status, and return to the private or configured port. */
 export class LocalLogins {
   readonly #deps: LocalLoginsDeps;
   readonly #ports = new CallbackPorts();
@@ -26,12 +21,10 @@ export class LocalLogins {
     this.#deps = deps;
   }
 
-  /** Returns the URL at which the login of a backend begins. */
   urlOf({ name, ticket }: SharedLogin): string {
     return `${this.#deps.origin()}/login/${name}/${ticket}`;
   }
 
-  /** Answers a GET of a path below /login/. */
   async answer(url: URL): Promise<Answer> {
     const [, , name = '', what = '', ...more] = url.pathname.split('/');
     const login = more.length === 0 ? this.#deps.find(name) : undefined;

@@ -17,10 +17,8 @@ import { openRemoteStore, SHARED } from './remote-store.ts';
 import { SharedLogin } from './shared-login.ts';
 
 interface RemoteDeps {
-  /** Name of the backend. */
   readonly backend: string;
   readonly url: string;
-  /** PEM of authorities to trust besides the default ones. */
   readonly ca: string | undefined;
   readonly files: Pick<SecretFiles, 'read' | 'readBytes'>;
   readonly proxy: ProxySettings | undefined;

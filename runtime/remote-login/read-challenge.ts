@@ -8,7 +8,6 @@ export interface Challenge {
 const PARAMETER = /([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
 const LONGEST = 8192;
 
-/** Reads the Bearer challenge of a `WWW-Authenticate` header; undefined: there is none. */
 export function readChallenge(header: string | undefined): Challenge | undefined {
   const text = header?.slice(0, LONGEST) ?? '';
   const at = text.search(/(^|[\s,])bearer(\s|$)/i);

@@ -25,7 +25,6 @@ export function authMethodOf({ metadata }: RemoteServer, hasSecret: boolean): Me
 }
 
 interface Registration {
-  /** Name of the backend, for messages. */
   readonly name: string;
   readonly redirectUri: string;
   readonly http: RemoteHttp;

@@ -15,26 +15,20 @@ const CONNECT_TIMEOUT = 3_000;
 const MAX_BYTES = 524_288;
 
 interface RemoteHttpOptions {
-  /** Name of the backend, for messages. */
   readonly name: string;
   /** Configured URLs, whose hosts may have private addresses. */
   readonly written: readonly string[];
-  /** PEM of authorities to trust besides the default ones. */
   readonly ca: string | undefined;
   readonly proxy: ProxySettings | undefined;
 }
 
-/** HTTP calls of a login at a remote server. */
 export interface RemoteHttp {
   /** Accepts any status. @throws UpstreamUnavailable */
   call(url: string, call: UpstreamCall): Promise<UpstreamAnswer>;
   close(): Promise<void>;
 }
 
-/**
- * Returns a client for configured URLs and for URLs that a remote server names. The latter must be https or on loopback. They may have a
- * private address only if the administrator configured the host. Time and size are limited, and no redirect is followed.
- */
+/** A remote server's URLs must be https or loopback; private addresses need a configured host. No redirects; limited time and size. */
 export function createRemoteHttp({ name, written, ca, proxy }: RemoteHttpOptions): RemoteHttp {
   const hosts = new Set(written.map((url) => new URL(url).hostname));
   const connect = { timeout: CONNECT_TIMEOUT, ...trustAlso(ca) };

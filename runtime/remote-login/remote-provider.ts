@@ -13,19 +13,15 @@ import type { RemoteClient } from './registered-client.ts';
 import type { RemoteHttp } from './remote-http.ts';
 
 interface ProviderParts {
-  /** Name of the backend, for messages. */
   readonly name: string;
   readonly http: RemoteHttp;
   readonly server: () => Promise<RemoteServer>;
-  /** Returns the client that received the tokens. */
   readonly holder: (server: RemoteServer) => Promise<RemoteClient | undefined>;
-  /** Drops the registration, which the authorization server no longer knows. */
   readonly forgetClient: () => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** A returned code and the parameters to redeem it. */
 interface Redeeming {
   readonly callback: URL;
   readonly state: string;

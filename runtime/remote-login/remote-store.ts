@@ -19,7 +19,6 @@ export const SHARED = 'shared';
 const LIFESPAN = 10 * 365 * 24 * 3_600_000;
 const MAX_PENDING = 100;
 
-/** A pending login, sealed in its row. */
 const PendingLogin = z.object({
   verifier: z.string(),
   redirect_uri: z.string(),
@@ -30,7 +29,6 @@ const PendingLogin = z.object({
 type PendingLogin = z.infer<typeof PendingLogin>;
 
 interface StoreDeps {
-  /** URL of the remote server. */
   readonly url: string;
   readonly readFile: (file: string) => string;
   readonly readBytes: (file: string) => Uint8Array;
@@ -38,23 +36,17 @@ interface StoreDeps {
   readonly now: () => number;
 }
 
-/** Sealed storage of the login at one remote server: tokens, client, and pending logins. */
 export interface RemoteStore {
   readonly storage: AuthStorage;
   readonly secrets: SecretRing;
-  /**
-   * Key of the records. It covers all settings about sender and receiver of the tokens: after a change of them, the former records are
-   * not found.
-   */
+  /** Key of the records, over all settings about sender and receiver of the tokens: after a change, former records are not found. */
   readonly id: string;
-  /** Returns the registered client. */
   registered(): Promise<RemoteClient | undefined>;
   keepRegistered(client: RemoteClient): Promise<void>;
   forgetRegistered(): Promise<void>;
   /** Returns the client that received the tokens; the registered client may be a newer one. */
   holder(): Promise<RemoteClient | undefined>;
   keepTokens(tokens: UpstreamTokens, holder: RemoteClient): Promise<void>;
-  /** Removes the tokens: the login has ended. */
   forgetTokens(): Promise<void>;
   /** Returns whether there are tokens that the server has not refused. */
   hasTokens(): Promise<boolean>;
@@ -169,7 +161,6 @@ class SealedStore implements RemoteStore {
     return { account: undefined, sealed, expires_at: expiresAt, linked_at: linkedAt, state: 'linked', version: 0 };
   }
 
-  /** Stores all rows in one step. */
   async #keep(links: Record<string, LinkRow>): Promise<void> {
     await this.storage.finishLogin({ sub: SHARED, links, code: undefined, lifespan: LIFESPAN });
   }

@@ -12,7 +12,6 @@ import type { RemoteProvider } from './remote-provider.ts';
 import type { RemoteStore } from './remote-store.ts';
 
 interface LoginParts {
-  /** Name of the backend. */
   readonly name: string;
   readonly auth: RemoteAuth;
   readonly store: RemoteStore;
@@ -21,7 +20,6 @@ interface LoginParts {
   readonly server: () => Promise<RemoteServer>;
   /** Returns the configured client with its current secret; undefined: none is configured. */
   readonly given: (server: RemoteServer) => RemoteClient | undefined;
-  /** Called after a change of the tokens. */
   readonly changed: () => void;
   readonly record: (event: AuditEvent) => void;
   readonly log: Log;
@@ -29,7 +27,6 @@ interface LoginParts {
   readonly now: () => number;
 }
 
-/** The person who logs in. */
 export interface Person {
   /** Hash of the cookie that the callback must contain; empty: any browser with the link. */
   readonly browser: string;

@@ -5,14 +5,12 @@ import { pageAnswer } from '#runtime/authserver/pages/page';
 import type { Log } from '#runtime/telemetry/log';
 import { LoginFailed } from './shared-login.ts';
 
-/** Returns the page at the end of a successful login. */
 export function loginDonePage(backend: string): Answer {
   const main = html`<h1>You are logged in</h1>
     <p>${backend} is used with this login from now on, for everybody who may call it. You can close this page.</p>`;
   return pageAnswer({ server: backend }, { title: 'Logged in', main });
 }
 
-/** Returns the page of a failed login, with reason and remedy. Logs an unexpected error. */
 export function loginFailedPage(backend: string, error: unknown, log: Log): Answer {
   const isForeseen = error instanceof LoginFailed || error instanceof StorageUnavailable;
   if (!isForeseen) log.error('a login at a remote server failed unexpectedly', { backend, error });

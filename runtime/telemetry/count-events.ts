@@ -5,14 +5,11 @@ import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 import type { Metrics } from './metrics.ts';
 
-/** Counters of the events of a call. */
 export interface EventCounters {
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
-  /** Counts a request that a limit refused or could not count. */
   readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
   readonly policy: PolicyMetrics;
-  /** Counts a lookup in the token cache. */
   readonly tokenLookedUp: (remembered: boolean) => void;
 }
 

@@ -5,15 +5,11 @@ import type { Log } from './log.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Log of one process; a reload may change its level. */
 export interface ProcessLog extends Log {
   setLevel(level: LogLevel): void;
 }
 
-/**
- * Returns a log that writes JSON lines `{time, level, message, …fields}` to a stream; main.ts passes standard error. Secrets are
- * redacted, also in errors and their causes.
- */
+/** Writes JSON lines `{time, level, message, …fields}`; main.ts passes standard error. Redacts secrets, also in errors and their causes. */
 export function createLog(level: LogLevel, stream: Writable): ProcessLog {
   const logger = winston.createLogger({
     level,

@@ -16,7 +16,6 @@ export class Durations {
     this.#sum += seconds;
   }
 
-  /** Renders the Prometheus lines for one combination of labels, e.g. `backend="a"`. */
   render(name: string, labels: string): string[] {
     const lines: string[] = [];
     let count = 0;

@@ -10,11 +10,8 @@ import type { TracingDeps, Tracing } from '#runtime/telemetry/tracing/create-tra
 export interface FollowedTracing {
   readonly begun: (requestRecord: RequestRecord, message: DecodedMessage) => void;
   readonly finished: (requestRecord: RequestRecord, milliseconds: number) => void;
-  /** Why configured spans are not sent. */
   readonly warnings: readonly string[];
-  /** Builds the tracing of another configuration. */
   prepare(next: RunConfig): Promise<{ commit(): void; abandon(): void }>;
-  /** Retries to send spans after a file prevented it. */
   filesChanged(): Promise<void>;
   close(): Promise<void>;
 }
@@ -68,18 +65,15 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
   };
 }
 
-/** Returns the settings that determine the spans. */
 function tracedBy({ server, telemetry_config: settings }: RunConfig): string {
   return JSON.stringify([server, settings]);
 }
 
 interface Opened {
   readonly tracing: Tracing | undefined;
-  /** Why spans are not sent. */
   readonly problem: string | undefined;
 }
 
-/** Loads the tracing modules only if traces are enabled. */
 async function openTracing(config: RunConfig, deps: TracingDeps): Promise<Opened> {
   if (!config.telemetry_config.tracingEnabled) return { tracing: undefined, problem: undefined };
   const { createTracing } = await import('./tracing/create-tracing.ts');

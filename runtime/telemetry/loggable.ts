@@ -4,10 +4,7 @@ const MAX_DEPTH = 8;
 const MAX_ITEMS = 100;
 const MAX_TEXT = 4096;
 
-/**
- * Returns a value for the log, limited in depth and size. Errors keep their private causes. Members with a secret's name and recognisable
- * tokens are redacted.
- */
+/** Limits depth and size. Errors keep their private causes. Redacts members with a secret's name and recognisable tokens. */
 export function loggable(value: unknown, depth = 0): unknown {
   switch (typeof value) {
     case 'string':

@@ -26,7 +26,6 @@ export interface BackendGauges {
   readonly lastProbe: number | undefined;
 }
 
-/** Everything that a process records, and the sources of its gauges once they exist. */
 export interface Recorded {
   readonly process: Readonly<Record<'version' | 'namespace' | 'server', string>>;
   readonly byMethod: Map<string, RequestSeries>;
@@ -40,7 +39,6 @@ export interface Recorded {
 type Row = readonly [labels: Record<string, string>, value: number];
 type Rows = Iterable<Row> | Promise<Iterable<Row>>;
 
-/** A metric: name, labels, help text, and the source of its samples. */
 export type Metric = { readonly name: string; readonly labels: readonly string[]; readonly help: string } & (
   | { readonly kind: 'counter' | 'gauge'; readonly rows: (from: Recorded) => Rows }
   | { readonly kind: 'histogram'; readonly series: (from: Recorded) => ReadonlyMap<string, RequestSeries> }
@@ -91,7 +89,6 @@ const gauge = (name: string, labels: string[], help: string, read: (from: Metric
   rows: ({ sources }) => (sources === undefined ? [] : read(sources)),
 });
 
-/** A gauge of each backend. The row is undefined if the backend has no value. */
 const perBackend = (
   name: string,
   labels: string[],

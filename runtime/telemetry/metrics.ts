@@ -4,11 +4,9 @@ import { type CountedName, type Metric, METRICS, type MetricSources, type Record
 import { METHODS } from './methods.ts';
 import { type Outcome, RequestSeries } from './request-series.ts';
 
-/** In-memory counters, rendered in the Prometheus text format on demand. */
 export interface Metrics extends Pick<Recorded, 'audit' | 'spans'> {
   /** Counts a finished request. Methods unknown to MCP count as `other`. */
   requestDone(method: string, outcome: Outcome, status: number, milliseconds: number): void;
-  /** Counts a finished request to this backend. */
   backendDone(backend: string, outcome: Outcome, status: number, milliseconds: number): void;
   /** Counts an event by the labels of its metric, in the order of the table. No label is input of a client. */
   count(name: CountedName, first: string, second?: string): void;
@@ -59,13 +57,11 @@ function seriesOf(all: Map<string, RequestSeries>, label: string): RequestSeries
   return series;
 }
 
-/** Drops the series of backends that are no longer configured. */
 function forget({ byBackend, counts }: Recorded, present: ReadonlySet<string>): void {
   for (const backend of byBackend.keys()) if (!present.has(backend)) byBackend.delete(backend);
   for (const { name, labels } of METRICS) if (labels[0] === 'backend') counts.retain(name, present);
 }
 
-/** Registers a counter or a gauge. `renderHistogram` renders histograms. */
 function register(metric: Metric, recorded: Recorded, registry: Registry): void {
   if (metric.kind === 'histogram') return;
   const { name, help, labels, rows } = metric;

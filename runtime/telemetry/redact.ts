@@ -1,6 +1,5 @@
 export const REDACTED = '[redacted]';
 
-/** Names of members with a secret value, in headers, OAuth messages and configurations. */
 const SECRET_NAME =
   /(authorization|cookie|password|passwd|passphrase|secret|credentials?|assertion|api[-_]?key|access[-_]?key|private[-_]?key|code[-_]?verifier|(^|[-_])auth[-_]?code|token)s?$/i;
 /** Names with the ending of a secret's name that are not secret. */
@@ -11,7 +10,6 @@ const JWT = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){1,4}/g;
 const QUERY =
   /([?&#](?:access_token|refresh_token|id_token|token|code|client_secret|secret|password|api_?key|sig|signature)=)[^&#\s"']+/gi;
 
-/** Returns whether a member of this name contains a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) && !PUBLIC_NAME.test(name);
 }

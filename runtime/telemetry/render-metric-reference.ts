@@ -1,6 +1,5 @@
 import { METRICS } from './metric-table.ts';
 
-/** Renders the reference page of the metrics of a runtime. */
 export function renderMetricReference(): string {
   const rows = METRICS.map(
     ({ name, kind, labels, help }) =>

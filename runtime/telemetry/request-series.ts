@@ -26,7 +26,6 @@ export class RequestSeries {
     this.durations.note(milliseconds);
   }
 
-  /** Iterates over all combinations with a count. */
   *counts(): Generator<{ outcome: Outcome; status: string; count: number }> {
     for (const [index, count] of this.#counts.entries()) {
       const outcome = OUTCOMES[Math.trunc(index / CLASSES.length)];

@@ -1,4 +1,3 @@
-/** Counts of spans by their result, incremented in place. */
 export interface SpanCounts {
   exported: number;
   /** Spans that exceeded the queue, or that the collector refused. */

@@ -6,7 +6,6 @@ const INTERNAL_ERROR = -32603;
 
 /** A call that a webhook refused. */
 export class WebhookRefusal extends RequestError {
-  /** Name of the webhook, for the audit. */
   readonly webhook: string;
   constructor(webhook: string, ...of: ConstructorParameters<typeof RequestError>) {
     super(...of);
@@ -14,7 +13,6 @@ export class WebhookRefusal extends RequestError {
   }
 }
 
-/** Returns the error of a call that a webhook denied, as for a policy. */
 export function deniedByWebhook(webhook: string, { message, reason }: Verdict): WebhookRefusal {
   const said = message === undefined || message === '' ? '' : `: ${message}`;
   return new WebhookRefusal(webhook, {
@@ -25,7 +23,6 @@ export function deniedByWebhook(webhook: string, { message, reason }: Verdict): 
   });
 }
 
-/** Returns the error of a call whose required webhook failed. */
 export function webhookFailed(webhook: string, cause: unknown): WebhookRefusal {
   return new WebhookRefusal(
     webhook,

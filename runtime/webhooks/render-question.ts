@@ -2,7 +2,6 @@ import type { WebhookCall } from './webhook-call.ts';
 
 const VERSION = 'v1';
 
-/** Id and time of a question. */
 export interface Asked {
   readonly uid: string;
   /** Milliseconds since the epoch. */

@@ -22,7 +22,6 @@ const MAX_IN_FLIGHT = 1000;
 const CLOSED: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 interface WebhookDeps {
-  /** Returns the current content of a configured file. Cheap to call. */
   readonly readSecret: (file: string) => string;
   readonly proxy: ProxySettings | undefined;
   readonly log: Log;
@@ -85,10 +84,7 @@ export class Webhook {
   }
 }
 
-/**
- * Returns the current secret. An emptied file does not replace the former secret, so that requests stay signed. @throws ConfigError for
- * an empty file
- */
+/** An emptied file does not replace the former secret, so that requests stay signed. @throws ConfigError for an empty file */
 function followSecret({ hmac_secret_file: file, name }: Settings, { readSecret, log }: WebhookDeps) {
   if (file === undefined) return () => undefined;
   return lastUsable({

@@ -12,10 +12,7 @@ export interface CheckedClient {
 
 const MAX_LENGTH = 2048;
 
-/**
- * Finds the client and checks its redirect URI. Until both are known, errors are pages, because a redirect could go to
- * a stranger (RFC 6749 §4.1.2.1). `asker`: the browser's address as the limits count it. @throws PageError
- */
+/** Errors are pages, never redirects to an unchecked URI (RFC 6749 §4.1.2.1). `asker`: address as the limits count it. @throws PageError */
 export async function checkClient(
   parameters: URLSearchParams,
   clients: Clients,

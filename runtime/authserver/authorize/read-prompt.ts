@@ -2,7 +2,6 @@ import { OAuthError } from '../errors.ts';
 
 /** Pages that a client demands even if the answer is remembered (OpenID Connect Core §3.1.2.1). */
 export interface Prompt {
-  /** The server must not show any page. */
   readonly none: boolean;
   readonly login: boolean;
   readonly consent: boolean;

@@ -1,7 +1,4 @@
-/**
- * Returns the supported scopes that a client asks for, in the server's order. Returns all of them when the client asks for none, or for
- * unknown ones only: clients send scopes of other servers. `openid` is left out, because no ID token is issued.
- */
+/** Returns all for none or unknown ones only: clients send scopes of other servers. Drops `openid`, because no ID token is issued. */
 export function resolveScope(asked: string | undefined, supported: readonly string[]): readonly string[] {
   const known = supported.filter((scope) => scope !== 'openid');
   const wanted = new Set(asked?.split(' '));

@@ -4,10 +4,7 @@ import { PageError } from '../page-error.ts';
 /** Lifespan of the cookie and of the browser login, in milliseconds. */
 export const BROWSER_LIFESPAN = 12 * 3_600_000;
 
-/**
- * Value of the cookie. The first part identifies the browser; logins in progress are bound to it. The second part is
- * the browser login: each login sets a new one. A login in one tab therefore does not end the login in another tab.
- */
+/** First part: the browser, which pending logins are bound to. Second part: the browser login, new each time, so other tabs keep theirs. */
 export interface CookieValue {
   readonly browser: string;
   readonly login: string | undefined;
@@ -17,16 +14,12 @@ export interface BrowserCookie {
   readonly name: string;
   /** Returns undefined for a missing or foreign cookie. @throws PageError when the cookie came twice */
   read(cookies: ReadonlyMap<string, readonly string[]>): CookieValue | undefined;
-  /** Returns the value of a `Set-Cookie` header. */
   write(value: CookieValue): string;
 }
 
 const VALUE = /^([A-Za-z0-9_-]{43})(?:\.([A-Za-z0-9_-]{43}))?$/;
 
-/**
- * Creates the cookie of one server. `base` is the URL that browsers open. On plain HTTP, browsers reject the `__Host-` prefix and
- * `Secure`, so both are left out. Cookies with `Path=/` ignore port and path, so the name distinguishes the servers of one host.
- */
+/** On plain HTTP, browsers reject `__Host-` and `Secure`. Cookies with `Path=/` ignore port and path, so the name tells servers apart. */
 export function browserCookie(issuer: string, base: string): BrowserCookie {
   const secure = new URL(base).protocol === 'https:';
   const name = `${secure ? '__Host-' : ''}vmcp-${hashId(issuer).slice(0, 8)}`;

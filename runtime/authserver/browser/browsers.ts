@@ -3,18 +3,15 @@ import type { BrowserRow, UserProfile } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import { BROWSER_LIFESPAN, type BrowserCookie, type CookieValue } from './browser-cookie.ts';
 
-/** Browser that sent a request. */
 export interface Browser {
   /** Hash that login rows hold as `browser`. A ticket or state of another browser is rejected. */
   readonly id: string;
   /** The request had no cookie, so no login in progress can belong to this browser. */
   readonly isNew: boolean;
   readonly cookie: CookieValue;
-  /** Undefined when no user is logged in with this browser. */
   readonly login: BrowserLogin | undefined;
   /** Value of a hidden form field. Only a page that was made for this browser contains it. */
   readonly csrf: string;
-  /** Headers of the answer; they set the cookie when the browser had none. */
   readonly headers: CookieHeaders;
 }
 
@@ -22,33 +19,24 @@ export interface BrowserLogin {
   readonly user: UserProfile;
   /** Milliseconds since the epoch. */
   readonly since: number;
-  /** Keys of the consents under this login, made by `consentKey`. */
   readonly consents: readonly string[];
   readonly endsAt: number;
 }
 
-/** Cookie headers of an answer. */
 export type CookieHeaders = Readonly<Record<string, string>>;
 
-/** Browsers and their logins. */
 export interface Browsers {
   /** Returns the browser of a request. @throws PageError when the cookie came twice */
   open(cookies: ReadonlyMap<string, readonly string[]>): Promise<Browser>;
-  /**
-   * Begins a browser login under a new cookie, after the primary provider has identified the user. It keeps the
-   * consents of the same user's former login and adds `consent`. Call it after the user's links are stored.
-   */
+  /** Sets a new cookie. Keeps the consents of the same user's former login. Call it after the user's links are stored. */
   logIn(browser: Browser, user: UserProfile, consent: string | undefined): Promise<CookieHeaders>;
-  /** Adds a consent to the current browser login. */
   remember(browser: Browser, consent: string): Promise<void>;
-  /** Ends the browser login. */
   logOut(browser: Browser): Promise<CookieHeaders>;
 }
 
 interface BrowserSettings {
   readonly storage: AuthStorage;
   readonly cookie: BrowserCookie;
-  /** Name of the provider that identifies the user. */
   readonly primary: string;
   readonly now: () => number;
 }
@@ -62,10 +50,7 @@ export function createBrowsers({ storage, cookie, primary, now }: BrowserSetting
   const write = (login: string, row: BrowserRow) =>
     storage.put('browser', hashId(login), row, { lifespan: row.ends_at - now(), capacity: MAX_BROWSERS });
 
-  /**
-   * A browser login ends with the user's link at the primary provider: the user signs out everywhere and the link is removed, or the
-   * provider rejects the user and the link is marked. A later link does not restore former browser logins.
-   */
+  /** A browser login ends when the user's link at the primary provider is removed or marked. A later link does not restore it. */
   async function readLogin(login: string): Promise<BrowserLogin | undefined> {
     const row = await storage.get('browser', hashId(login));
     if (row === undefined || row.ends_at <= now()) return undefined;

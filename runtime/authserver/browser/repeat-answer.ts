@@ -44,10 +44,7 @@ const LONGEST_PAUSE = 250;
 /** Maximum length of a sealed answer. Longer answers are not stored. */
 const MAX_SEALED = 16_384;
 
-/**
- * Creates the store of answers. An answer is sealed, under a hash of the browser's cookie and of the whole request, so
- * a changed request never finds it.
- */
+/** Seals each answer under a hash of the browser's cookie and of the whole request, so a changed request never finds it. */
 export function createRepeatAnswer(settings: RepeatSettings): RepeatAnswer {
   const { storage } = settings;
   return async ({ endpoint, browser, content, variant, keptFor = KEPT_FOR }, act) => {
@@ -91,9 +88,7 @@ async function readAnswer(
   }
 }
 
-/**
- * Stores an answer. When the storage fails, the answer is still returned once, because the request has taken effect.
- */
+/** Stores an answer. When the storage fails, the answer is still returned once, because the request has taken effect. */
 async function keepAnswer(
   { storage, secrets, place, limits, now }: RepeatSettings,
   { key, variant, lifespan }: { readonly key: string; readonly variant: string | undefined; readonly lifespan: number },

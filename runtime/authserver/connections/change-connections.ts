@@ -37,7 +37,6 @@ async function change(settings: ConnectionsSettings, browser: Browser, facts: Re
   return act(settings, { browser, login: browser.login, facts });
 }
 
-/** Signs the user in at the primary provider and returns to the connections page. */
 async function signIn(settings: ConnectionsSettings, browser: Browser, facts: RequestFacts): Promise<Answer> {
   await checkLoginRate(settings, facts.remoteAddress);
   const remaining = [settings.chain.primary.name];
@@ -45,10 +44,7 @@ async function signIn(settings: ConnectionsSettings, browser: Browser, facts: Re
   return settings.nextStep(beginLogin(settings, browser, what), browser);
 }
 
-/**
- * Marks a page that changes nothing as not stored. Otherwise repeated forms would fill the storage of answers, even
- * without a login.
- */
+/** Marks a page as not stored. Otherwise repeated forms would fill the storage of answers, even without a login. */
 function asking(page: Answer): Answer {
   return { ...page, changedNothing: true };
 }

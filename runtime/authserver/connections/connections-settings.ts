@@ -21,21 +21,15 @@ export interface ConnectionsSettings extends LoginRowSettings {
   readonly nextStep: NextStep;
   readonly repeatAnswer: RepeatAnswer;
   readonly record: Audit['record'];
-  /** Returns the current logins at remote servers. */
   readonly sharedLogins: () => readonly SharedLogin[];
-  /** Called with the user id when the links or sessions of a user change. */
   readonly changed: (sub: string) => void;
 }
 
-/** Returns the frame of the connections pages for this browser. */
 export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: Browser): ConnectionsFrame {
   return { ...frame, urls, csrf: browser.csrf, form: newId(), headers: browser.headers };
 }
 
-/**
- * Checks that a form was made for the browser that posts it. Without a browser login, the form may come from another tab that got its own
- * cookie at the same time. @throws PageError when the form does not match the browser's current state
- */
+/** Without a browser login, the form may come from another tab that got its own cookie at the same time. @throws PageError */
 export function checkForm(browser: Browser, facts: RequestFacts): void {
   const isOtherTab = browser.login === undefined && !browser.isNew && isFromOwnPage(facts);
   if (facts.form.get('csrf') === browser.csrf || isOtherTab) return;

@@ -13,9 +13,7 @@ import { checkForm, connectionsFrame, type ConnectionsSettings } from './connect
 /** Milliseconds in which the browser that used a link URL may open it again: a double click opens it twice. */
 const USED_FOR = 5_000;
 
-/**
- * Creates the page of a link URL. Only its form consumes the ticket, because programs open such URLs to preview them.
- */
+/** Creates the page of a link URL. Only its form consumes the ticket, because programs open such URLs to preview them. */
 export function createShowLink(settings: ConnectionsSettings): Handler {
   return async ({ cookies, query }) => {
     const ticket = query.get('ticket') ?? '';
@@ -26,10 +24,7 @@ export function createShowLink(settings: ConnectionsSettings): Handler {
   };
 }
 
-/**
- * Creates the endpoint for the form of a link URL. The ticket names the user. Without a browser login, the primary
- * provider identifies the user first, and `nextStep` rejects another user.
- */
+/** The ticket names the user. Without a browser login, the primary provider identifies the user, and `nextStep` rejects another one. */
 export function createFollowLink(settings: ConnectionsSettings): Handler {
   return async (facts) => {
     const browser = await settings.browsers.open(facts.cookies);

@@ -14,10 +14,7 @@ interface SignedIn {
   readonly facts: RequestFacts;
 }
 
-/**
- * Returns the logins at remote servers that a user may begin and end. Returns undefined when no server has
- * administrators.
- */
+/** Returns undefined when no server has administrators. */
 export async function viewSharedLogins(
   { sharedLogins }: ConnectionsSettings,
   user: UserProfile,
@@ -28,7 +25,6 @@ export async function viewSharedLogins(
   return Promise.all(own.map(async (login) => ({ name: login.name, isLoggedIn: await login.isLoggedIn() })));
 }
 
-/** Sends an administrator's browser to the remote server. The login serves all callers. */
 export async function beginSharedLogin(
   settings: ConnectionsSettings,
   { browser, login, facts }: SignedIn,
@@ -39,7 +35,6 @@ export async function beginSharedLogin(
   return redirectAnswer(page, { ...browser.headers, 'Referrer-Policy': 'no-referrer' });
 }
 
-/** Forgets the token that serves all callers, after a page has confirmed it. */
 export async function endSharedLogin(
   settings: ConnectionsSettings,
   { browser, login, facts }: SignedIn,
@@ -50,10 +45,7 @@ export async function endSharedLogin(
   return redirectAnswer(settings.urls.connections);
 }
 
-/**
- * Creates the endpoint that a remote server redirects to. It requires the browser that began the login, with the same
- * administrator signed in.
- */
+/** Requires the browser that began the login, with the same administrator signed in. */
 export function createSharedCallback(settings: ConnectionsSettings): Handler {
   return async ({ cookies, params, query }) => {
     const browser = await settings.browsers.open(cookies);

@@ -4,10 +4,7 @@ import { viewChain } from '../chain.ts';
 import { viewSharedLogins } from './shared-logins.ts';
 import { connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
 
-/**
- * Creates the page of the signed-in user's providers; without a browser login, the sign-in page. `?linked=` names a
- * provider that was just linked, `?logged-in=` a remote server.
- */
+/** Shows the sign-in page without a browser login. `?linked=` names a provider that was just linked, `?logged-in=` a remote server. */
 export function createShowConnections(settings: ConnectionsSettings): Handler {
   const { storage, browsers, chain } = settings;
   return async ({ cookies, query }) => {

@@ -3,11 +3,7 @@ import { isDocumentUrl } from '../register/document-url.ts';
 import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 
-/**
- * Returns the key of a consent: the client, its scopes and its redirect URI without a loopback port, and the name from a metadata
- * document. Returns undefined when a consent must not be remembered: any local program can use the public URL of a client metadata
- * document and receive answers on loopback or a custom scheme.
- */
+/** Undefined: never remembered, because any local program can use a metadata document's public URL with loopback or a custom scheme. */
 export function consentKey({
   client_id,
   redirect_uri,

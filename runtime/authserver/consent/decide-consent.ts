@@ -24,10 +24,7 @@ interface DecisionSettings extends ConsentSettings {
 const DECISIONS = ['allow', 'deny', 'switch'] as const;
 type Decision = (typeof DECISIONS)[number];
 
-/**
- * Creates the endpoint for the consent form. Ticket and cookie together prove that the person saw that page in this
- * browser.
- */
+/** Ticket and cookie together prove that the person saw that page in this browser. */
 export function createDecideConsent(settings: DecisionSettings): Handler {
   return async (facts) => {
     const decision = DECISIONS.find((one) => facts.form.get('decision') === one);
@@ -91,9 +88,7 @@ async function askAgain(settings: DecisionSettings, login: AuthorizeLogin, brows
   return showConsent(settings, login, client ?? nameless, browser);
 }
 
-/**
- * Finds the client, which was checked when the login began. An unavailable metadata document does not end the login.
- */
+/** Finds the client, which was checked when the login began. An unavailable metadata document does not end the login. */
 async function findAgain({ clients }: DecisionSettings, clientId: string): Promise<Client | undefined> {
   try {
     return await clients.find(clientId);

@@ -18,10 +18,8 @@ export interface ConsentSettings extends LoginRowSettings {
   readonly repeatAnswer: RepeatAnswer;
 }
 
-/** Login that a client asked for. */
 export type AuthorizeLogin = LoginRow & { readonly request: AuthorizeRequest };
 
-/** Stores the login under a new ticket and returns the consent page. */
 export async function showConsent(
   settings: ConsentSettings,
   login: AuthorizeLogin,

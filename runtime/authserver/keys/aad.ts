@@ -5,17 +5,14 @@ export interface Place {
   readonly uid: string;
 }
 
-/** Returns the additional data that seals a user's tokens at one provider. */
 export function linkAad({ namespace, name, uid }: Place, sub: string, provider: string): string {
   return [namespace, name, uid, sub, provider].join('|');
 }
 
-/** Returns the additional data that seals the answer to a repeatable request. */
 export function answerAad({ namespace, name, uid }: Place, key: string): string {
   return [namespace, name, uid, 'answer', key].join('|');
 }
 
-/** Returns the additional data that seals the tokens and step secrets of a pending login. */
 export function pendingAad({ namespace, name, uid }: Place, loginId: string, provider: string): string {
   return [namespace, name, uid, 'pending', loginId, provider].join('|');
 }

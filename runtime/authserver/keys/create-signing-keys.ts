@@ -27,8 +27,7 @@ const LOST =
 
 /** Loads the signing keys. Without files, it makes one key that is lost with the process. @throws ConfigError */
 export async function createSigningKeys(files: readonly KeyFile[], { now }: KeyDeps): Promise<RotatingSigningKeys> {
-  // The process makes this key on first need and keeps it. Its signatures stay valid after a configured key replaces
-  // it.
+  // Made on first need and kept. Its signatures stay valid after a configured key replaces it.
   let own = files.length === 0 ? await makeSigningKey() : undefined;
   const keys = createKeyRotation(own ? [own] : await loadAll(files), now);
   let jwks = publish(keys.all);
@@ -72,7 +71,6 @@ const signElsewhere = promisify(
     done: (error: Error | null, signature: Buffer) => void,
   ) => signWith(hash, data, key, done),
 );
-/** Returns the signature in base64url. */
 type Sign = (data: Buffer, key: KeyObject) => string | Promise<string>;
 
 /** RFC 7518 §3.1, RFC 8037. Cheap algorithms sign at once; expensive ones sign outside the event loop. */
@@ -84,9 +82,7 @@ const SIGN: Readonly<Record<SigningAlgorithm, Sign>> = {
   RS256: async (data, key) => (await signElsewhere('sha256', data, key)).toString('base64url'),
 };
 
-/**
- * Creates a signer that does the same as jose's SignJWT at two fifths of its cost, which limits the rate of refreshes.
- */
+/** Creates a signer that does the same as jose's SignJWT at two fifths of its cost, which limits the rate of refreshes. */
 function createSigner(): (claims: JWTPayload, typ: string, key: SigningKey) => Promise<string> {
   let header = { kid: '', typ: '', text: '' };
   return async (claims, typ, { kid, alg, privateKey }) => {

@@ -9,7 +9,6 @@ export interface SigningKey {
   readonly kid: string;
   readonly alg: SigningAlgorithm;
   readonly privateKey: KeyObject;
-  /** Published form. */
   readonly jwk: JWK;
 }
 
@@ -25,7 +24,6 @@ export function loadSigningKey({ file, content }: KeyFile): Promise<SigningKey> 
   return describeKey(privateKey, alg);
 }
 
-/** Makes a key for this process alone. */
 export function makeSigningKey(): Promise<SigningKey> {
   return describeKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, 'ES256');
 }

@@ -2,7 +2,6 @@ import type { JSONWebKeySet, JWTPayload } from 'jose';
 
 /** Keys of the JWTs. The first one signs; all verify and are published. */
 export interface SigningKeys {
-  /** Returns a compact JWT, signed with the current key. `typ` is its type header. */
   sign(claims: JWTPayload, typ: string): Promise<string>;
   /** Public keys (RFC 7517). The object stays the same until the keys change. */
   readonly jwks: JSONWebKeySet;

@@ -8,7 +8,6 @@ import type { Place } from '../keys/aad.ts';
 import type { AuthServerUrls } from '../urls.ts';
 import type { UpstreamProvider } from '../upstream/provider.ts';
 
-/** Settings of the login steps from provider to provider. */
 export interface ChainSettings extends LoginRowSettings {
   readonly urls: Pick<AuthServerUrls, 'issuer' | 'callback' | 'connections'>;
   readonly chain: Chain;
@@ -20,6 +19,5 @@ export interface ChainSettings extends LoginRowSettings {
   readonly codeLifespan: number;
   readonly record: Audit['record'];
   readonly log: Log;
-  /** Called with the user id when the links of a user change. */
   readonly changed: (sub: string) => void;
 }

@@ -6,10 +6,7 @@ import type { LoginRowSettings } from './login-rows.ts';
 const OF_ADDRESS = 1 / 10;
 const OF_NETWORK = 1 / 5;
 
-/**
- * Limits logins per address and network. Call it where a login begins, because a new login replaces the oldest one.
- * Logins above the limit of an address do not count for its network. @throws PageError
- */
+/** Call it at each begin: a new login replaces the oldest. Logins over an address's limit skip its network's count. @throws PageError */
 export async function checkLoginRate(
   { storage, limits }: LoginRowSettings,
   remoteAddress: string | undefined,

@@ -21,10 +21,7 @@ const TO_PERSON: Readonly<Record<Reason, readonly [status: number, happened: str
   failed: [502, 'The provider did not answer as it should.'],
 };
 
-/**
- * Ends a failed login step; the login row and its tokens are already removed. Returns undefined for an optional provider, which is left
- * out. Otherwise the client gets an error with fixed text, and a user who was linking gets a page. @throws PageError
- */
+/** The row is already removed. Undefined: skips an optional provider. Clients get fixed text, linking users a page. @throws PageError */
 export function failStep(settings: ChainSettings, login: LoginRow, name: string, error: StepError): Answer | undefined {
   const { urls, chain, log } = settings;
   const reason = reasonOf(error);

@@ -14,10 +14,7 @@ import { openTokens, sealTokens } from '../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from './chain-settings.ts';
 import { otherAccount, outdated } from './refusals.ts';
 
-/**
- * Ends the chain: stores the pending links and the client's code in one operation. A user who visited the primary
- * provider gets a browser login. @throws PageError when another account is linked; nothing is stored
- */
+/** Stores the pending links and the client's code in one operation. @throws PageError when another account is linked; nothing is stored */
 export async function finishLogin(settings: ChainSettings, login: LoginRow, browser: Browser): Promise<Answer> {
   const { secrets, changed } = settings;
   const sub = login.user?.sub;
@@ -61,10 +58,7 @@ function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id
   return { id: hashId(id), row: { request, user }, lifespan: codeLifespan };
 }
 
-/**
- * Returns the links that must still exist when the login ends: links of skipped steps, and links whose age the new ones inherit. A user
- * who signed out everywhere in the meantime gets no code, and no former browser login. @throws PageError when one is missing
- */
+/** A user who signed out everywhere in the meantime gets no code and no former browser login. @throws PageError when a link is missing */
 function expectedOf({ chain }: ChainSettings, { links, purpose }: LoginRow, before: Links): Record<string, number> {
   const isSkipped = (name: string, required: boolean) =>
     purpose === 'authorize' && required && ofProvider(links, name) === undefined;
@@ -113,7 +107,6 @@ function linkOf(settings: ChainSettings, { login, sub, name, pending, before }: 
   };
 }
 
-/** Begins a browser login after a visit at the primary provider. */
 async function signIn({ chain, browsers }: ChainSettings, login: LoginRow, browser: Browser): Promise<CookieHeaders> {
   const { user, request, links } = login;
   if (user === undefined || ofProvider(links, chain.primary.name) === undefined) return {};

@@ -27,10 +27,7 @@ interface CallbackSettings extends ChainSettings {
   readonly repeatAnswer: RepeatAnswer;
 }
 
-/**
- * Creates the endpoint that providers redirect to. A state is valid once, for one provider, in the browser that began
- * the login. Repeated callbacks get the first answer.
- */
+/** A state is valid once, for one provider, in the browser that began the login. Repeated callbacks get the first answer. */
 export function createCallback(settings: CallbackSettings): Handler {
   return async (facts) => {
     const provider = settings.providers().get(facts.params.provider ?? '');
@@ -60,10 +57,7 @@ async function endStep(
   return failed ?? settings.nextStep({ ...login, login_step: undefined }, browser);
 }
 
-/**
- * Skipped steps and added links rely on the browser login, which must still belong to the same user. The check is not
- * needed when the primary provider identifies the user in this login.
- */
+/** Skipped steps and added links rely on the browser login, unless the primary provider identifies the user in this login. */
 function checkStillThere(
   { chain }: CallbackSettings,
   { user, links, login_step: loginStep }: LoginRow,

@@ -10,7 +10,6 @@ export interface LoginRowSettings {
   readonly now: () => number;
 }
 
-/** Returns a new login in this browser. */
 export function beginLogin(
   { limits, now }: LoginRowSettings,
   browser: Browser,
@@ -51,9 +50,8 @@ interface AwaitedStep {
 }
 
 /**
- * Takes the login that waits for this step, once, and binds it to this browser. A page of this server may also continue a login that
- * another cookie began: tabs opened at the same time each get a cookie, and the browser keeps the last. @throws PageError when the login
- * belongs to another browser (the row stays), is over, or was taken before
+ * Takes the login once and binds it to this browser. A page of this server may continue a login of another cookie: tabs opened at the
+ * same time each get one, and the browser keeps the last. @throws PageError when it is another browser's (the row stays), over, or taken
  */
 export async function takeLogin(
   { storage, now }: LoginRowSettings,

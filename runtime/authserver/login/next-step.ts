@@ -8,13 +8,9 @@ import { finishLogin } from './finish-login.ts';
 import { findActiveLinks } from './active-links.ts';
 import { startStep } from './start-step.ts';
 
-/**
- * Continues a login with the next step, or ends it. Linked providers are skipped, except with purpose `link`. `silent`:
- * no page may be shown. @throws OAuthError `interaction_required` when a silent login needs another step
- */
+/** Skips linked providers, except with purpose `link`. `silent`: no page. @throws OAuthError `interaction_required` when one is needed */
 export type NextStep = (login: LoginRow, browser: Browser, how?: { readonly silent: boolean }) => Promise<Answer>;
 
-/** Visits the remaining providers in the order of the chain, then ends the login. */
 export function createNextStep(settings: ChainSettings): NextStep {
   return async (login, browser, { silent } = { silent: false }) => {
     const names = login.purpose === 'link' ? login.remaining : await findUnlinked(settings, login);
@@ -30,10 +26,7 @@ export function createNextStep(settings: ChainSettings): NextStep {
   };
 }
 
-/**
- * Returns the required and the chosen providers that are neither visited in this login nor linked. Without a known user
- * no provider counts as linked, and a new login at the primary provider begins without a user.
- */
+/** Without a known user no provider counts as linked, and a new login at the primary provider begins without a user. */
 async function findUnlinked(settings: ChainSettings, login: LoginRow): Promise<readonly string[]> {
   const { providers } = settings.chain;
   const live = login.user === undefined ? new Set<string>() : await findActiveLinks(settings, login.user.sub);

@@ -1,10 +1,7 @@
 import { PageError } from '../page-error.ts';
 import type { ChainSettings } from './chain-settings.ts';
 
-/**
- * Returns the page for a second account at a provider. The first link pins the account, so that a user never gets
- * another person's tokens.
- */
+/** The first link pins the account, so that a user never gets another person's tokens. */
 export function otherAccount({ chain, urls }: Pick<ChainSettings, 'chain' | 'urls'>, provider: string): PageError {
   const host = chain.providers.find(({ name }) => name === provider)?.host ?? provider;
   return new PageError({
@@ -28,7 +25,6 @@ export function outdated(): PageError {
   });
 }
 
-/** Returns the page for a user who opens another user's link URL. */
 export function otherUser(): PageError {
   return new PageError({
     status: 403,

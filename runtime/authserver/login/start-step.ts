@@ -9,10 +9,7 @@ import type { ChainSettings } from './chain-settings.ts';
 import { failStep } from './fail-step.ts';
 import { newStepSecrets, sealStepSecrets } from './step-secrets.ts';
 
-/**
- * Stores the login under a new state and redirects the browser to the provider. Returns undefined when the provider
- * cannot be reached and the login continues without it. @throws PageError when a link cannot be made
- */
+/** Returns undefined when the provider is unreachable and the login continues without it. @throws PageError when a link cannot be made */
 export async function startStep(
   settings: ChainSettings,
   login: LoginRow,

@@ -10,7 +10,6 @@ export function newStepSecrets(): StepSecrets {
   return { verifier: newId(), nonce: newId() };
 }
 
-/** Seals the secrets of a login step. `aad` comes from `pendingAad`. */
 export function sealStepSecrets(secrets: SecretRing, loginStep: StepSecrets, aad: string): string {
   return secrets.seal(JSON.stringify({ verifier: loginStep.verifier, nonce: loginStep.nonce }), aad);
 }

@@ -6,10 +6,7 @@ import type { LoginRow, UpstreamAccount } from '../storage/rows.ts';
 import type { StepResult, UpstreamProvider } from '../upstream/provider.ts';
 import { sealTokens } from '../upstream-tokens/stored-tokens.ts';
 
-/**
- * Adds the result of a login step to the login. The primary provider identifies the user, regardless of the browser
- * login. @throws PageError when the account or the user is not the expected one
- */
+/** The primary provider identifies the user, regardless of the browser login. @throws PageError for an unexpected account or user */
 export async function takeStepOver(
   settings: ChainSettings,
   login: LoginRow,

@@ -14,7 +14,6 @@ export function unnamedUser(provider: string): UserProfile {
   return userProfile({ ...account, claims: {} });
 }
 
-/** Returns the account without its claims. */
 export function accountOf({ issuer, subject, name, email, email_verified }: UpstreamIdentity): UpstreamAccount {
   return { issuer, subject, name, email, email_verified };
 }

@@ -9,9 +9,7 @@ import type { ConnectionsFrame } from './connections-frame.ts';
 interface ConnectionsView {
   readonly user: UserProfile;
   readonly providers: readonly ProviderView[];
-  /** Number of signed-in applications. */
   readonly sessions: number;
-  /** Name of a provider that was just linked. */
   readonly linked: string | undefined;
   /** Logins that serve all callers; undefined when the server has none. */
   readonly shared:
@@ -19,7 +17,6 @@ interface ConnectionsView {
     | undefined;
 }
 
-/** Shows the providers of the signed-in user: account, time of the link, state. */
 export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView): Answer {
   const { user, providers, linked } = view;
   const notice =
@@ -79,7 +76,6 @@ function time(at: number): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${text} UTC</time>`;
 }
 
-/** Offers a browser without a login the sign-in at the primary provider. */
 export function signInPage(frame: ConnectionsFrame, primary: Pick<ProviderView, 'name' | 'host'>): Answer {
   const button = html`<div class="actions"><button class="main">Sign in with ${primary.name}</button></div>`;
   const main = html`<h1>Sign in to see your connections</h1>
@@ -91,7 +87,6 @@ export function signInPage(frame: ConnectionsFrame, primary: Pick<ProviderView, 
   return pageAnswer(frame, { title: 'Sign in', main }, frame);
 }
 
-/** Asks for confirmation before a provider is unlinked, and explains the effect. */
 export function confirmUnlinkPage(frame: ConnectionsFrame, provider: ProviderView, isPrimary: boolean): Answer {
   const { name, required } = provider;
   const main = html`<h1>Unlink ${name}?</h1>
@@ -109,7 +104,6 @@ export function confirmUnlinkPage(frame: ConnectionsFrame, provider: ProviderVie
   return pageAnswer(frame, { title: `Unlink ${name}?`, main }, frame);
 }
 
-/** Asks for confirmation before all sessions and links end. */
 export function confirmSignOutPage(frame: ConnectionsFrame, sessions: number): Answer {
   const main = html`<h1>Sign out everywhere?</h1>
     <p>
@@ -127,7 +121,6 @@ function choice({ urls }: ConnectionsFrame, text: Html): Html {
   </div>`;
 }
 
-/** Confirms that all sessions and links have ended. */
 export function signedOutPage(frame: ConnectionsFrame): Answer {
   const main = html`<h1>You are signed out everywhere</h1>
     <p>No application can use ${frame.server} in your name any more, and no account is linked.</p>

@@ -7,7 +7,6 @@ import { accountName, providerName, type ProviderView } from './provider-view.ts
 import { scopeText } from './scope-texts.ts';
 
 interface ConsentView {
-  /** Target of the form. */
   readonly action: string;
   readonly ticket: string;
   readonly connections: string;
@@ -16,15 +15,11 @@ interface ConsentView {
   readonly clientHost: string | undefined;
   readonly redirect: RedirectPlace;
   readonly scope: readonly string[];
-  /** User who is logged in with this browser. */
   readonly user: UserProfile | undefined;
-  /** Providers in the order of the chain. */
   readonly providers: readonly ProviderView[];
-  /** Name of the provider that identifies the user. */
   readonly primary: string;
 }
 
-/** Asks the user whether a client may act in their name, before any other step. */
 export function consentPage(frame: PageFrame, view: ConsentView, headers: Answer['headers']): Answer {
   const main = html`<h1>${clientNameOf(view)} wants to use ${frame.server} in your name</h1>
     <p class="lead">Allow it only if you have just asked for this in an application that you know.</p>
@@ -78,7 +73,6 @@ function accounts({ user, providers, primary }: ConsentView): Html {
     </ul>`;
 }
 
-/** Describes the login at a provider. `isKnown`: whether the server knows that a login is needed. */
 function nextThere(state: ProviderView['state'], isKnown: boolean): string {
   if (state === 'needs_login') return 'It wants you to sign in again';
   return isKnown

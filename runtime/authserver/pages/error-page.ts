@@ -3,7 +3,6 @@ import type { ErrorPage } from '../page-error.ts';
 import { html } from './html.ts';
 import { pageAnswer, type PageFrame } from './page.ts';
 
-/** Creates error pages that name the failure and the next action. */
 export function createErrorPages(frame: PageFrame): (page: ErrorPage) => Answer {
   return ({ status, title, text }) => {
     const main = html`<h1>${title}</h1>

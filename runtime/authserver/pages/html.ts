@@ -21,7 +21,6 @@ export function html(fixed: TemplateStringsArray, ...parts: Part[]): Html {
   return { markup: fixed.reduce((text, piece, index) => text + render(parts[index - 1]) + piece) };
 }
 
-/** Wraps trusted text as HTML. */
 export function markup(text: string): Html {
   return { markup: text };
 }

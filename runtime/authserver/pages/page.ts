@@ -3,7 +3,6 @@ import { htmlAnswer, type Answer } from '../handler.ts';
 import { html, markup, type Html, type Part } from './html.ts';
 import { STYLE } from './style.ts';
 
-/** Settings that all pages of one server share. */
 export interface PageFrame {
   /** Host of the endpoint, which identifies the server to users. */
   readonly server: string;
@@ -58,7 +57,6 @@ export function pageAnswer(
   return htmlAnswer(page.markup, status, { ...HEADERS, ...headers });
 }
 
-/** Renders a form with method POST. `hidden`: its hidden fields. */
 export function postForm(action: string, hidden: Readonly<Record<string, string>>, content: Part): Html {
   const fields = Object.entries(hidden).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,

@@ -1,6 +1,5 @@
 import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
 
-/** Target of a client's answer, in a form that users can judge. */
 export interface RedirectPlace {
   readonly kind: 'web' | 'loopback' | 'app';
   /** Host with port; for an app, its scheme. */

@@ -1,6 +1,5 @@
 import { html, type Html } from './html.ts';
 
-/** Describes a scope to users. */
 export function scopeText(scope: string, server: string): Html {
   if (scope === 'mcp') return html`Use the tools of ${server} in your name`;
   if (scope === 'offline_access') return html`Stay signed in while you are away, for at most 30 days`;

@@ -3,14 +3,11 @@ import type { ConnectionsFrame } from './connections-frame.ts';
 import { html, type Html } from './html.ts';
 import { pageAnswer, postForm } from './page.ts';
 
-/** Login at a remote server that serves all callers. */
 export interface SharedLoginView {
-  /** Name of the backend. */
   readonly name: string;
   readonly isLoggedIn: boolean;
 }
 
-/** Renders the logins that administrators manage. Other users see the subject that would make them administrators. */
 export function sharedLoginRows(
   frame: ConnectionsFrame,
   { logins, subject, done }: { logins: readonly SharedLoginView[]; subject: string; done: string | undefined },
@@ -44,7 +41,6 @@ function row(frame: ConnectionsFrame, { name, isLoggedIn }: SharedLoginView): Ht
     <div class="buttons">${form('begin-login', begin)} ${isLoggedIn && form('end-login', end)}</div>`;
 }
 
-/** Asks for confirmation before a shared login ends. */
 export function confirmEndPage(frame: ConnectionsFrame, name: string): Answer {
   const fields = { csrf: frame.csrf, action: 'end-login', backend: name, confirmed: 'yes' };
   const choice = html`<div class="actions">

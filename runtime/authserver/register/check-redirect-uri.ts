@@ -18,10 +18,7 @@ const NEVER = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/**
- * Rejects redirect URIs that an attacker could use. Allowed are https, http on loopback with any port, and private
- * schemes of apps (RFC 8252 §7). @throws OAuthError `invalid_redirect_uri`
- */
+/** Allows https, http on loopback with any port, and private schemes (RFC 8252 §7). @throws OAuthError `invalid_redirect_uri` */
 export function checkRedirectUri(uri: string): void {
   const reason = faultOf(uri);
   if (reason !== undefined) throw new OAuthError('invalid_redirect_uri', `A redirect URI is refused: ${reason}`);
@@ -44,10 +41,7 @@ function schemeFaultOf(uri: string, scheme: string, authority: string): string |
   return scheme === 'https' && authority === '' ? 'it names no host' : undefined;
 }
 
-/**
- * Returns whether the configuration allows the host of a redirect URI. `hosts` (host, host:port, or `*.` and a suffix)
- * restricts https URIs only; undefined allows every host.
- */
+/** `hosts` (host, host:port, or `*.` and a suffix) restricts https URIs only; undefined allows every host. */
 export function isAllowedHost(uri: string, hosts: readonly string[] | undefined): boolean {
   const { protocol, hostname, host, port } = new URL(uri);
   // The scheme may be in capitals (RFC 3986 §3.1).

@@ -10,10 +10,7 @@ export class DocumentUnusable extends Error {
 }
 
 export interface ClientDocuments {
-  /**
-   * Reads a document. `asker`: the address of the requesting browser as the limits count it; absent for requests
-   * without a browser. @throws DocumentUnusable
-   */
+  /** `asker`: address of the browser as the limits count it; absent without a browser. @throws DocumentUnusable */
   read(url: string, asker?: string): Promise<Client>;
   close(): void;
 }
@@ -33,10 +30,7 @@ const BAD_FOR = 60_000;
 const MAX_REMEMBERED = 1_000;
 /** Maximum number of concurrent reads for all logins. */
 const MAX_IN_FLIGHT = 32;
-/**
- * Limits per asker: concurrent reads, so that one asker cannot take all of them, and reads per minute, because each one
- * calls an unknown server.
- */
+/** Limits per asker, concurrent and per minute: one asker must not take all reads, and each one calls an unknown server. */
 const MAX_FOR_ONE = 4;
 const MAX_A_MINUTE = 60;
 const MINUTE = 60_000;
@@ -53,10 +47,7 @@ interface Remembered {
   until: number;
 }
 
-/**
- * Creates a reader of client ID metadata documents. The URL is untrusted: the reader connects to public addresses only
- * (checked at the connection), follows no redirect, and limits size, time, number and memory.
- */
+/** The URL is untrusted: public addresses only (checked at the connection), no redirects, and limited size, time, number and memory. */
 export function createClientDocuments(settings: DocumentSettings): ClientDocuments {
   const http = createJsonClient({
     allowPrivateAddress: false,
@@ -103,7 +94,6 @@ interface Asked {
   readonly until: number;
 }
 
-/** Creates the quota of concurrent reads. */
 function createQuota(now: () => number) {
   const askers = new BoundedMap<string, Asked>(MAX_ASKERS);
   let all = 0;

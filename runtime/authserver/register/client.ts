@@ -1,4 +1,3 @@
-/** Client, as it describes itself. */
 export interface Client {
   readonly client_id: string;
   readonly client_name: string | undefined;

@@ -1,9 +1,6 @@
 const MAX_LENGTH = 2048;
 
-/**
- * Returns whether a client id is the URL of a client ID metadata document: https with a path, in normal form, without
- * user information and fragment. Ids of registered clients never match.
- */
+/** Accepts https with a path, in normal form, without user information and fragment. Ids of registered clients never match. */
 export function isDocumentUrl(clientId: string): boolean {
   if (!clientId.startsWith('https://') || clientId.length > MAX_LENGTH || !URL.canParse(clientId)) return false;
   const { href, pathname, username, password } = new URL(clientId);

@@ -15,10 +15,7 @@ const MAX_TOUCHED = 10_000;
 const MAX_CLIENT_ID = 2048;
 
 export interface Clients {
-  /**
-   * Returns a client, or undefined when it does not exist or is forgotten. `asker`: the address for which a document is read, as the
-   * limits count it. @throws StorageUnavailable, DocumentUnusable when its metadata document cannot be read or is invalid
-   */
+  /** `asker`: address as the limits count it. @throws StorageUnavailable, DocumentUnusable for an unreadable or invalid document */
   find(clientId: string, asker?: string): Promise<Client | undefined>;
   /** Returns whether the client exists, without reading documents. For endpoints that receive a code or token of the client. */
   isKnown(clientId: string): Promise<boolean>;
@@ -28,12 +25,10 @@ export interface Clients {
 
 interface ClientSettings {
   readonly storage: AuthStorage;
-  /** Undefined when client ID metadata documents are disabled. */
   readonly documents: ClientDocuments | undefined;
   readonly now: () => number;
 }
 
-/** Finds registered clients and, where enabled, clients with a metadata document. */
 export function createClients({ storage, documents, now }: ClientSettings): Clients {
   const touched = new BoundedMap<string, number>(MAX_TOUCHED);
 

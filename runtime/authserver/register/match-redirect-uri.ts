@@ -5,10 +5,7 @@ export function withoutLoopbackPort(uri: string): string | undefined {
   return LOOPBACK.test(uri) ? uri.replace(LOOPBACK, '$1') : undefined;
 }
 
-/**
- * Returns whether a client may use a redirect URI. It must equal a registered URI byte for byte (RFC 9700 §4.1.3). Only
- * the port on loopback may differ, because a native client does not know it in advance (RFC 8252 §7.3).
- */
+/** Must equal byte for byte (RFC 9700 §4.1.3), except the loopback port: a native client does not know it in advance (RFC 8252 §7.3). */
 export function matchRedirectUri(asked: string, registered: readonly string[]): boolean {
   if (registered.includes(asked)) return true;
   const place = withoutLoopbackPort(asked);

@@ -6,10 +6,7 @@ import { MAX_REDIRECT_URIS, MAX_URI_LENGTH, checkRedirectUri, isAllowedHost } fr
 const MAX_NAME = 100;
 const MAX_SCOPE = 4096;
 
-/**
- * Supported client metadata (RFC 7591 §2). A member of another type counts as absent, because real clients send many
- * and an ignored member does no harm.
- */
+/** RFC 7591 §2. A member of another type counts as absent: real clients send many, and an ignored member does no harm. */
 const Metadata = z.object({
   redirect_uris: z.array(z.string().max(MAX_URI_LENGTH)).min(1).max(MAX_REDIRECT_URIS),
   client_name: z.string().optional().catch(undefined),
@@ -25,10 +22,7 @@ export interface MetadataRules {
   readonly allowedRedirectHosts: readonly string[] | undefined;
 }
 
-/**
- * Checks a client's metadata and returns the supported part. `scope` is undefined when the client names no supported
- * scope. @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
- */
+/** `scope` is undefined when none is supported. @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri` */
 export function readClientMetadata(
   document: unknown,
   { scopesSupported, allowedRedirectHosts }: MetadataRules,
@@ -59,7 +53,6 @@ function malformed({ issues: [issue] }: z.ZodError): OAuthError {
   return new OAuthError('invalid_redirect_uri', text);
 }
 
-/** Shortens a name without splitting a character. Returns undefined for an empty name. */
 function nameOf(name: string | undefined): string | undefined {
   const text = name
     ?.trim()

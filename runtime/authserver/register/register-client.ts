@@ -13,7 +13,6 @@ interface RegistrationSettings extends MetadataRules {
   readonly limits: { readonly registrations_per_minute: number; readonly clients: number };
   readonly record: Audit['record'];
   readonly now: () => number;
-  /** Called when a client registers through a proxy that is missing in `trustedProxies`. */
   readonly unknownProxy: () => void;
 }
 
@@ -23,17 +22,13 @@ const ADDRESSES_OF_NETWORK = 10;
 /** Limit of a proxy, as a multiple of the limit of an address. */
 const CLIENTS_OF_PROXY = 10;
 
-/**
- * Creates the endpoint for dynamic registration of public clients (RFC 7591). Registrations are limited per address and
- * in total, and never remove another client.
- */
+/** Registers public clients (RFC 7591), limited per address and in total. A registration never removes another client. */
 export function createRegisterClient(settings: RegistrationSettings): Handler {
   const { storage, limits, now, record } = settings;
   return async ({ json, remoteAddress, isProxyAddress }) => {
     const most = limits.registrations_per_minute;
     if (isProxyAddress) settings.unknownProxy();
-    // Clients behind an unknown proxy share its address, so its limits are wider. They count separately, because any
-    // program can claim to be a proxy, and must not use up the limit of its network.
+    // Clients of an unknown proxy share wider limits, which count separately: any program can claim to be a proxy.
     const [as, ofAddress] = isProxyAddress ? ['proxy|', most * CLIENTS_OF_PROXY] : ['', most];
     const buckets = [
       [addressBucket(remoteAddress), ofAddress],

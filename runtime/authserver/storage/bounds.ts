@@ -1,10 +1,8 @@
 /** Maximum number of sessions and unredeemed codes per user. One more removes the one with the earliest end. */
 export const SESSIONS_PER_USER = 1000;
 
-/** Default capacity for rows of one kind. */
 export const ROWS_OF_A_KIND = 100_000;
 
-/** Limits of the memory storage. */
 export interface MemoryBounds {
   readonly rows: number;
   readonly codes: number;

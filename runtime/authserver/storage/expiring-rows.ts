@@ -10,7 +10,6 @@ export class ExpiringRows<Row> {
   readonly #now: () => number;
   readonly #onEnd: (id: string, row: Row) => void;
   readonly #entries = new Map<string, Entry<Row>>();
-  /** No row ends before this time. */
   #earliest = Infinity;
   #writes = 0;
 
@@ -49,14 +48,12 @@ export class ExpiringRows<Row> {
     this.#entries.delete(id);
   }
 
-  /** Returns whether the row fits without removing another. */
   fits(id: string, capacity: number): boolean {
     if (this.#entries.size < capacity || this.#alive(id)) return true;
     this.#sweep();
     return this.#entries.size < capacity;
   }
 
-  /** Removes the oldest rows until this one fits. */
   evictFor(id: string, capacity: number, drop: (oldest: string) => void = (oldest) => this.delete(oldest)): void {
     while (!this.fits(id, capacity)) {
       const oldest = this.#entries.keys().next().value;
@@ -71,7 +68,6 @@ export class ExpiringRows<Row> {
     if (entry && entry.endsAt < endsAt) this.set(id, entry.row, endsAt);
   }
 
-  /** Yields the rows that have not expired. */
   *rows(): Generator<Row> {
     this.#sweep();
     for (const { row } of this.#entries.values()) yield row;

@@ -7,7 +7,6 @@ export class HeldByUser {
     this.#most = most;
   }
 
-  /** Returns the names, oldest first. */
   of(sub: string): readonly string[] {
     return [...(this.#held.get(sub) ?? [])];
   }

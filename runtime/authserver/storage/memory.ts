@@ -19,7 +19,6 @@ import type {
 interface Code {
   readonly row: CodeRow;
   readonly sub: string;
-  /** Session that the code was redeemed for. */
   readonly session: string | undefined;
 }
 
@@ -38,7 +37,6 @@ class MemoryStorage implements AuthStorage {
   readonly #codes: ExpiringRows<Code>;
   readonly #sessions: ExpiringRows<ActiveSession>;
   readonly #links: ExpiringRows<Links>;
-  /** Keys of sessions and unredeemed codes, by user. */
   readonly #held = new HeldByUser(SESSIONS_PER_USER);
   readonly #leases: ExpiringRows<Lease>;
   readonly #counts: ExpiringRows<number>;
@@ -278,10 +276,7 @@ class MemoryStorage implements AuthStorage {
   }
 }
 
-/**
- * Creates a storage in the memory of this process; its content is lost with the process. Each kind is bounded, and the
- * oldest row is removed for a new one, except clients and leases.
- */
+/** Lost with the process. Each kind is bounded, and the oldest row is removed for a new one, except clients and leases. */
 export function createMemoryStorage(options: {
   readonly now: () => number;
   readonly bounds?: Partial<MemoryBounds>;

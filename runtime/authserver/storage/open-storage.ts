@@ -8,7 +8,6 @@ interface StorageDependencies {
   readonly now: () => number;
   /** Returns the content of a file that the configuration names. @throws ConfigError */
   readonly readSecret: ReadSecret;
-  /** Returns a unique name for the holder of a lease. */
   readonly newId?: () => string;
 }
 
@@ -27,10 +26,7 @@ const OPENERS: Openers = {
   redis: async ({ redis }, dependencies) => (await import('./redis.ts')).openRedisStorage(redis, dependencies),
 };
 
-/**
- * Opens the storage of a configuration. Redis may be unreachable at first; operations then reject with
- * StorageUnavailable. @throws ConfigError when the configuration, or a file that it names, is unusable
- */
+/** Redis may be unreachable at first; operations then reject with StorageUnavailable. @throws ConfigError for unusable settings or files */
 export function openStorage<Type extends Storage['type']>(
   config: StorageByType[Type] & { readonly type: Type },
   dependencies: StorageDependencies,

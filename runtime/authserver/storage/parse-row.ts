@@ -7,8 +7,7 @@ export interface StoredRows extends PlainRows {
   link: LinkRow;
 }
 
-// Checks the members that decide about access, so that truncated or foreign rows are rejected. Otherwise rows are as
-// trustworthy as the writers of the storage; tokens in rows are sealed.
+// Rejects truncated or foreign rows by the members that decide about access. The storage's writers are trusted; tokens are sealed.
 const LOOKS_RIGHT: { readonly [Kind in keyof StoredRows]: (row: Partial<StoredRows[Kind]>) => boolean } = {
   client: ({ client_id, redirect_uris }) => isText(client_id) && Array.isArray(redirect_uris),
   login: ({ id, browser, ends_at }) => isText(id) && isText(browser) && isNumber(ends_at),

@@ -179,8 +179,7 @@ class RedisStorage implements AuthStorage {
   async replaceLink(sub: string, provider: string, version: number, row: LinkRow): Promise<boolean> {
     const values = [sub, provider, version, linkJson(row)];
     const replaced = (await this.#parts.durable.run(logins.REPLACE_LINK, this.#prefix, ...values)) === 1;
-    // The new refresh token should survive a failover, because the provider has invalidated the former one. A missing
-    // acknowledgement is no error, since the token is stored.
+    // The token should survive a failover, as the former one is invalid. A missing acknowledgement is no error: the token is stored.
     if (replaced) await this.#parts.replication.acknowledged();
     return replaced;
   }
@@ -245,9 +244,8 @@ class RedisStorage implements AuthStorage {
 }
 
 /**
- * Opens a Redis storage for any number of replicas. An unreachable Redis does not fail the opening; operations then reject with
- * StorageUnavailable. `newId`: unique name for the holder of a lease. `now`: clock for the age of cached answers. @throws ConfigError
- * when an address is malformed or a file cannot be read
+ * Redis may be unreachable at first; operations then reject with StorageUnavailable. `newId`: unique name for the holder of a lease.
+ * `now`: clock for the age of cached answers. @throws ConfigError when an address is malformed or a file cannot be read
  */
 export async function openRedisStorage(
   config: RedisConfig,

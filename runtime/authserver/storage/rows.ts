@@ -13,22 +13,17 @@ export interface ClientRow {
   readonly registered_at: number;
 }
 
-/** Checked request of a client at the authorization endpoint. */
 export interface AuthorizeRequest {
   readonly client_id: string;
   readonly redirect_uri: string;
-  /** Undefined when the client sent none. */
   readonly state: string | undefined;
   readonly code_challenge: string;
-  /** Granted scopes. */
   readonly scope: readonly string[];
-  /** The one resource of this server. */
   readonly resource: string;
   /** Name on the consent page for a client with a metadata document, which can change the name. */
   readonly client_name?: string | undefined;
 }
 
-/** Account of a person at one provider. */
 export interface UpstreamAccount {
   readonly issuer: string;
   readonly subject: string;
@@ -46,7 +41,6 @@ export interface UserProfile extends UpstreamAccount {
   readonly claims: Readonly<Record<string, StoredClaim>>;
 }
 
-/** Current login step at one provider. */
 interface LoginStep {
   readonly provider: string;
   /** Sealed JSON of PKCE verifier and nonce, bound to this login. */
@@ -61,10 +55,7 @@ export interface PendingLink {
   readonly expires_at: number | undefined;
 }
 
-/**
- * Pending login, stored under the hash of its only ticket: the ticket of a form, or the `state` of a login step. The
- * returned ticket takes the row, so no step runs twice.
- */
+/** Stored under the hash of its only ticket, of a form or the `state` of a step. A returned ticket takes the row: no step runs twice. */
 export interface LoginRow {
   /** Random id, part of the seal of its tokens. */
   readonly id: string;
@@ -73,13 +64,11 @@ export interface LoginRow {
   readonly request: AuthorizeRequest | undefined;
   /** Hash of the cookie of the browser that began the login. */
   readonly browser: string;
-  /** Page or login step that the ticket belongs to. */
   readonly step: 'consent' | 'provider';
   /** Providers to visit after this step, in order. */
   readonly remaining: readonly string[];
   readonly login_step: LoginStep | undefined;
   readonly user: UserProfile | undefined;
-  /** By provider. */
   readonly links: Readonly<Record<string, PendingLink>>;
   /** User who gets the link, with purpose `link`. */
   readonly sub: string | undefined;
@@ -97,7 +86,6 @@ export interface BrowserRow {
   readonly ends_at: number;
 }
 
-/** An authorization code, stored under the hash of its id. */
 export interface CodeRow {
   readonly request: AuthorizeRequest;
   readonly user: UserProfile;
@@ -110,7 +98,6 @@ export interface SessionRow {
   readonly scope: readonly string[];
   readonly resource: string;
   readonly user: UserProfile;
-  /** Secret that made its latest refresh token. */
   readonly kid: string;
   /** Latest possible end, independent of any use. */
   readonly ends_at: number;
@@ -121,7 +108,6 @@ export interface SessionRow {
 
 /** Session with the fields that each refresh changes. */
 export interface ActiveSession extends SessionRow {
-  /** Generation of its refresh token. */
   readonly gen: number;
   readonly rotated_at: number;
 }
@@ -141,7 +127,6 @@ export interface LinkRow {
   readonly version: number;
 }
 
-/** Single-use link URL. */
 export interface TicketRow {
   readonly sub: string;
   readonly provider: string;

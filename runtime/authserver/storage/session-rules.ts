@@ -37,7 +37,6 @@ export function sessionEnd(session: SessionRow, lifespan: number, now: number): 
   return Math.min(now + lifespan, session.ends_at);
 }
 
-/** Returns the outcome of a login that cannot be stored, or undefined when it can. */
 export function refusalOf(
   stored: (provider: string) => LinkRow | undefined,
   { links, expects = {} }: Pick<FinishedLogin, 'links' | 'expects'>,
@@ -64,7 +63,6 @@ export function secretOf(sealed: string): string {
   return sealed.slice(0, Math.max(0, sealed.indexOf('.')));
 }
 
-/** Increases the count of a name in place. */
 export function countUp(counts: Record<string, number>, name: string, by = 1): void {
   counts[name] = (counts[name] ?? 0) + by;
 }

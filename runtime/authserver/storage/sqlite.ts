@@ -265,10 +265,7 @@ function linkOf(columns: Columns): LinkRow | undefined {
   return link && { ...link, version: Number(columns?.version) };
 }
 
-/**
- * Opens a SQLite storage: one file for the processes of one machine. `newId`: unique name for the holder of a lease.
- * @throws ConfigError when the file is unusable, or another release or program made it
- */
+/** `newId`: unique name for the holder of a lease. @throws ConfigError when the file is unusable, or another release or program made it */
 export async function openSqliteStorage(options: {
   readonly file: string;
   readonly now: () => number;

@@ -6,7 +6,6 @@ interface IssueDeps {
   readonly issuer: string;
   /** Maximum lifespan of a token in milliseconds, not longer than an unused session. */
   readonly lifespan: number;
-  /** Returns a new `jti`. */
   readonly newJti: () => string;
 }
 

@@ -2,7 +2,6 @@ import type { SecretRing } from '#runtime/keys/secret-ring';
 
 type Macs = Pick<SecretRing, 'kid' | 'mac' | 'verify'>;
 
-/** Content of a refresh token. */
 export interface RefreshToken {
   /** Secret part, constant for the life of the session. Never stored. */
   readonly secret: string;
@@ -11,7 +10,6 @@ export interface RefreshToken {
 
 const FORM = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{43})\.(0|[1-9][0-9]{0,9})\.([A-Za-z0-9_-]{43})$/;
 
-/** Unverified parts of a refresh token. */
 export interface TokenParts extends RefreshToken {
   readonly kid: string;
   readonly mac: string;
@@ -31,7 +29,6 @@ export function joinRefreshToken({ kid, secret, gen, mac }: TokenParts): string 
   return `${kid}.${secret}.${gen}.${mac}`;
 }
 
-/** Splits a refresh token. Returns undefined for text of another form. */
 export function splitRefreshToken(text: string): TokenParts | undefined {
   const [, kid = '', secret = '', digits = '', mac = ''] = FORM.exec(text) ?? [];
   return secret === '' ? undefined : { kid, secret, gen: Number(digits), mac };

@@ -11,10 +11,8 @@ const Claims = z.object({
   iat: z.number(),
   exp: z.number(),
 });
-/** Claims of an access token of this server. */
 export type OwnClaims = z.infer<typeof Claims>;
 
-/** Returns the claims of a valid access token of this server, or undefined for other text. */
 export async function verifyOwnJwt(
   token: string,
   { jwks, issuer, now }: { readonly jwks: JSONWebKeySet; readonly issuer: string; readonly now: number },

@@ -9,11 +9,8 @@ import type { TokenSettings } from './token-settings.ts';
 /** Successful grant (RFC 6749 §5.1). */
 export interface Grant {
   readonly key: string;
-  /** The next refresh token. */
   readonly refreshToken: TokenParts;
-  /** Session as it is stored now. */
   readonly session: SessionRow;
-  /** Scopes of the access token. */
   readonly scope: readonly string[];
 }
 
@@ -39,10 +36,7 @@ export async function answerTokens(
   );
 }
 
-/**
- * Makes the refresh token of a session under its secret `kid`. The first rotation chooses the secret, so all requests
- * within the grace period get the same token. @throws OAuthError 503
- */
+/** The first rotation chooses the secret `kid`, so all requests within the grace period get the same token. @throws OAuthError 503 */
 export function nextRefreshToken(
   secret: string,
   { gen, kid }: Pick<ActiveSession, 'gen' | 'kid'>,

@@ -24,10 +24,7 @@ export function checkResource(asked: readonly string[], granted: string): void {
   );
 }
 
-/**
- * Returns the scopes of a refreshed token: the granted ones or fewer. Unsupported scopes are dropped, as at the
- * authorization endpoint. @throws OAuthError `invalid_scope` for additional scopes (RFC 6749 §6)
- */
+/** Drops unsupported scopes, as the authorization endpoint does. @throws OAuthError `invalid_scope` for additional ones (RFC 6749 §6) */
 export function narrowScope(
   asked: string | undefined,
   granted: readonly string[],

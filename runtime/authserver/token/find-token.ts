@@ -5,17 +5,13 @@ import { readRefreshToken, type RefreshToken } from '../token-formats/refresh-to
 import { verifyOwnJwt, type OwnClaims } from '../token-formats/verify-own-jwt.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** Token of this server and its session. */
 export type FoundToken = { readonly key: string; readonly session: ActiveSession } & (
   { readonly kind: 'access'; readonly claims: OwnClaims } | { readonly kind: 'refresh'; readonly gen: number }
 );
 
 type FindSettings = Pick<TokenSettings, 'storage' | 'secrets' | 'keys' | 'issuer' | 'now'>;
 
-/**
- * Finds a token and its session. Returns undefined for a foreign or expired token, or an ended session. Forged tokens
- * are rejected without a read of the storage.
- */
+/** Returns undefined for a foreign or expired token, or an ended session. Rejects forged tokens without a read of the storage. */
 export async function findToken(text: string, settings: FindSettings): Promise<FoundToken | undefined> {
   const { storage, secrets, keys, issuer, now } = settings;
   const refresh = readQuietly(secrets, text);

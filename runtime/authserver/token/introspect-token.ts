@@ -7,7 +7,6 @@ import { findToken, type FoundToken } from './find-token.ts';
 import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/** Client that may introspect tokens. */
 interface IntrospectionClient {
   readonly clientId: string;
   readonly readSecret: () => string;

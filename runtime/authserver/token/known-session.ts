@@ -2,16 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ActiveSession } from '../storage/rows.ts';
 import type { TokenParts } from '../token-formats/refresh-token.ts';
 
-/**
- * Session as last read, and the refresh token issued then, so that the next request needs no MAC computation. The
- * secret part of the token is not kept, so the rest is useless to an attacker.
- */
+/** Session and refresh token as last read, so that the next request needs no MAC. Without the secret part, an attacker cannot use it. */
 export interface KnownSession {
   readonly session: ActiveSession;
   readonly issued: Buffer;
 }
 
-/** Bounded map of sessions by key. */
 export type KnownSessions = Pick<Map<string, KnownSession>, 'get' | 'set' | 'delete'>;
 
 /** Returns a token without its secret part. The key of the session identifies that part. */

@@ -13,10 +13,7 @@ import type { TokenSettings } from './token-settings.ts';
 /** Maximum duration of a login in milliseconds. */
 const LONGEST_LOGIN = 30 * 86_400_000;
 
-/**
- * Turns a code into a session, at most once (RFC 6749 §4.1.3). The code stays valid until client, redirect URI, PKCE
- * and resource match. @throws OAuthError
- */
+/** At most once (RFC 6749 §4.1.3). The code stays valid until client, redirect URI, PKCE and resource match. @throws OAuthError */
 export async function redeemCode(
   facts: RequestFacts,
   parameters: ReadonlyMap<string, string>,

@@ -16,10 +16,7 @@ import type { TokenSettings } from './token-settings.ts';
 const GRACE = 30_000;
 const GONE = 'The refresh token is not valid (any more)';
 
-/**
- * Returns the next tokens of a session (RFC 6749 §6, RFC 9700 §4.14.2). The token stays valid until client, resource
- * and scope match and the primary provider still confirms the user. @throws OAuthError
- */
+/** RFC 6749 §6, RFC 9700 §4.14.2. The token stays valid until client, resource, scope and the user's check pass. @throws OAuthError */
 export async function refreshSession(
   facts: RequestFacts,
   parameters: ReadonlyMap<string, string>,

@@ -3,10 +3,7 @@ import { newKeysMayArrive } from '#runtime/keys/key-rotation';
 import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { TokenSettings } from './token-settings.ts';
 
-/**
- * Returns the error for an unknown code or refresh token. For an unknown client it is `invalid_client`, which makes
- * clients register again (RFC 6749 §5.2).
- */
+/** Answers an unknown client with `invalid_client`, which makes it register again (RFC 6749 §5.2). */
 export async function refuseGrant(
   clientId: string,
   text: string,

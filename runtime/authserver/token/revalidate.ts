@@ -18,7 +18,6 @@ import type { TokenSettings } from './token-settings.ts';
 export interface RevalidateSettings extends Pick<TokenSettings, 'storage' | 'known' | 'ended' | 'now'> {
   /** Milliseconds after which the primary provider is asked again. */
   readonly revalidateAfter: number;
-  /** Name of the provider that identifies the user. */
   readonly primary: string;
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
   /** Returns the user's link and tokens at a provider. @throws LoginNeeded, StorageUnavailable, RequestError 503 */
@@ -39,10 +38,7 @@ const DEADLINE = 5_000;
 /** Milliseconds since the primary provider's last answer during which failures are tolerated. */
 const LONGEST_SILENCE = 24 * 3_600_000;
 
-/**
- * Creates the periodic check of a user at the primary provider, by a token refresh or its user-info. The new answer
- * replaces the stored facts about the user.
- */
+/** Checks a user periodically at the primary provider, by a token refresh or user-info, and stores the new facts about the user. */
 export function createRevalidate(settings: RevalidateSettings): TokenSettings['revalidate'] {
   const { revalidateAfter, now, storage, known } = settings;
   const isDue = ({ asked_at }: ActiveSession) => now() - asked_at > revalidateAfter;
@@ -92,10 +88,7 @@ async function ask({ sub, user }: ActiveSession, settings: RevalidateSettings): 
 
 const MAX_ASKED = 3;
 
-/**
- * Identifies the holder of the linked tokens. A rejection of old tokens does not count when the user has logged in
- * again in the meantime. @throws UpstreamRefused, UpstreamUnavailable, LoginNeeded, StorageUnavailable
- */
+/** A rejection does not count after a new login. @throws UpstreamRefused, UpstreamUnavailable, LoginNeeded, StorageUnavailable */
 async function identifyLinked(
   provider: UpstreamProvider,
   sub: string,

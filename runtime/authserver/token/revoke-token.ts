@@ -5,10 +5,7 @@ import { findToken } from './find-token.ts';
 import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
 
-/**
- * Creates the revocation endpoint (RFC 7009). A refresh or access token ends its login. The answer is the same for an
- * unknown or expired token and for another client's, so it reveals nothing.
- */
+/** RFC 7009. Either token ends its login. An unknown, expired or foreign token gets the same answer, which reveals nothing. */
 export function createRevokeToken(settings: TokenSettings): Handler {
   return async (facts) => {
     const parameters = readForm(facts);

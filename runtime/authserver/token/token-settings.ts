@@ -12,28 +12,17 @@ export interface TokenSettings {
   readonly keys: Pick<SigningKeys, 'sign' | 'jwks'>;
   readonly issuer: string;
   readonly lifespans: { readonly access: number; readonly refresh: number };
-  /** Resources that tokens are issued for. */
   readonly resources: readonly string[];
   readonly scopesSupported: readonly string[];
   readonly clients: {
-    /** Returns whether the client exists. */
     isKnown(clientId: string): Promise<boolean>;
-    /** Extends the lifespan of a client in use. */
     use(clientId: string): Promise<void>;
   };
-  /** Providers that every login requires. */
   readonly requiredProviders: readonly string[];
-  /**
-   * Asks the primary provider, if due, whether the user still exists. @throws OAuthError `invalid_grant` when the
-   * session has ended; 503 when the provider has not answered for too long
-   */
+  /** Asks the primary provider, if due. @throws OAuthError `invalid_grant` when the session has ended, 503 after too long a silence */
   readonly revalidate: (key: string, session: ActiveSession) => Promise<void>;
-  /**
-   * Sessions as last read by the token endpoint, which save one read per refresh. Old data only makes the endpoint ask
-   * the primary provider earlier. The rotation decides whether a session still exists.
-   */
+  /** Saves one read per refresh. Old data only makes the endpoint ask the provider earlier; the rotation decides about the session. */
   readonly known: KnownSessions;
-  /** Called when a session has ended. It clears caches of the session and of its user's links. */
   readonly ended: (key: string, sub: string) => void;
   readonly record: (event: AuditEvent) => void;
   /** Milliseconds since the epoch. */

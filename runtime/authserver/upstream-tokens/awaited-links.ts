@@ -34,7 +34,6 @@ export class AwaitedLinks {
     this.#timer ??= setInterval(() => void this.look(), LOOK_EVERY).unref();
   }
 
-  /** Removes a user whose links have changed. */
   forget(sub: string): void {
     for (const [key, awaited] of this.#awaited) if (awaited.sub === sub) this.#awaited.delete(key);
     if (this.#awaited.size === 0) this.close();

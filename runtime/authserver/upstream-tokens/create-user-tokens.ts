@@ -11,21 +11,16 @@ import { timesOf, type OpenLink } from './stored-tokens.ts';
 import { TokenSlots, type TokenSlot } from './token-slots.ts';
 
 interface UserTokensOptions extends Omit<RenewalDeps, 'pause'> {
-  /** Issuer of the tokens whose `sub` names a user of this server. */
   readonly issuer: string;
-  /** URL of `/connections`. */
   readonly connectionsUrl: string;
   readonly pause?: RenewalDeps['pause'];
 }
 
-/** Stored upstream tokens, with operations for the other endpoints of the authorization server. */
 export interface StoredUserTokens extends UserTokens {
-  /** Clears the cache of a user whose links this process has stored or removed. */
   changed(sub: string): void;
   /**
-   * Returns tokens that the provider issued after `since` (milliseconds since the epoch). Without such tokens it renews them, once for
-   * all replicas. The renewal also confirms that the user still exists. @throws LoginNeeded when the provider refused; the link is marked
-   * @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
+   * Returns tokens issued after `since` (milliseconds since the epoch), renewed if needed, once for all replicas. A renewal confirms the
+   * user. @throws LoginNeeded when the provider refused (the link is marked), UpstreamUnavailable, StorageUnavailable, RequestError 503
    */
   renewed(sub: string, provider: string, since: number): Promise<UpstreamTokens>;
   close(): void;

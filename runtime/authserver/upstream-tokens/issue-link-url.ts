@@ -6,10 +6,7 @@ import type { AuthStorage } from '../storage/storage.ts';
 export const TICKET_LIFESPAN = 600_000;
 export const MAX_TICKETS = 10_000;
 
-/**
- * Returns a single-use URL, valid for 10 min, at which only this user can link the provider. @param connectionsUrl URL
- * of `/connections` @throws RequestError 503, StorageUnavailable
- */
+/** Returns a single-use URL, valid for 10 min, at which only this user can link. @throws RequestError 503, StorageUnavailable */
 export async function issueLinkUrl(storage: AuthStorage, connectionsUrl: string, row: TicketRow): Promise<string> {
   const ticket = newId();
   const options = { lifespan: TICKET_LIFESPAN, capacity: MAX_TICKETS };

@@ -8,9 +8,7 @@ const MAX_USERS = 10_000;
 
 interface LinkUrlSettings {
   readonly storage: AuthStorage;
-  /** URL of `/connections`. */
   readonly connectionsUrl: string;
-  /** Called for each issued link URL. */
   readonly issued: (sub: string, provider: string) => void;
 }
 
@@ -41,7 +39,6 @@ export class LinkUrls {
     return url;
   }
 
-  /** Forgets the link URLs of a user whose links changed. */
   forget(sub: string): void {
     this.#known.delete(sub);
   }

@@ -5,7 +5,6 @@ import { UpstreamUnavailable } from '../upstream/provider.ts';
 
 const rpc = { code: -32603 };
 
-/** Returns the public error for unavailable tokens. Unexpected errors are logged. */
 export function publicError(error: unknown, provider: string, log: Log): RequestError {
   if (error instanceof RequestError) return error;
   const isStorage = error instanceof StorageUnavailable;

@@ -16,10 +16,7 @@ export interface LinkDeps {
   readonly log: Log;
 }
 
-/**
- * Returns the user's link at a provider with its tokens. Tokens under an older secret are sealed again. @throws LoginNeeded without
- * usable tokens @throws StorageUnavailable, or RequestError 503 while another replica may know the secret
- */
+/** Seals tokens under an older secret again. @throws LoginNeeded, StorageUnavailable, RequestError 503 while a replica may know it */
 export async function readLink(deps: LinkDeps, sub: string, provider: string): Promise<OpenLink> {
   const { storage, secrets, place } = deps;
   const row = await storage.getLink(sub, provider);

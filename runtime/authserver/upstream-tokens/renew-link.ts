@@ -25,10 +25,7 @@ export type IsFresh = (link: OpenLink) => boolean;
 
 /** Renewals of stored tokens, one at a time across all replicas. */
 export interface Renewals {
-  /**
-   * Returns the link with new tokens, renewed by this or another caller. @throws LoginNeeded when the provider refused;
-   * the link is marked @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
-   */
+  /** @throws LoginNeeded when the provider refused (the link is marked), UpstreamUnavailable, StorageUnavailable, RequestError 503 */
   renew(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink>;
   /** Marks a link whose new tokens a backend rejects as in need of a login, unless it has other tokens by now. */
   bar(sub: string, provider: string, accessToken: string): Promise<void>;
@@ -44,7 +41,6 @@ const STORE_AGAIN = [100, 300, 900, 2_700];
 const MAX_UNSTORED = 1_000;
 const MAX_WRITERS = 10;
 
-/** Creates renewals that use a lease in the storage. */
 export function createRenewals(deps: RenewalDeps): Renewals {
   return new LinkRenewals(deps);
 }
@@ -90,7 +86,6 @@ class LinkRenewals implements Renewals {
     }
   }
 
-  /** Renews a link as the only holder, or stores the tokens that a former holder left. */
   async #renewAlone(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink> {
     const begun = await readLink(this.#deps, sub, provider);
     if (isFresh(begun)) return begun;

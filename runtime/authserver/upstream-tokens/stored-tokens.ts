@@ -22,7 +22,6 @@ export interface OpenLink {
   readonly isStale: boolean;
 }
 
-/** Seals a user's tokens at one provider. `aad` comes from `linkAad`. */
 export function sealTokens(secrets: SecretRing, tokens: UpstreamTokens, obtainedAt: number, aad: string): string {
   return secrets.seal(JSON.stringify({ ...tokens, obtained_at: obtainedAt }), aad);
 }

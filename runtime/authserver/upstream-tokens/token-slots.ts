@@ -3,7 +3,6 @@ import type { UserToken } from '../user-tokens.ts';
 
 /** Cache entry of one user's tokens at one provider. Times are milliseconds since the epoch. */
 export interface TokenSlot {
-  /** Current token, as last read. */
   token: UserToken | undefined;
   /** The storage is not read again before this time. */
   knownUntil: number;
@@ -20,11 +19,9 @@ export interface TokenSlot {
   /** Successor of a rejected token. If a backend rejects it before `replacementUntil`, the provider needs a login. */
   replacement: string | undefined;
   replacementUntil: number;
-  /** Finally rejected access token. */
   barred: string | undefined;
   reading: Promise<UserToken> | undefined;
   renewing: Promise<UserToken> | undefined;
-  /** Whether the last read found a link. Undefined before the first read. */
   isLinked: boolean | undefined;
 }
 
@@ -59,7 +56,6 @@ export class TokenSlots {
     return slot;
   }
 
-  /** Returns all slots of a user, for invalidation. */
   of(sub: string): TokenSlot[] {
     return [...this.#byProvider.values()].flatMap((slots) => slots.get(sub) ?? []);
   }

@@ -5,7 +5,6 @@ import type { UpstreamHttp } from './upstream-http.ts';
 
 export type UserInfo = NonNullable<Extract<Upstream, { type: 'oauth2' }>['oauth2_config']['userinfo']>;
 
-/** Default names of the attributes. */
 const USUAL: IdentityFields = {
   subject: ['sub', 'id'],
   name: ['name', 'login', 'preferred_username', 'username'],
@@ -24,7 +23,6 @@ export async function askUserInfo(
   return readDocument(name, 'user-info', answer);
 }
 
-/** Returns the configured names of the user's attributes, or the default names. */
 export function identityFields(mapping: UserInfo['field_mapping']): IdentityFields {
   return {
     subject: mapping?.subject_fields ?? USUAL.subject,

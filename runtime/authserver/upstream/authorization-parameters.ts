@@ -5,7 +5,6 @@ interface ClientAtProvider {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly scopes: readonly string[];
-  /** Configured parameters. The parameters of the protocol take precedence. */
   readonly additional: Readonly<Record<string, string>>;
 }
 

@@ -4,10 +4,7 @@ import { createOidcProvider } from './oidc-provider.ts';
 import type { ProviderDeps } from './provider-deps.ts';
 import type { UpstreamProvider } from './provider.ts';
 
-/**
- * Creates an upstream provider. It sends no request before its first use, so an unreachable provider blocks nothing
- * else. @throws ConfigError when a file cannot be read, or a URL is plain http where that is not allowed
- */
+/** Sends nothing before the first use: an unreachable provider blocks nothing. @throws ConfigError for an unreadable file or plain http */
 export function createProvider(upstream: Upstream, deps: ProviderDeps): UpstreamProvider {
   switch (upstream.type) {
     case 'oidc':

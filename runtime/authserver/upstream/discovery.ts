@@ -80,7 +80,6 @@ export class Discovery {
     });
   }
 
-  /** Returns a fetch for one exchange that answers document and keys from the cache. */
   #exchange(document: UpstreamAnswer): oidc.CustomFetch {
     const { http, keys } = this.#settings;
     const keysUrl = keysUrlOf(document);
@@ -121,7 +120,6 @@ function keysUrlOf({ text }: UpstreamAnswer): string | undefined {
   return typeof url === 'string' ? URL.parse(url)?.href : undefined;
 }
 
-/** Converts an answer for openid-client. */
 export function toResponse({ status, headers, text }: UpstreamAnswer): Response {
   const shown = new Headers();
   for (const [name, value] of Object.entries(headers)) {

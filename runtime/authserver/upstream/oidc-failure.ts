@@ -25,7 +25,6 @@ export function asUpstreamError(
   return new UpstreamUnavailable(`${name}: ${step} failed: ${reasonOf(error, causes)}`, { answered });
 }
 
-/** Returns the status and error code of an answer that the library rejected. */
 function answerOf(error: unknown, causes: readonly unknown[]) {
   if (error instanceof ResponseBodyError) return { error: error.error, status: error.status };
   if (error instanceof WWWAuthenticateChallengeError) return { error: challengeOf(error), status: error.status };
@@ -48,7 +47,6 @@ function causesOf(error: unknown): unknown[] {
   return causes;
 }
 
-/** Returns the error code of the library and the name of the wrong claim. */
 function reasonOf(error: unknown, causes: readonly unknown[]): string {
   if (!(error instanceof ClientError)) return error instanceof TypeError ? 'TypeError' : 'unknown error';
   const { claim, attribute } = (causes.at(-1) ?? {}) as { claim?: unknown; attribute?: unknown };

@@ -1,9 +1,7 @@
 import type { ProxySettings } from '#lib/connections/proxy';
 import type { Log } from '#runtime/telemetry/log';
 
-/** Dependencies of a provider. */
 export interface ProviderDeps {
-  /** Redirect URI of its callback. */
   readonly redirectUri: string;
   /** The primary provider identifies the user, so its claims are kept. */
   readonly isPrimary: boolean;

@@ -4,7 +4,6 @@ import type { UpstreamAccount } from '../storage/rows.ts';
 /** Tokens that a provider issued for a code or a refresh token. Sealed as JSON before they are stored. */
 export interface UpstreamTokens {
   readonly access_token: string;
-  /** Undefined when the provider issues none. */
   readonly refresh_token: string | undefined;
   /** Milliseconds since the epoch. Undefined if the provider does not return it. */
   readonly expires_at: number | undefined;
@@ -26,11 +25,9 @@ export interface StepSecrets {
 
 export interface StepRequest extends StepSecrets {
   readonly state: string;
-  /** The user must sign in again. */
   readonly forceLogin: boolean;
 }
 
-/** Result of a finished login step. */
 export interface StepResult {
   readonly tokens: UpstreamTokens;
   /** Undefined when the provider does not identify the user. */
@@ -48,15 +45,11 @@ export class UpstreamRefused extends Error {
   }
 }
 
-/**
- * The provider cannot be reached, or its answer is unusable; a retry may succeed. The message is for the log: it names
- * provider and reason, and quotes only error words of RFC 6749.
- */
+/** A retry may succeed. The message is for the log: it names provider and reason, and quotes only error words of RFC 6749. */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable';
   /** The provider gave an invalid answer: an ID token that does not verify, or an unknown client. */
   readonly answered: boolean;
-  /** HTTP status of an error answer. */
   readonly status: number | undefined;
   constructor(message: string, { answered = false, status }: { answered?: boolean; status?: number } = {}) {
     super(message);
@@ -65,22 +58,15 @@ export class UpstreamUnavailable extends Error {
   }
 }
 
-/** Upstream identity provider, with implementations for OpenID Connect and plain OAuth 2.0. */
 export interface UpstreamProvider {
   readonly name: string;
   /** Returns the URL that the browser is sent to. @throws UpstreamUnavailable */
   authorizationUrl(request: StepRequest): Promise<string>;
-  /**
-   * Redeems the code of a callback. `callback` is the full URL with its query. @throws UpstreamRefused when the user
-   * denied, or the provider refused the code @throws UpstreamUnavailable, also for an ID token that does not verify
-   */
+  /** `callback`: full URL. @throws UpstreamRefused for a denial or refused code, UpstreamUnavailable, also for an unverified ID token */
   finish(callback: URL, expected: StepSecrets & { readonly state: string }): Promise<StepResult>;
   /** Returns new tokens. A refresh token that the provider did not replace is kept. @throws UpstreamRefused, UpstreamUnavailable */
   refresh(tokens: UpstreamTokens): Promise<UpstreamTokens>;
-  /**
-   * Asks the provider for the current identity of the tokens' holder. Returns undefined when the provider cannot tell.
-   * @throws UpstreamRefused, UpstreamUnavailable
-   */
+  /** Returns the identity of the tokens' holder; undefined when the provider cannot tell. @throws UpstreamRefused, UpstreamUnavailable */
   identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined>;
   close(): Promise<void>;
 }

@@ -8,12 +8,8 @@ const MAX_AGE = 300_000;
 const Keys = z.object({ keys: z.array(z.looseObject({ kid: z.string().optional() })) });
 const Tokens = z.object({ id_token: z.string() });
 
-/** Cached key set of a provider. */
 export interface PublishedKeys {
-  /**
-   * Returns the cached key set. It is fetched again when it is old or lacks the key that signed the answer. @throws
-   * UpstreamUnavailable
-   */
+  /** Fetches the keys again when they are old or lack the key that signed the answer. @throws UpstreamUnavailable */
   get(url: string, signed: UpstreamAnswer | undefined): Promise<UpstreamAnswer>;
 }
 

@@ -3,10 +3,7 @@ import { ConfigError } from '#runtime/errors';
 import { lastUsable } from '#runtime/last-usable';
 import type { ProviderDeps } from './provider-deps.ts';
 
-/**
- * Returns a function that returns the client's current secret, or undefined for a public client. An emptied file does
- * not replace it. @throws ConfigError if the file cannot be read or is empty
- */
+/** Undefined: public client. An emptied file does not replace the secret. @throws ConfigError if the file cannot be read or is empty */
 export function readClientSecret(
   provider: string,
   file: string | undefined,

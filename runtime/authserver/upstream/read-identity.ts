@@ -13,7 +13,6 @@ const MAX_TEXT = 512;
 const MAX_CLAIMS = 8_192;
 const MAX_DEPTH = 4;
 
-/** Names of members, or dotted paths, tried in order. */
 export interface IdentityFields {
   readonly subject: readonly string[];
   readonly name: readonly string[];
@@ -27,10 +26,7 @@ interface IdentityRules {
   readonly keepClaims: boolean;
 }
 
-/**
- * Reads the account from an answer or an ID token of the provider `name`. @throws UpstreamUnavailable when no field
- * holds a subject, the subject is an unverified address, or the claims are too large
- */
+/** @throws UpstreamUnavailable when no field holds a subject, the subject is an unverified address, or the claims are too large */
 export function readIdentity(
   name: string,
   about: Readonly<Record<string, unknown>>,
@@ -71,10 +67,7 @@ function claimsOf(name: string, about: Readonly<Record<string, unknown>>): Upstr
   });
 }
 
-/**
- * Returns the members of an object by dotted path, e.g. `realm_access.roles`, because objects are not kept and often
- * hold groups. A policy's `forbid` would miss dropped members.
- */
+/** Flattens objects to dotted paths, e.g. `realm_access.roles`. A policy's `forbid` would miss dropped members, which often hold groups. */
 function below(path: string, value: unknown, depth = 1): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > MAX_DEPTH) return [];
   return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {

@@ -13,10 +13,7 @@ const MAX_KEPT = 32_768;
 /** Seconds. Longer lifetimes count as this one. */
 const LONGEST = 10 * 365 * 86_400;
 
-/**
- * Reads the answer of a token or user-info endpoint: JSON, or a form, as GitHub sends unless JSON is requested. @throws
- * UpstreamRefused, UpstreamUnavailable, also for an error with status 200
- */
+/** Reads JSON, or a form, as GitHub sends by default. @throws UpstreamRefused, UpstreamUnavailable, also for an error with status 200 */
 export function readDocument(name: string, endpoint: Endpoint, { status, headers, text }: UpstreamAnswer): Document {
   const document = parseDocument(text, headers['content-type'] ?? '');
   const error = document === undefined ? undefined : errorIn(document);
@@ -29,7 +26,6 @@ export function readDocument(name: string, endpoint: Endpoint, { status, headers
   });
 }
 
-/** Returns the error code of a document, or undefined when it holds no error. */
 export function errorIn(document: Document): string | undefined {
   const { error, ok } = document;
   if (typeof error === 'string' && error !== '') return error;

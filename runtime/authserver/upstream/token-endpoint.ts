@@ -7,17 +7,13 @@ interface TokenEndpointSettings {
   readonly name: string;
   readonly url: string;
   readonly clientId: string;
-  /** Returns undefined for a public client. */
   readonly clientSecret: () => string | undefined;
   readonly http: UpstreamHttp;
 }
 
 type Form = Readonly<Record<string, string>>;
 
-/**
- * Token endpoint of a provider without discovery. Such a provider does not publish whether it expects the client secret in the body or in
- * the header. The body comes first; a rejected client is tried the other way, and the successful way is kept.
- */
+/** Without discovery, the place of the client secret is unknown. The body comes first, then the header; the successful way is kept. */
 export class TokenEndpoint {
   readonly #settings: TokenEndpointSettings;
   #inHeader = false;

@@ -26,10 +26,8 @@ export function errorOfStep(name: string, error: string): UpstreamRefused | Upst
   return new UpstreamUnavailable(`${name}: it sent the user back with ${wordOf(error)}`, { answered });
 }
 
-/** Endpoint that sent an error. */
 export type Endpoint = 'token' | 'user-info';
 
-/** Converts an error answer. `error` is its error code, if it has one. */
 export function errorOfEndpoint(
   name: string,
   endpoint: Endpoint,

@@ -43,7 +43,6 @@ export function createUpstreamHttp(deps: Deps): UpstreamHttp {
   let caBundle = readCaBundle();
   let dispatcher = openDispatcher(deps, caBundle);
 
-  /** Returns a new dispatcher when the CA bundle changed. Running calls end with the former one. */
   function current(): Dispatcher {
     const latest = readCaBundle();
     if (latest === caBundle) return dispatcher;

@@ -1,9 +1,8 @@
 import { script } from '#runtime/storage/redis/script';
 
 /**
- * Input for each limit: its key, requests, and milliseconds in which a full count drains. Returns 0 if the request was counted at all
- * limits. Otherwise it is counted at none, and the script returns the index of the full limit (from 1) and the milliseconds to wait. A
- * value is `level at`: the undrained count, and its time.
+ * Input for each limit: key, requests, and milliseconds in which a full count drains. Returns 0 if counted at all limits; else none counts,
+ * and it returns the full limit (from 1) and the milliseconds to wait. A value is `level at`: the undrained count, and its time.
  */
 export const TAKE = script(`
 local function store(key, level, requests, period)

@@ -7,7 +7,6 @@ export interface ChannelListener {
   readonly onEvent: (message: string) => void;
   /** Called when the subscription begins; earlier messages may have been missed. */
   readonly joined: () => void;
-  /** Called when the subscription ends, until it begins again. */
   readonly left: () => void;
   /** Called when the Redis user may not subscribe, with the first word of Redis's answer. */
   readonly refused: (reason: string) => void;

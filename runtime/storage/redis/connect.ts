@@ -6,10 +6,7 @@ import { RedisConnection, type ConnectionWatch } from './connection.ts';
 const DISCONNECT_TIMEOUT_MS = 100;
 const KEEP_ALIVE_MS = 10_000;
 
-/**
- * Returns a connection to the single Redis, or to the present master according to the Sentinels. @throws ConfigError if an address is
- * malformed or a file is unusable
- */
+/** Connects to the single Redis, or to the Sentinels' master. @throws ConfigError if an address is malformed or a file is unusable */
 export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?: ConnectionWatch): RedisConnection {
   const options = (attempt: number): RedisOptions => ({
     ...behaviour(config),

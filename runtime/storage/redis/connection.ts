@@ -10,9 +10,7 @@ const LONGEST_PAUSE_MS = 500;
 /** Answers that show a connection to the wrong server, or one that is no longer authenticated. */
 const WRONG_SERVER = /READONLY|MASTERDOWN|NOAUTH/;
 
-/** Callbacks for a new and a lost connection. */
 export interface ConnectionWatch {
-  /** Called for a new connection. */
   readonly ready: (redis: Redis) => void;
   readonly lost: () => void;
 }
@@ -23,10 +21,7 @@ export interface Deadlines {
   readonly write: number;
 }
 
-/**
- * One connection to the present Redis master. Without a connection or an answer in time, every command fails at once with
- * StorageUnavailable. Nothing is queued. The class reconnects until it succeeds.
- */
+/** Without a connection or an answer in time, every command fails at once with StorageUnavailable; nothing is queued. Reconnects. */
 export class RedisConnection {
   readonly #options: (attempt: number) => RedisOptions;
   readonly #deadlines: Deadlines;
@@ -49,7 +44,6 @@ export class RedisConnection {
     this.#connect();
   }
 
-  /** Whether there is a connection. */
   get isReady(): boolean {
     return this.#ready !== undefined;
   }

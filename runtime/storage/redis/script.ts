@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** An atomic Redis operation. */
 export interface RedisScript {
   readonly lua: string;
   /** SHA-1 of the text, by which Redis finds the script. */
@@ -29,7 +28,6 @@ local function sweep(index)
 end
 `;
 
-/** Returns a script of these parts. */
 export function script(...parts: readonly string[]): RedisScript {
   const lua = [PRELUDE, ...parts].join('');
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };

@@ -2,10 +2,7 @@ import { type Command, Redis, type RedisOptions } from 'ioredis';
 
 type Sent = Parameters<Redis['sendCommand']>;
 
-/**
- * Redis client whose commands fail if Redis exceeds `deadline` (milliseconds). A pause of this process, by garbage collection or a CPU
- * limit, does not count: an answer that has arrived is read before the deadline applies.
- */
+/** `deadline`: milliseconds. A pause of this process (garbage collection, CPU limit) does not count: an arrived answer is read first. */
 export class TimedRedis extends Redis {
   readonly #deadline: number;
 

@@ -89,10 +89,7 @@ function unavailable(cause: unknown): StorageUnavailable {
   return new StorageUnavailable('the database file cannot be used', { cause });
 }
 
-/**
- * Opens or creates the file. Only its owner can read it, and its folder if that is created. @throws ConfigError if it is unusable, or
- * another release or program created it
- */
+/** Only its owner can read the file and a created folder. @throws ConfigError if unusable, or if another release or program created it */
 export async function openDatabase(
   file: string,
   schema: DatabaseSchema,

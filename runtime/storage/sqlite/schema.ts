@@ -1,9 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '#runtime/errors';
 
-/** Content of a database file, and its creator. */
 export interface DatabaseSchema {
-  /** Statements that create the tables. */
   readonly tables: string;
   /** Version of the tables. Another release wrote a file with another version. */
   readonly version: number;
@@ -11,17 +9,14 @@ export interface DatabaseSchema {
   readonly applicationId: number;
   /** Milliseconds that a writer waits for another process; each write takes far less than one. The wait blocks the process. */
   readonly busyTimeout: number;
-  /** Statements that delete expired rows; each has the time as its parameter. */
   readonly sweeps: readonly string[];
-  /** The loss if the file is moved away, for messages. */
   readonly loss: string;
 }
 
 /** Prepares an opened database for several processes and creates its tables. @throws ConfigError if another release created it */
 export function prepareDatabase(database: DatabaseSync, file: string, schema: DatabaseSchema): void {
   database.exec(`PRAGMA busy_timeout = ${schema.busyTimeout}`);
-  // Readers and a writer do not block each other. A crash of the machine may lose the last writes, as a failover does; a crash of the
-  // process loses none.
+  // Readers and a writer do not block each other. A crash of the machine, not of the process, may lose the last writes, like a failover.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -30,25 +30,17 @@ import { contextHeaders, readContext, replaceContext } from './trace-context.ts'
 import type { Log } from '../log.ts';
 import type { SpanCounts } from '../span-counts.ts';
 
-/** Creates spans of requests; none while traces are disabled. */
 export interface Tracing {
   /** Begins the trace of a decoded request. undefined: the request is not traced. */
   begin(req: IncomingMessage, message: DecodedMessage, startedAt: number): RequestTrace | undefined;
-  /**
-   * Records a span for a finished request without a trace, which was refused before decoding. Returns the id of its trace, if it is
-   * sampled.
-   */
+  /** Records a span for a request that was refused before decoding. Returns the id of its trace, if it is sampled. */
   refused(requestRecord: RequestRecord, milliseconds: number): string | undefined;
-  /**
-   * Waits up to `grace` milliseconds for pending requests, sends queued spans within two seconds, and closes. A later call may shorten
-   * the time.
-   */
+  /** Waits up to `grace` milliseconds for requests, then sends queued spans within two seconds. A later call may shorten the time. */
   close(grace: number): Promise<void>;
 }
 
 export interface TracingDeps {
   readonly version: string;
-  /** Environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
   readonly proxy: ProxySettings | undefined;
@@ -174,7 +166,6 @@ async function settled(work: Promise<unknown>, within: number): Promise<void> {
   cancel.abort();
 }
 
-/** The parts of tracing that a request needs. */
 interface Maker extends Pick<RequestTrace, 'finish'> {
   start(name: string, kind: SpanKind, context: Context): Span;
 }

@@ -12,10 +12,7 @@ const LEGACY: readonly (readonly [string, string])[] = [
   ['gen_ai.prompt.name', 'mcp.prompt.name'],
 ];
 
-/**
- * Returns the span name `tools/call <tool>` of the MCP conventions. It omits names that no backend offers, as they are text of the
- * caller.
- */
+/** Span name `tools/call <tool>` of the MCP conventions, without names that no backend offers: they are text of the caller. */
 export function nameOf({ method, req, target, backend }: RequestRecord): string {
   const known = knownMethod(method ?? req.method);
   const isNamed = backend !== undefined && target !== undefined && (known === 'tools/call' || known === 'prompts/get');

@@ -9,7 +9,6 @@ interface SenderSettings {
   readonly url: string;
   /** Called for each export: a secret may have changed. */
   readonly headers: () => Record<string, string>;
-  /** Closed with the sender. */
   readonly dispatcher: Dispatcher;
   readonly log: Pick<Log, 'warn' | 'info'>;
 }
@@ -34,7 +33,6 @@ export class SpanSender {
     this.#settings = settings;
   }
 
-  /** Settles with the number of spans that the collector accepted. */
   async send(spans: ReadableSpan[]): Promise<number> {
     const signal = AbortSignal.timeout(EXPORT_WITHIN);
     const end = performance.now() + EXPORT_WITHIN;

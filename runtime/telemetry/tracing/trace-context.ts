@@ -40,7 +40,6 @@ function renderTraceparent({ traceId, spanId, traceFlags }: SpanContext): string
   return `00-${traceId}-${spanId}-${(traceFlags & TraceFlags.SAMPLED) === 0 ? '00' : '01'}`;
 }
 
-/** Returns the headers as a flat list of names and values. */
 export function contextHeaders(context: SpanContext): string[] {
   const state = context.traceState?.serialize() ?? '';
   return [KEY, renderTraceparent(context), ...(state === '' ? [] : ['tracestate', state])];

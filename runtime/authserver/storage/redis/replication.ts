@@ -14,7 +14,6 @@ export class Replication {
   #replicas = { connected: 1, readAt: -Infinity };
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<boolean> | undefined;
-  /** Number of questions without an acknowledgement in time. */
   unacknowledged = 0;
 
   constructor(
@@ -27,7 +26,6 @@ export class Replication {
     this.#waitMs = Math.max(1, Math.min(WAIT_MS, Math.floor(options.readTimeout / 2)));
   }
 
-  /** Returns whether one replica has acknowledged all previous writes of the connection. */
   async acknowledged(): Promise<boolean> {
     const acknowledged = await this.#shared();
     if (!acknowledged && this.#expected) this.unacknowledged += 1;

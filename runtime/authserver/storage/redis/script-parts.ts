@@ -49,8 +49,7 @@ local function hold(sub, member, at)
 end
 `;
 
-// WAIT (https://redis.io/commands/wait) covers the writes of its own connection only. An end therefore always writes,
-// so that its WAIT also covers an end that another connection wrote.
+// WAIT (https://redis.io/commands/wait) covers its own connection only. An end always writes, to cover another connection's end.
 export const MARK = `
 redis.call('SET', prefix .. 'mark', 1, 'PX', 1000)
 `;

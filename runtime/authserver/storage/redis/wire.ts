@@ -23,7 +23,6 @@ export function parseRotated(answer: unknown, known: ActiveSession | undefined):
   return checkRow('session', session);
 }
 
-/** Parses a hash that a script returns as a list of names and values. */
 function parseFields(list: readonly string[]): Record<string, unknown> {
   const row: Record<string, unknown> = {};
   for (let at = 0; at + 1 < list.length; at += 2) row[list[at] ?? ''] = parseJson(list[at + 1] ?? '');

@@ -40,7 +40,6 @@ const sweeps = [
   ),
 ];
 
-/** Schema of the database of an authorization server. */
 export const LOGINS: DatabaseSchema = {
   tables,
   sweeps,
